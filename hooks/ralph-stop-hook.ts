@@ -1,0 +1,1 @@
+import {readState} from '../src/state/read-state.ts'; console.log(readState('x'))

@@ -1,0 +1,139 @@
+import { chmodSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as esbuild from 'esbuild';
+import * as z from 'zod';
+import { contract } from '../src/core/schema/contract.ts';
+import { policy } from '../src/core/schema/policy.ts';
+import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
+import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const generated = join(root, '.build');
+const dist = join(root, 'dist');
+
+/** The published schemas, by file name. Each comes from the zod definition that the code itself uses. */
+const SCHEMAS: Record<string, z.ZodType> = {
+  'state-four-keys': fourKeyState,
+  policy,
+  contract,
+  'iteration-record': iterationRecord,
+  event: loopEvent,
+  'call-record': callRecord,
+};
+
+const HOOKS = [
+  'ralph-stop-hook',
+  'ralph-stop-work',
+  'session-start',
+  'user-prompt-submit',
+  'pre-tool-use',
+  'post-tool-use',
+  'stop-failure',
+];
+
+/** Everything a project needs, in dist/: a folder that works with node alone. */
+async function build(): Promise<void> {
+  mkdirSync(generated, { recursive: true });
+  writeSchemas();
+  writeHookSchemas();
+  rmSync(dist, { recursive: true, force: true });
+  await bundle();
+  for (const name of ['SKILL.md', 'schemas', 'templates', 'rules', 'LICENSE']) {
+    cpSync(join(root, name), join(dist, name), { recursive: true });
+  }
+  chmodSync(join(dist, 'scripts', 'main.cjs'), 0o755);
+}
+
+function writeSchemas(): void {
+  mkdirSync(join(root, 'schemas'), { recursive: true });
+  const all = Object.entries(SCHEMAS).map(([name, definition]) => [name, jsonSchema(definition)] as const);
+  for (const [name, schema] of [['state', stateSchema()] as const, ...all]) {
+    writeFileSync(join(root, 'schemas', `${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
+  }
+}
+
+function jsonSchema(definition: z.ZodType): Record<string, unknown> {
+  return z.toJSONSchema(definition, { target: 'draft-7', io: 'input', unrepresentable: 'throw' });
+}
+
+/**
+ * Common part and status part side by side. zod would multiply the intersection out into six whole objects, and the
+ * generated validator would be 500 KB; the Stop hook has 40 KB in all.
+ */
+function stateSchema(): Record<string, unknown> {
+  const parts = [commonPart, statusPart].map((part) => {
+    const { $schema: _, ...schema } = jsonSchema(part);
+    return schema;
+  });
+  return { $schema: 'http://json-schema.org/draft-07/schema#', allOf: parts };
+}
+
+/** The schemas that the hooks check state files against, as data for src/state/check-shape.ts. */
+function writeHookSchemas(): void {
+  const schemas = {
+    commonPart: forHooks(jsonSchema(commonPart)),
+    statusPart: forHooks(jsonSchema(statusPart)),
+    fourKeyState: forHooks(jsonSchema(fourKeyState)),
+  };
+  writeFileSync(join(generated, 'state-schemas.json'), JSON.stringify(schemas));
+}
+
+async function bundle(): Promise<void> {
+  const shared = {
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    absWorkingDir: root,
+    minifySyntax: true,
+    minifyWhitespace: true,
+    metafile: true,
+    logLevel: 'warning',
+    legalComments: 'none',
+    outExtension: { '.js': '.cjs' },
+  } as const;
+  const present = HOOKS.filter((name) => exists(join(root, 'hooks', `${name}.ts`)));
+  const hooks = await esbuild.build({
+    ...shared,
+    entryPoints: present.map((name) => `hooks/${name}.ts`),
+    outdir: 'dist/hooks',
+  });
+  const scripts = await esbuild.build({
+    ...shared,
+    entryPoints: ['scripts/main.ts'],
+    outdir: 'dist/scripts',
+    banner: { js: '#!/usr/bin/env node' },
+  });
+  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks: hooks.metafile, scripts: scripts.metafile }));
+}
+
+function exists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+const CHECKED = new Set(
+  'type const enum minimum maximum minLength pattern properties required items additionalProperties anyOf'.split(' '),
+);
+
+/**
+ * The same schema without what a JSON number or the schema's readers take for granted. Throws on a keyword that
+ * check-shape does not know, so that no rule is silently left unchecked.
+ */
+function forHooks(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const kept = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+    if (key === '$schema' || key === 'propertyNames') return [];
+    if (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) return [];
+    if (key === 'oneOf') return [['anyOf', (value as unknown[]).map(forHooks)]];
+    if (!CHECKED.has(key)) throw new Error(`check-shape does not know the JSON Schema keyword ${key}`);
+    if (key === 'properties') {
+      return [[key, Object.fromEntries(Object.entries(value).map(([name, item]) => [name, forHooks(item)]))]];
+    }
+    if (key === 'anyOf') return [[key, (value as unknown[]).map(forHooks)]];
+    return [[key, key === 'items' || key === 'additionalProperties' ? forHooks(value) : value]];
+  });
+  return Object.fromEntries(kept);
+}
+
+await build();

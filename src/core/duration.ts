@@ -1,0 +1,46 @@
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+] as const;
+
+/**
+ * Milliseconds of a duration such as `90`, `30s`, `1h30m`, `1h 30m` or `1.5h`; null when it is none.
+ * Parts stand in falling order, each unit once, decimals only in the last; a bare number is seconds.
+ */
+export function parseDuration(text: string): number | null {
+  if (/^\d+(\.\d+)?$/.test(text)) return finite(Number(text) * 1000);
+  if (!/^\d+(\.\d+)?(d|h|ms|m|s)( ?\d+(\.\d+)?(d|h|ms|m|s))*$/.test(text)) return null;
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(d|h|ms|m|s)/g)];
+  let total = 0;
+  let rank = -1;
+  for (const [index, [, amount = '', unit = '']] of parts.entries()) {
+    const next = UNITS.findIndex(([name]) => name === unit);
+    const size = UNITS[next]?.[1];
+    if (size === undefined || next <= rank) return null;
+    if (amount.includes('.') && index < parts.length - 1) return null;
+    rank = next;
+    total += Number(amount) * size;
+  }
+  return finite(total);
+}
+
+/** `1h 30m`, `45s`, `250ms`: the two largest units that are not zero, for people. */
+export function formatDuration(milliseconds: number): string {
+  let rest = Math.max(0, Math.round(milliseconds));
+  if (rest < 1000) return `${rest}ms`;
+  const shown: string[] = [];
+  for (const [name, size] of UNITS) {
+    const amount = Math.floor(rest / size);
+    if (amount > 0 && name !== 'ms') shown.push(`${amount}${name}`);
+    rest -= amount * size;
+    if (shown.length === 2) break;
+  }
+  return shown.join(' ');
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) && value <= Number.MAX_SAFE_INTEGER ? value : null;
+}

@@ -1,0 +1,73 @@
+import type { PauseReason, UsageState } from './schema/state.ts';
+
+/** Tokens of one iteration, and the client's cost figure where one is known. */
+export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
+
+export interface CheckResult {
+  readonly name: string;
+  readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';
+  /** What the agent and the user need to know to mend it, in one line or a few. */
+  readonly detail: string;
+}
+
+export type OperatorCommand =
+  | { readonly kind: 'stop'; readonly clientAlive: boolean }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'wake' }
+  | { readonly kind: 'consent' }
+  | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }
+  | { readonly kind: 'accept'; readonly contractHash: string; readonly maxIterations: number };
+
+/** Everything that can happen to a loop. `at` is the wall clock when it happened. */
+export type EngineEvent =
+  | {
+      readonly type: 'iteration-ended';
+      readonly at: string;
+      /** The agent's final message. */
+      readonly text: string;
+      readonly promptId: string | null;
+      /** Grows with the transcript: the same payload with the same mark is the same delivery. */
+      readonly transcriptMark: string;
+      readonly toolCalls: number;
+      readonly deniedCalls: number;
+      readonly usage: UsageDelta | null;
+      readonly costUsd: number | null;
+      readonly progress: 'yes' | 'no' | 'unknown';
+      readonly error: string | null;
+      readonly scenario: string | null;
+      /** Fingerprint of what idle watches, taken now; null when nothing is watched. */
+      readonly seen: string | null;
+    }
+  | { readonly type: 'verified'; readonly at: string; readonly results: readonly CheckResult[] }
+  | { readonly type: 'operator'; readonly at: string; readonly command: OperatorCommand }
+  | {
+      readonly type: 'time-passed';
+      readonly at: string;
+      /** Why the driver stopped waiting. `quiet`: it looked for changes and found none. */
+      readonly cause: 'elapsed' | 'changed' | 'quiet' | 'message';
+      readonly seen: string | null;
+    }
+  | {
+      readonly type: 'user-prompt';
+      readonly at: string;
+      /** The client had queued the prompt while the agent worked: nobody interrupted anything. */
+      readonly queued: boolean;
+      /** The client woke itself, because background work ended. */
+      readonly notification: boolean;
+    }
+  | { readonly type: 'turn-released'; readonly at: string; readonly why: 'background' | 'message' }
+  | { readonly type: 'api-error'; readonly at: string; readonly error: ApiError }
+  | { readonly type: 'interrupted'; readonly at: string; readonly by: 'signal' | 'client-exit' }
+  | { readonly type: 'block-overridden'; readonly at: string }
+  | { readonly type: 'suspended'; readonly at: string; readonly reason: PauseReason; readonly message: string }
+  | { readonly type: 'task-missing'; readonly at: string; readonly message: string }
+  | { readonly type: 'noticed'; readonly at: string; readonly warning: string }
+  | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] };
+
+export interface ApiError {
+  readonly kind: 'rate-limited' | 'authentication' | 'billing' | 'invalid-request' | 'overloaded' | 'other';
+  readonly message: string;
+  readonly resetsAt: string | null;
+}

@@ -1,0 +1,27 @@
+import { CLOSED_BREAKER } from './breaker/breaker.ts';
+import { NOT_IDLE } from './idle.ts';
+import type { LoopState } from './schema/state.ts';
+import { running } from './transitions/common.ts';
+
+/**
+ * The loop as it goes on in a new client: counters, usage and notices kept; breaker closed; no session bound; whatever
+ * was asked of the old client forgotten. The epoch moves on, so that a holder from before can no longer write.
+ */
+export function resumeState(state: LoopState, at: string): LoopState {
+  return {
+    ...running(state),
+    epoch: state.epoch + 1,
+    sessionId: null,
+    clientPid: null,
+    clientStartedAt: null,
+    breaker: CLOSED_BREAKER,
+    gateFailures: { value: null, repeats: 0 },
+    idle: NOT_IDLE,
+    stopRequested: false,
+    turn: 'first',
+    lastTurn: null,
+    usage: { ...state.usage, costBaseUsd: null },
+    marks: { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
+    lastDecision: { at, kind: 'started', detail: 'resumed' },
+  };
+}

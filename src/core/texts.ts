@@ -1,0 +1,71 @@
+import type { BreakerSignal, Trip } from './breaker/breaker.ts';
+import { formatDuration } from './duration.ts';
+
+/**
+ * What the engine says to people and to the agent, in one place: what happened, where, what to do next.
+ */
+const SIGNAL_NAMES: Record<BreakerSignal, string> = {
+  findings: 'findings',
+  noProgress: 'no-progress',
+  sameReply: 'same-reply',
+  sameError: 'same-error',
+  denials: 'denials',
+  tdd: 'tdd',
+};
+
+export const RESUME_HINT = 'Go on with: main.cjs resume, then send any message in the session.';
+
+export function signalName(signal: BreakerSignal): string {
+  return SIGNAL_NAMES[signal];
+}
+
+export function completeText(checks: number, iteration: number): string {
+  return checks > 0
+    ? `complete after ${iterations(iteration)}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
+    : `complete after ${iterations(iteration)} (verified: false, because the loop has nothing to check). Add "validation:" commands to the task file's frontmatter to have a claim verified.`;
+}
+
+export function maxIterationsText(iteration: number): string {
+  return `stopped after ${iterations(iteration)}, the limit (max-iterations), without completion. Raise it with: main.cjs config --max-iterations N.`;
+}
+
+export function tripText(trip: Trip): string {
+  return `stopped by the circuit breaker, signal ${signalName(trip.signal)}: ${trip.evidence}. Go on with the breaker closed: main.cjs start --resume.`;
+}
+
+export function budgetText(name: string, reading: string): string {
+  return `stopped because the budget ${name} is used up: ${reading}.`;
+}
+
+export function budgetWarningText(name: string, reading: string): string {
+  return `budget ${name}: ${reading} used.`;
+}
+
+export function idleLimitText(idleMs: number, limitMs: number): string {
+  return `stopped after being idle for ${formatDuration(idleMs)} (idle.max is ${formatDuration(limitMs)}).`;
+}
+
+export function stoppedText(iteration: number): string {
+  return `stopped by the user after ${iterations(iteration)}.`;
+}
+
+export function cancelledText(iteration: number): string {
+  return `cancelled by the user after ${iterations(iteration)}. Nothing was deleted: main.cjs archive shows where it lies.`;
+}
+
+export const PAUSED_TEXTS = {
+  operator: `paused by the user. ${RESUME_HINT}`,
+  interrupted: `paused, because it was interrupted. ${RESUME_HINT}`,
+  clientExit: 'interrupted: the client ended while the loop was live. Go on with: main.cjs start --resume.',
+} as const;
+
+export function misplacedText(wanted: string): string {
+  return `Your last message contained ${wanted} inside other text, where it does not count. To claim completion, put it alone on a line of your final message, outside code and quotes.`;
+}
+
+export const OVERRIDDEN_TEXT =
+  'the client overrode a block of the Stop hook (its cap on consecutive blocks). Set CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment that starts claude; the launcher does so by itself.';
+
+export function iterations(count: number): string {
+  return count === 1 ? '1 iteration' : `${count} iterations`;
+}

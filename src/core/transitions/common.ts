@@ -1,0 +1,85 @@
+import type { Effect } from '../effects.ts';
+import type { LoopEvent } from '../schema/records.ts';
+import type { CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';
+
+export interface Transition {
+  readonly state: LoopState;
+  readonly effects: readonly Effect[];
+}
+
+/** Drops what belongs to the status a state is leaving, so that no variant carries another's data. */
+export function common(state: LoopState): CommonState {
+  const { status: _status, ...rest } = state;
+  const {
+    waiting: _waiting,
+    verifying: _verifying,
+    paused: _paused,
+    ended: _ended,
+    ...kept
+  } = rest as CommonState & {
+    waiting?: unknown;
+    verifying?: unknown;
+    paused?: unknown;
+    ended?: unknown;
+  };
+  return kept;
+}
+
+export function running(state: LoopState): StateOf<'running'> {
+  return { ...common(state), status: 'running' };
+}
+
+export function event(state: LoopState, at: string, type: string, more: Record<string, unknown> = {}): Effect {
+  const entry: LoopEvent = { type, at, loopId: state.loopId, iteration: state.iteration, ...more };
+  return { type: 'record-event', event: entry };
+}
+
+/** Ends the loop: the state says how and why, and the driver archives it whole. */
+export function end(state: LoopState, at: string, as: TerminalStatus, message: string, verified = false): Transition {
+  const next: LoopState = {
+    ...common(state),
+    status: 'ended',
+    ended: { at, as, message, verified },
+    lastDecision: { at, kind: 'allow', detail: as },
+  };
+  return {
+    state: next,
+    effects: [
+      event(next, at, 'loop.ended', { status: as, message, verified }),
+      { type: 'archive', as, message },
+      { type: 'allow', message },
+    ],
+  };
+}
+
+/** Sends the task back: the notices and the steering are handed over and thereby delivered. */
+export function prompt(state: LoopState, at: string, detail: string): Transition {
+  const next: LoopState = {
+    ...running(state),
+    turn: 'agent',
+    steering: [],
+    notices: { rejection: [], misplacedSignal: null, warnings: [] },
+    lastDecision: { at, kind: 'prompt', detail },
+  };
+  return { state: next, effects: [{ type: 'prompt', notices: state.notices, steering: state.steering }] };
+}
+
+export function pause(
+  state: LoopState,
+  at: string,
+  reason: StateOf<'paused'>['paused']['reason'],
+  message: string,
+  resumesAt: string | null = null,
+): StateOf<'paused'> {
+  return {
+    ...common(state),
+    status: 'paused',
+    paused: { since: at, reason, message, resumesAt },
+    lastDecision: { at, kind: 'allow', detail: `paused: ${reason}` },
+  };
+}
+
+/** Lets the turn end with the loop still armed; `next` says whose words the next turn will answer. */
+export function release(state: LoopState, message: string | null, next: 'rest' | 'user' = 'rest'): Transition {
+  return { state: state.turn === next ? state : { ...state, turn: next }, effects: [{ type: 'allow', message }] };
+}

@@ -1,0 +1,96 @@
+import { tripped } from '../breaker/breaker.ts';
+import { type BudgetReading, readBudget } from '../budget.ts';
+import { after } from '../clock.ts';
+import type { Effect, Sign } from '../effects.ts';
+import { idleElapsed, idleWait } from '../idle.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { StateOf } from '../schema/state.ts';
+import {
+  budgetText,
+  budgetWarningText,
+  idleLimitText,
+  maxIterationsText,
+  signalName,
+  stoppedText,
+  tripText,
+} from '../texts.ts';
+import { common, end, event, prompt, type Transition } from './common.ts';
+
+type Running = StateOf<'running'>;
+
+/**
+ * What follows a counted iteration that is not complete. The first limit that holds names the end: the user's stop,
+ * max iterations, breaker, budget, idle.
+ */
+export function decide(state: Running, at: string, policy: Policy, idle: boolean, seen: string | null): Transition {
+  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
+  if (state.iteration >= state.maxIterations && !idle) {
+    return end(state, at, 'max-iterations', maxIterationsText(state.iteration));
+  }
+  const trip = idle ? null : tripped(state.breaker, policy.breaker);
+  if (trip) {
+    const message = tripText(trip);
+    const stopped = end(state, at, 'circuit-open', message);
+    const sign = tripSign(signalName(trip.signal), trip.evidence);
+    return { state: stopped.state, effects: [{ type: 'add-sign', sign }, ...stopped.effects] };
+  }
+  const readings = readBudget(state.usage, state.startedAt, at, policy.budget);
+  const over = readings.find(({ used, limit }) => used >= limit);
+  if (over) return end(state, at, 'budget-exhausted', budgetText(over.name, over.text));
+  const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
+  const next = idle ? waitIdle(warned, at, policy, seen) : prompt(warned, at, 'next iteration');
+  return { state: next.state, effects: [...warnings, ...next.effects] };
+}
+
+function waitIdle(state: Running, at: string, policy: Policy, seen: string | null): Transition {
+  if (policy.idle === null) return prompt(state, at, 'next iteration');
+  const idleMs = idleElapsed(state.idle, at);
+  const wait = idleWait(state.idle, policy.idle, at);
+  if (wait === null) return end(state, at, 'idle-limit', idleLimitText(idleMs, policy.idle.maxMs));
+  const until = after(at, wait.delayMs);
+  return {
+    state: {
+      ...common(state),
+      status: 'waiting',
+      waiting: { since: at, until, delayMs: wait.delayMs, last: wait.last, woken: false, seen },
+      lastDecision: { at, kind: 'wait', detail: 'idle' },
+    },
+    effects: [
+      event(state, at, 'iteration.idle', {
+        consecutiveIdle: state.idle.consecutive,
+        delayMs: wait.delayMs,
+        idleElapsedMs: idleMs,
+      }),
+      { type: 'wait', until },
+    ],
+  };
+}
+
+function warn(state: Running, at: string, readings: BudgetReading[], warnAt: number): [Running, Effect[]] {
+  const fresh = readings.filter(
+    ({ name, used, limit }) => used >= limit * warnAt && !state.warnedBudgets.includes(name),
+  );
+  if (fresh.length === 0) return [state, []];
+  const texts = fresh.map(({ name, text }) => budgetWarningText(name, text));
+  const warned: Running = {
+    ...state,
+    warnedBudgets: [...state.warnedBudgets, ...fresh.map(({ name }) => name)],
+    notices: { ...state.notices, warnings: [...state.notices.warnings, ...texts] },
+  };
+  return [
+    warned,
+    fresh.flatMap(({ name, text }): Effect[] => [
+      event(state, at, 'budget.warning', { budget: name, reading: text }),
+      { type: 'notify', message: budgetWarningText(name, text) },
+    ]),
+  ];
+}
+
+function tripSign(signal: string, evidence: string): Sign {
+  return {
+    name: `Circuit breaker: ${signal}`,
+    trigger: `Iterations repeat themselves (${signal}).`,
+    instruction: 'Change the approach: read what was tried, do something else, or say plainly what blocks you.',
+    addedAfter: evidence,
+  };
+}

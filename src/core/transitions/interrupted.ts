@@ -1,0 +1,23 @@
+import type { EngineEvent } from '../events.ts';
+import type { LoopState } from '../schema/state.ts';
+import { PAUSED_TEXTS } from '../texts.ts';
+import { event, pause, type Transition } from './common.ts';
+
+type Live = Exclude<LoopState, { status: 'ended' }>;
+
+/** The hook was told to go (Esc, the client quits), or the client ended while the loop was live. */
+export function interrupted(state: Live, happened: Extract<EngineEvent, { type: 'interrupted' }>): Transition {
+  // A pause that came before keeps its reason; consent that was not given is still not given.
+  if (state.status === 'paused' || state.status === 'awaiting-consent') {
+    return { state, effects: [{ type: 'allow', message: null }] };
+  }
+  const message = happened.by === 'signal' ? PAUSED_TEXTS.interrupted : PAUSED_TEXTS.clientExit;
+  const next = { ...pause(state, happened.at, 'interrupted', message), turn: 'rest' as const };
+  return {
+    state: next,
+    effects: [
+      event(next, happened.at, 'loop.paused', { reason: 'interrupted', by: happened.by }),
+      { type: 'allow', message },
+    ],
+  };
+}

@@ -1,0 +1,164 @@
+import { sampleBreaker } from '../breaker/breaker.ts';
+import { elapsed } from '../clock.ts';
+import { digest } from '../digest.ts';
+import type { Effect } from '../effects.ts';
+import type { EngineEvent } from '../events.ts';
+import { anotherIdle, NOT_IDLE } from '../idle.ts';
+import { normalisedReply } from '../normalised-reply.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { IterationRecord } from '../schema/records.ts';
+import type { LoopState, StateOf } from '../schema/state.ts';
+import { completionText, readSignals, type Signals } from '../signals.ts';
+import { misplacedText, stoppedText } from '../texts.ts';
+import { addUsage } from '../usage.ts';
+import { common, end, event, prompt, release, type Transition } from './common.ts';
+import { decide } from './decide.ts';
+
+type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
+type Live = Exclude<LoopState, { status: 'ended' }>;
+
+/** The agent's turn is over: is it an iteration, and what follows from it? */
+export function iterationEnded(state: Live, ended: Ended, policy: Policy): Transition {
+  if (state.status === 'paused') return release(state, state.paused.message);
+  if (state.status === 'awaiting-consent') {
+    return release(state, 'this loop awaits your consent: main.cjs start --consent.');
+  }
+  const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
+  if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
+  const noted: Live = { ...state, lastTurn: delivery, ...spent(state, ended) };
+  if (state.stopRequested && state.turn === 'user')
+    return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
+  if (state.turn === 'user') return afterUserTurn(noted, ended.at);
+  return count(noted, ended, policy);
+}
+
+/** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
+function afterUserTurn(state: Live, at: string): Transition {
+  const answered = event(state, at, 'user.answered');
+  if (state.status === 'waiting') {
+    return {
+      state: { ...state, turn: 'rest', lastDecision: { at, kind: 'wait', detail: 'after the user' } },
+      effects: [answered, { type: 'wait', until: state.waiting.until }],
+    };
+  }
+  const next = prompt(state, at, 'after the user');
+  return { state: next.state, effects: [answered, ...next.effects] };
+}
+
+function count(state: Live, ended: Ended, policy: Policy): Transition {
+  const signals = readSignals(ended.text, policy);
+  const claimed = signals.completion === 'claimed';
+  const idle = isIdle(signals, ended, policy);
+  const counted = idle ? countIdle(state, ended.at) : countWorking(state, ended, signals, policy);
+  const told: StateOf<'running'> = {
+    ...counted,
+    lastRunAt: ended.at,
+    notices: {
+      ...counted.notices,
+      misplacedSignal:
+        signals.completion === 'misplaced' ? misplacedText(completionText(policy.completion) ?? '') : null,
+    },
+  };
+  const verdict: Transition = claimed ? verify(told, ended.at) : decide(told, ended.at, policy, idle, ended.seen);
+  return {
+    state: verdict.state,
+    effects: [
+      { type: 'record-iteration', record: record(state, told, ended, signals, idle, verdict.state) },
+      ...named(told, ended.at, signals, idle),
+      ...verdict.effects,
+    ],
+  };
+}
+
+function verify(state: StateOf<'running'>, at: string): Transition {
+  return {
+    state: {
+      ...common(state),
+      status: 'verifying',
+      verifying: { since: at },
+      lastDecision: { at, kind: 'verify', detail: 'completion claimed' },
+    },
+    effects: [event(state, at, 'completion.claimed'), { type: 'verify' }],
+  };
+}
+
+/** Idle acts only where the loop is set up for it, and gives way to the other signals. A failed turn is not idle. */
+function isIdle(signals: Signals, ended: Ended, policy: Policy): boolean {
+  if (policy.idle === null || signals.completion === 'claimed' || signals.findings !== null) return false;
+  return signals.states.includes('idle') && ended.error === null;
+}
+
+function countIdle(state: Live, at: string): StateOf<'running'> {
+  return {
+    ...common(state),
+    status: 'running',
+    idleIterations: state.idleIterations + 1,
+    idle: anotherIdle(state.idle, at),
+  };
+}
+
+function countWorking(state: Live, ended: Ended, signals: Signals, policy: Policy): StateOf<'running'> {
+  const normalised = normalisedReply(ended.text, policy);
+  return {
+    ...common(state),
+    status: 'running',
+    iteration: state.iteration + 1,
+    idle: NOT_IDLE,
+    lastFindingsCount: signals.findings ?? state.lastFindingsCount,
+    breaker: sampleBreaker(state.breaker, {
+      findings: signals.findings,
+      reply: normalised === '' && ended.toolCalls > 0 ? null : digest(normalised),
+      error: ended.error,
+      progress: ended.progress,
+      toolCalls: ended.toolCalls,
+      deniedCalls: ended.deniedCalls,
+      scenario: ended.scenario,
+    }),
+  };
+}
+
+function spent(state: Live, ended: Ended): Pick<LoopState, 'usage'> {
+  return { usage: addUsage(state.usage, ended.usage, ended.costUsd) };
+}
+
+function named(state: LoopState, at: string, signals: Signals, idle: boolean): Effect[] {
+  const states = signals.states.length > 0 ? { states: signals.states } : {};
+  if (idle) return []; // decide() says idle in an event of its own, with the delay
+  return [event(state, at, 'iteration.completed', { findings: signals.findings, ...states })];
+}
+
+function record(
+  before: LoopState,
+  after: LoopState,
+  ended: Ended,
+  signals: Signals,
+  idle: boolean,
+  decided: LoopState,
+): IterationRecord {
+  const startedAt = before.lastDecision?.at ?? before.startedAt;
+  return {
+    loopId: after.loopId,
+    iteration: after.iteration,
+    idleIterations: after.idleIterations,
+    kind: idle ? 'idle' : 'working',
+    startedAt,
+    endedAt: ended.at,
+    durationMs: elapsed(startedAt, ended.at),
+    findings: signals.findings,
+    states: [...signals.states],
+    claimed: signals.completion === 'claimed',
+    toolCalls: ended.toolCalls,
+    deniedCalls: ended.deniedCalls,
+    outputTokens: ended.usage?.outputTokens ?? null,
+    decision: decided.status === 'ended' ? decided.ended.as : decided.status,
+  };
+}
+
+function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState['lastTurn']>): boolean {
+  return (
+    before !== null &&
+    before.promptId === now.promptId &&
+    before.text === now.text &&
+    before.transcriptMark === now.transcriptMark
+  );
+}

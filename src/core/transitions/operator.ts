@@ -1,0 +1,91 @@
+import { CLOSED_BREAKER } from '../breaker/breaker.ts';
+import type { EngineEvent, OperatorCommand } from '../events.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState } from '../schema/state.ts';
+import { cancelledText, PAUSED_TEXTS, stoppedText } from '../texts.ts';
+import { common, end, event, pause, running, type Transition } from './common.ts';
+
+type Live = Exclude<LoopState, { status: 'ended' }>;
+type Operated = Extract<EngineEvent, { type: 'operator' }>;
+
+/** The user's commands. Each is idempotent: given twice it changes nothing more. */
+export function operator(state: Live, operated: Operated, _policy: Policy): Transition {
+  const { at, command } = operated;
+  switch (command.kind) {
+    case 'stop':
+      return stop(state, at, command.clientAlive);
+    case 'cancel':
+      return end(state, at, 'cancelled', cancelledText(state.iteration));
+    case 'pause':
+      return pauseNow(state, at);
+    case 'resume':
+      return resume(state, at);
+    case 'wake':
+      return wake(state, at);
+    case 'consent':
+      return consent(state, at);
+    case 'steer':
+      return steer(state, at, command);
+    case 'accept':
+      return accept(state, at, command);
+    default:
+      return command satisfies never;
+  }
+}
+
+/** An agent at work finishes its iteration first; where nobody works, the loop ends now. */
+function stop(state: Live, at: string, clientAlive: boolean): Transition {
+  const atWork = (state.status === 'running' || state.status === 'verifying') && clientAlive && state.turn !== 'rest';
+  if (!atWork) return end(state, at, 'stopped', stoppedText(state.iteration));
+  if (state.stopRequested) return unchanged(state);
+  const next: Live = { ...state, stopRequested: true };
+  return { state: next, effects: [event(next, at, 'operator.stop')] };
+}
+
+function pauseNow(state: Live, at: string): Transition {
+  if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
+  const next = pause(state, at, 'operator', PAUSED_TEXTS.operator);
+  return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
+}
+
+function resume(state: Live, at: string): Transition {
+  if (state.status !== 'paused') return unchanged(state);
+  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER };
+  return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
+}
+
+function wake(state: Live, at: string): Transition {
+  if (state.status !== 'waiting' || state.waiting.woken) return unchanged(state);
+  const next: LoopState = { ...state, waiting: { ...state.waiting, woken: true } };
+  return { state: next, effects: [event(next, at, 'operator.wake')] };
+}
+
+function consent(state: Live, at: string): Transition {
+  if (state.status !== 'awaiting-consent') return unchanged(state);
+  const next: LoopState = { ...common(state), status: 'running' };
+  return { state: next, effects: [event(next, at, 'operator.consent')] };
+}
+
+/** Steering is news: a waiting loop goes on for it at once, unless it was meant for the next prompt. */
+function steer(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'steer' }>): Transition {
+  if (state.steering.some(({ id }) => id === command.id)) return unchanged(state);
+  const { id, text, delivery } = command;
+  const queued = { ...state, steering: [...state.steering, { id, at, text, delivery }] };
+  const next: LoopState =
+    queued.status === 'waiting' && delivery === 'now'
+      ? { ...queued, waiting: { ...queued.waiting, woken: true } }
+      : queued;
+  return { state: next, effects: [event(next, at, 'operator.steer', { id, delivery })] };
+}
+
+function accept(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
+  const { contractHash, maxIterations } = command;
+  const adopted: Live = { ...state, contractHash, maxIterations };
+  const next: LoopState =
+    adopted.status === 'paused' && adopted.paused.reason === 'contract-changed' ? running(adopted) : adopted;
+  return { state: next, effects: [event(next, at, 'operator.accept', { contractHash })] };
+}
+
+function unchanged(state: LoopState): Transition {
+  return { state, effects: [] };
+}

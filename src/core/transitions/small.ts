@@ -1,0 +1,60 @@
+import type { EngineEvent } from '../events.ts';
+import type { LoopState } from '../schema/state.ts';
+import { OVERRIDDEN_TEXT } from '../texts.ts';
+import { end, event, pause, release, type Transition } from './common.ts';
+
+type Live = Exclude<LoopState, { status: 'ended' }>;
+type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
+
+/** The turn is let go although the loop goes on: background work, or a message the user has queued. */
+export function released(state: Live, happened: Of<'turn-released'>): Transition {
+  const next = release(state, null, happened.why === 'message' ? 'user' : 'rest');
+  return {
+    state: next.state,
+    effects: [event(state, happened.at, 'turn.released', { why: happened.why }), ...next.effects],
+  };
+}
+
+/** The client ended a turn over our block: the prompt we sent was never seen, and the user has to know why. */
+export function overridden(state: Live, happened: Of<'block-overridden'>): Transition {
+  return {
+    state: { ...state, turn: 'rest' },
+    effects: [event(state, happened.at, 'block.overridden'), { type: 'notify', message: OVERRIDDEN_TEXT }],
+  };
+}
+
+export function suspended(state: Live, happened: Of<'suspended'>): Transition {
+  if (state.status === 'paused') return { state, effects: [{ type: 'allow', message: state.paused.message }] };
+  const next = pause(state, happened.at, happened.reason, happened.message);
+  return {
+    state: next,
+    effects: [
+      event(next, happened.at, 'loop.paused', { reason: happened.reason }),
+      { type: 'allow', message: happened.message },
+    ],
+  };
+}
+
+export function taskMissing(state: Live, happened: Of<'task-missing'>): Transition {
+  return end(state, happened.at, 'error', happened.message);
+}
+
+/** Something that the user and the next prompt have to hear once. */
+export function noticed(state: Live, happened: Of<'noticed'>): Transition {
+  const { warnings } = state.notices;
+  if (warnings.includes(happened.warning)) return { state, effects: [] };
+  return {
+    state: { ...state, notices: { ...state.notices, warnings: [...warnings, happened.warning] } },
+    effects: [
+      event(state, happened.at, 'notice', { message: happened.warning }),
+      { type: 'notify', message: happened.warning },
+    ],
+  };
+}
+
+export function steeringDelivered(state: Live, happened: Of<'steering-delivered'>): Transition {
+  const steering = state.steering.filter(({ id }) => !happened.ids.includes(id));
+  if (steering.length === state.steering.length) return { state, effects: [] };
+  const next: LoopState = { ...state, steering };
+  return { state: next, effects: [event(next, happened.at, 'steering.delivered', { ids: happened.ids })] };
+}

@@ -1,0 +1,55 @@
+import { isBefore } from '../clock.ts';
+import type { EngineEvent } from '../events.ts';
+import type { LoopState } from '../schema/state.ts';
+import { PAUSED_TEXTS } from '../texts.ts';
+import { event, pause, running, type Transition } from './common.ts';
+
+type Live = Exclude<LoopState, { status: 'ended' }>;
+type Prompted = Extract<EngineEvent, { type: 'user-prompt' }>;
+
+/** Somebody spoke in the session: the launcher's first prompt, the client's own notification, or the user. */
+export function userPrompt(state: Live, prompted: Prompted): Transition {
+  if (prompted.notification) return turn(state, state.turn === 'user' ? 'user' : 'agent');
+  if (state.status === 'paused') return whilePaused(state, prompted.at);
+  if (state.status === 'awaiting-consent') return turn(state, 'user');
+  switch (state.turn) {
+    case 'first':
+      return turn(state, 'agent');
+    case 'agent':
+      if (state.status === 'waiting' || prompted.queued)
+        return turn(state, state.status === 'waiting' ? 'user' : 'agent');
+      return interruptedByUser(state, prompted.at);
+    case 'user':
+    case 'rest':
+      return turn(state, 'user');
+    default:
+      return state.turn satisfies never;
+  }
+}
+
+/** A rate limit that has passed needs no `resume`: the user speaks, is answered, and the loop goes on. */
+function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Transition {
+  const { reason, resumesAt } = state.paused;
+  if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) return turn(state, 'user');
+  const resumed: LoopState = { ...running(state), turn: 'user' };
+  return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+}
+
+/**
+ * Our prompt was the last word, no Stop came since and nothing was queued: the user pressed Esc and wrote something
+ * else. What they want now is no business of the loop until they resume it.
+ */
+function interruptedByUser(state: Live, at: string): Transition {
+  const next = { ...pause(state, at, 'interrupted', PAUSED_TEXTS.interrupted), turn: 'user' as const };
+  return {
+    state: next,
+    effects: [
+      event(next, at, 'loop.paused', { reason: 'interrupted' }),
+      { type: 'notify', message: next.paused.message },
+    ],
+  };
+}
+
+function turn(state: Live, whose: LoopState['turn']): Transition {
+  return { state: state.turn === whose ? state : { ...state, turn: whose }, effects: [] };
+}

@@ -1,0 +1,66 @@
+import { nextStreak } from '../breaker/streak.ts';
+import type { Effect } from '../effects.ts';
+import type { CheckResult, EngineEvent } from '../events.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState, StateOf } from '../schema/state.ts';
+import { completeText } from '../texts.ts';
+import { end, event, running, type Transition } from './common.ts';
+import { decide } from './decide.ts';
+
+type Verified = Extract<EngineEvent, { type: 'verified' }>;
+
+/** The checks have run: the claim is accepted, or fed back with its reasons and the loop goes on. */
+export function verified(state: LoopState, happened: Verified, policy: Policy): Transition {
+  // Somebody paused or ended the loop while the checks ran: their word stands.
+  if (state.status !== 'verifying') return { state, effects: [{ type: 'allow', message: null }] };
+  const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
+  if (failed.length === 0) {
+    const checks = happened.results.length;
+    return end(state, happened.at, 'complete', completeText(checks, state.iteration), checks > 0);
+  }
+  return reject(state, happened.at, failed, policy);
+}
+
+function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], policy: Policy): Transition {
+  const reasons = failed.map(reasonText);
+  const gateFailures = nextStreak(
+    state.gateFailures,
+    failed.map(({ name, outcome }) => `${name}:${outcome}`).join(','),
+  );
+  const rejected: StateOf<'running'> = {
+    ...running(state),
+    gateFailures,
+    notices: { ...state.notices, rejection: reasons },
+  };
+  const next = decide(rejected, at, policy, false, null);
+  const rejection = event(state, at, 'completion.rejected', { reasons });
+  const said: Effect = {
+    type: 'notify',
+    message: `completion rejected: ${failed.map(({ name }) => name).join(', ')}.`,
+  };
+  return {
+    state: next.state,
+    effects: [rejection, ...repeatedSign(gateFailures.repeats, failed), said, ...next.effects],
+  };
+}
+
+export function reasonText({ name, outcome, detail }: CheckResult): string {
+  return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${detail}`;
+}
+
+/** A gate that fails twice for the same reason leaves a sign. */
+function repeatedSign(repeats: number, failed: readonly CheckResult[]): Effect[] {
+  if (repeats !== 1) return [];
+  const names = failed.map(({ name }) => name).join(', ');
+  return [
+    {
+      type: 'add-sign',
+      sign: {
+        name: `Completion rejected twice: ${names}`,
+        trigger: `Before claiming completion while ${names} may still fail.`,
+        instruction: `Run ${names} yourself first, and read the output to its end.`,
+        addedAfter: failed.map(reasonText).join('; ').slice(0, 300),
+      },
+    },
+  ];
+}

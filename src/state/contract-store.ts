@@ -1,0 +1,42 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { RalphError } from '../core/ralph-error.ts';
+import type { Contract } from '../core/schema/contract.ts';
+import type { LoopFiles } from './loop-files.ts';
+import { removeIfThere } from './remove-if-there.ts';
+import { writeAtomically } from './write-atomically.ts';
+
+export interface StoredContract {
+  readonly hash: string;
+  readonly contract: Contract;
+}
+
+/** The contract of this project's loop, or null. Its hash is taken as written; `hashContract` proves it. */
+export function readContract(files: LoopFiles): StoredContract | null {
+  let text: string;
+  try {
+    text = readFileSync(files.contract, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const stored = JSON.parse(text) as StoredContract;
+    if (typeof stored.hash === 'string' && typeof stored.contract?.loopId === 'string') return stored;
+  } catch {
+    // falls through to the same answer: the file is ours and unusable
+  }
+  throw new RalphError(
+    'contract-changed',
+    `the contract ${files.contract} cannot be read. Stop the loop (main.cjs cancel) and start it again.`,
+  );
+}
+
+export function writeContract(files: LoopFiles, stored: StoredContract): void {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
+}
+
+/** The loop is over: its contract holds no longer. A copy of what it said lies in the events journal. */
+export function dropContract(files: LoopFiles): void {
+  removeIfThere(files.contract);
+}

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+import type { Contract } from '../core/schema/contract.ts';
+
+/** SHA-256 over the contract with sorted keys: the same contract has the same hash whatever wrote it. */
+export function hashContract(contract: Contract): string {
+  return createHash('sha256').update(canonical(contract)).digest('hex');
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
+  }
+  return JSON.stringify(value);
+}

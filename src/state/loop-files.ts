@@ -1,0 +1,75 @@
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { digest } from '../core/digest.ts';
+
+/** Where everything of one loop lies. All paths are absolute. */
+export interface LoopFiles {
+  readonly projectDir: string;
+  readonly name: string | null;
+  /** `.claude/context/runtime` of the project. */
+  readonly runtimeDir: string;
+  readonly state: string;
+  readonly lock: string;
+  readonly archiveDir: string;
+  readonly events: string;
+  readonly iterations: string;
+  /** Tool calls and denials, written by the tool hooks. */
+  readonly calls: string;
+  /** What the status line last heard from the client: its cost figure. */
+  readonly cost: string;
+  /** Left by `cancel` for the next tool call and the next Stop. */
+  readonly tombstone: string;
+  /** The folder outside the project that an agent confined to the project cannot reach. */
+  readonly outsideDir: string;
+  readonly contract: string;
+  readonly log: string;
+}
+
+export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
+
+/**
+ * The files of the project's default loop (`name` null) or of a named one: two loops never share a file that either
+ * writes. `name` must match LOOP_NAME.
+ */
+export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): LoopFiles {
+  const runtimeDir = join(projectDir, '.claude', 'context', 'runtime');
+  const outsideDir = projectOutsideDir(projectDir, env);
+  const of = (stem: string, extension: string): string =>
+    join(runtimeDir, `${stem}${name === null ? '' : `.${name}`}${extension}`);
+  const state = of('ralph-state', '.json');
+  return {
+    projectDir,
+    name,
+    runtimeDir,
+    state,
+    lock: `${state}.lock`,
+    archiveDir: of('ralph-archive', ''),
+    events: of('ralph-events', '.jsonl'),
+    iterations: of('ralph-iterations', '.jsonl'),
+    calls: of('ralph-calls', '.jsonl'),
+    cost: of('ralph-cost', '.json'),
+    tombstone: of('ralph-cancelled', '.json'),
+    outsideDir,
+    contract: join(outsideDir, `${name === null ? 'contract' : `contract.${name}`}.json`),
+    log: join(outsideDir, 'hook.log'),
+  };
+}
+
+/** `$XDG_STATE_HOME/ralph-loop` or what stands for it on this system. */
+export function outsideRoot(env: NodeJS.ProcessEnv): string {
+  if (env['XDG_STATE_HOME']) return join(env['XDG_STATE_HOME'], 'ralph-loop');
+  if (process.platform === 'win32' && env['LOCALAPPDATA']) return join(env['LOCALAPPDATA'], 'ralph-loop');
+  return join(env['HOME'] || homedir(), '.local', 'state', 'ralph-loop');
+}
+
+function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
+  let real = projectDir;
+  try {
+    real = realpathSync(projectDir);
+  } catch {
+    // A project that cannot be resolved keeps the name it was given; reading it will say what is wrong.
+  }
+  const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
+  return join(outsideRoot(env), `${label}-${digest(real)}`);
+}

@@ -1,0 +1,56 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+export interface Lines {
+  /** The objects of the readable lines, in order. */
+  readonly entries: readonly Record<string, unknown>[];
+  /** Lines that are no JSON object: torn by a crash, or somebody's edit. */
+  readonly torn: number;
+  /** Where the next read starts: after the last complete line. */
+  readonly next: number;
+}
+
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes; a line that has no
+ * newline yet waits for the next read. An absent file has no lines; a file shorter than `from` was replaced and is
+ * read from its start.
+ */
+export function readLines(path: string, from = 0, budget = MAX_BYTES): Lines {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { entries: [], torn: 0, next: 0 };
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const start = size < from ? 0 : from;
+    const bytes = Buffer.allocUnsafe(Math.min(size - start, budget));
+    const length = bytes.length === 0 ? 0 : readSync(descriptor, bytes, 0, bytes.length, start);
+    const complete = bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
+    // A line longer than the whole budget can never be read: step over it.
+    const consumed = complete === 0 && length === budget ? length : complete;
+    return { ...parse(bytes.toString('utf8', 0, complete)), next: start + consumed };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function parse(text: string): { entries: Record<string, unknown>[]; torn: number } {
+  const entries: Record<string, unknown>[] = [];
+  let torn = 0;
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    try {
+      const value: unknown = JSON.parse(line);
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+        entries.push(value as Record<string, unknown>);
+      } else torn += 1;
+    } catch {
+      torn += 1;
+    }
+  }
+  return { entries, torn };
+}

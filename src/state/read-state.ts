@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import type { FourKeyState, LoopState } from '../core/schema/state.ts';
+import { SCHEMA_VERSION } from '../core/schema-version.ts';
+import { validateFourKeyState, validateLoopState } from './validators.ts';
+
+/** What lies at a state file's path. */
+export type ReadState =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'loop'; readonly state: LoopState }
+  /** The seed's file, or one that somebody reduced to its keys. */
+  | { readonly kind: 'four-keys'; readonly file: FourKeyState }
+  | { readonly kind: 'newer'; readonly version: number }
+  | { readonly kind: 'corrupt'; readonly problem: string };
+
+/** No state of ours comes near this; a larger file is not one. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Reads and validates a state file. Throws only what the system says about a file that is there but unreadable. */
+export function readState(path: string): ReadState {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    if (code === 'EISDIR') return { kind: 'corrupt', problem: 'a directory lies in its place' };
+    throw error;
+  }
+  return parseState(text);
+}
+
+/** The same for a text that was read already. Never throws. */
+export function parseState(text: string): ReadState {
+  if (text.length > MAX_BYTES) return { kind: 'corrupt', problem: `it has ${text.length} characters` };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { kind: 'corrupt', problem: (error as Error).message };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { kind: 'corrupt', problem: 'it is not a JSON object' };
+  }
+  const version = (value as { schemaVersion?: unknown }).schemaVersion;
+  if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
+  if (version === undefined) {
+    const problem = validateFourKeyState(value);
+    return problem === null ? { kind: 'four-keys', file: value as FourKeyState } : { kind: 'corrupt', problem };
+  }
+  const problem = validateLoopState(value);
+  return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
+}
