@@ -28,6 +28,8 @@ export type EngineEvent =
       /** The agent's final message. */
       readonly text: string;
       readonly promptId: string | null;
+      /** Who began the turn, where its prompt is not the one the loop knows: `user` for a person's own command. */
+      readonly origin: 'loop' | 'user';
       /** Grows with the transcript: the same payload with the same mark is the same delivery. */
       readonly transcriptMark: string;
       readonly toolCalls: number;
@@ -46,14 +48,14 @@ export type EngineEvent =
       readonly type: 'time-passed';
       readonly at: string;
       /** Why the driver stopped waiting. `quiet`: it looked for changes and found none. */
-      readonly cause: 'elapsed' | 'changed' | 'quiet' | 'message';
+      readonly cause: 'elapsed' | 'changed' | 'quiet' | 'message' | 'notification' | 'deadline';
       readonly seen: string | null;
     }
   | {
       readonly type: 'user-prompt';
       readonly at: string;
-      /** The client had queued the prompt while the agent worked: nobody interrupted anything. */
-      readonly queued: boolean;
+      /** A prompt with the id of the running turn was queued while the agent worked: nobody interrupted anything. */
+      readonly promptId: string | null;
       /** The client woke itself, because background work ended. */
       readonly notification: boolean;
     }
@@ -63,7 +65,9 @@ export type EngineEvent =
   | { readonly type: 'block-overridden'; readonly at: string }
   | { readonly type: 'suspended'; readonly at: string; readonly reason: PauseReason; readonly message: string }
   | { readonly type: 'task-missing'; readonly at: string; readonly message: string }
-  | { readonly type: 'noticed'; readonly at: string; readonly warning: string }
+  /** Something that the user and the next prompt have to hear; the same key is told once. */
+  | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: string }
+  | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] };
 
 export interface ApiError {

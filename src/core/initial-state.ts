@@ -48,11 +48,14 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     lastDecision: { at: loop.at, kind: 'started', detail: '' },
     lastTurn: null,
     turn: 'first',
+    promptId: null,
     stopRequested: false,
     steering: [],
     notices: { rejection: [], misplacedSignal: null, warnings: [] },
     gateFailures: { value: null, repeats: 0 },
     warnedBudgets: [],
+    told: [],
+    waitedOut: [],
   };
 }
 

@@ -7,7 +7,15 @@ import { event } from './transitions/common.ts';
 import { interrupted } from './transitions/interrupted.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
-import { noticed, overridden, released, steeringDelivered, suspended, taskMissing } from './transitions/small.ts';
+import {
+  noticed,
+  overridden,
+  released,
+  steeringDelivered,
+  suspended,
+  taskMissing,
+  waitedOut,
+} from './transitions/small.ts';
 import { timePassed } from './transitions/time-passed.ts';
 import { userPrompt } from './transitions/user-prompt.ts';
 import { verified } from './transitions/verified.ts';
@@ -45,6 +53,8 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
       return taskMissing(state, happened);
     case 'noticed':
       return noticed(state, happened);
+    case 'waited-out':
+      return waitedOut(state, happened);
     case 'steering-delivered':
       return steeringDelivered(state, happened);
     default:

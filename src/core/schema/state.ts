@@ -98,12 +98,18 @@ const base = {
    * `user` for a person's message, `rest` when the turn was let go with the loop still armed.
    */
   turn: z.enum(['first', 'agent', 'user', 'rest']),
+  /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
+  promptId: z.string().nullable(),
   stopRequested: z.boolean(),
   steering: z.array(steering),
   notices,
   /** Reasons the gate gave the last time, and how many times in a row. */
   gateFailures: streak,
   warnedBudgets: z.array(z.string()),
+  /** Keys of what was already told once. */
+  told: z.array(z.string()),
+  /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
+  waitedOut: z.array(z.string()),
 };
 
 const waiting = {

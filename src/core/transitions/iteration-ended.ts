@@ -9,9 +9,9 @@ import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals.ts';
-import { misplacedText, stoppedText } from '../texts.ts';
+import { misplacedText, PAUSED_TEXTS, stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
-import { common, end, event, prompt, release, type Transition } from './common.ts';
+import { common, end, event, pause, prompt, release, type Transition } from './common.ts';
 import { decide } from './decide.ts';
 
 type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
@@ -25,11 +25,27 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
   }
   const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
   if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
-  const noted: Live = { ...state, lastTurn: delivery, ...spent(state, ended) };
-  if (state.stopRequested && state.turn === 'user')
+  const noted: Live = { ...state, lastTurn: delivery, promptId: ended.promptId, ...spent(state, ended) };
+  if (ended.origin === 'user' && state.turn === 'agent') return interruptedByCommand(noted, ended.at);
+  if (state.stopRequested && (state.turn === 'user' || ended.origin === 'user'))
     return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
-  if (state.turn === 'user') return afterUserTurn(noted, ended.at);
+  if (state.turn === 'user' || ended.origin === 'user') return afterUserTurn(noted, ended.at);
   return count(noted, ended, policy);
+}
+
+/**
+ * Our prompt was the last word and the turn that ended now answers a person's own command (`!ls`): they had pressed Esc.
+ * The client announces such a command to no hook, so it shows only here.
+ */
+function interruptedByCommand(state: Live, at: string): Transition {
+  const next = { ...pause(state, at, 'interrupted', PAUSED_TEXTS.interrupted), turn: 'user' as const };
+  return {
+    state: next,
+    effects: [
+      event(next, at, 'loop.paused', { reason: 'interrupted' }),
+      { type: 'allow', message: next.paused.message },
+    ],
+  };
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */

@@ -41,10 +41,14 @@ export function taskMissing(state: Live, happened: Of<'task-missing'>): Transiti
 
 /** Something that the user and the next prompt have to hear once. */
 export function noticed(state: Live, happened: Of<'noticed'>): Transition {
+  if (state.told.includes(happened.key)) return { state, effects: [] };
   const { warnings } = state.notices;
-  if (warnings.includes(happened.warning)) return { state, effects: [] };
   return {
-    state: { ...state, notices: { ...state.notices, warnings: [...warnings, happened.warning] } },
+    state: {
+      ...state,
+      told: [...state.told, happened.key],
+      notices: { ...state.notices, warnings: [...warnings, happened.warning] },
+    },
     effects: [
       event(state, happened.at, 'notice', { message: happened.warning }),
       { type: 'notify', message: happened.warning },
@@ -57,4 +61,12 @@ export function steeringDelivered(state: Live, happened: Of<'steering-delivered'
   if (steering.length === state.steering.length) return { state, effects: [] };
   const next: LoopState = { ...state, steering };
   return { state: next, effects: [event(next, happened.at, 'steering.delivered', { ids: happened.ids })] };
+}
+
+/** Background work that outlasted every patience, such as a dev server: it is not waited for again. */
+export function waitedOut(state: Live, happened: Of<'waited-out'>): Transition {
+  const fresh = happened.taskIds.filter((id) => !state.waitedOut.includes(id));
+  if (fresh.length === 0) return { state, effects: [] };
+  const next: LoopState = { ...state, waitedOut: [...state.waitedOut, ...fresh] };
+  return { state: next, effects: [event(next, happened.at, 'background.waited-out', { tasks: fresh })] };
 }

@@ -17,6 +17,10 @@ export function timePassed(state: LoopState, passed: Passed, policy: Policy): Tr
   switch (passed.cause) {
     case 'message':
       return release(state, null, 'user');
+    case 'notification':
+      return release(state, null);
+    case 'deadline':
+      return goOn(state, at, 'the hook has to answer before its timeout');
     case 'changed':
       return goOn(state, at, 'something changed');
     case 'elapsed':

@@ -9,21 +9,22 @@ type Prompted = Extract<EngineEvent, { type: 'user-prompt' }>;
 
 /** Somebody spoke in the session: the launcher's first prompt, the client's own notification, or the user. */
 export function userPrompt(state: Live, prompted: Prompted): Transition {
-  if (prompted.notification) return turn(state, state.turn === 'user' ? 'user' : 'agent');
-  if (state.status === 'paused') return whilePaused(state, prompted.at);
-  if (state.status === 'awaiting-consent') return turn(state, 'user');
-  switch (state.turn) {
+  // The client announces a message at once when it is queued, under the id of the turn that is still running.
+  if (prompted.promptId !== null && prompted.promptId === state.promptId) return { state, effects: [] };
+  const heard: Live = { ...state, promptId: prompted.promptId };
+  if (prompted.notification) return turn(heard, heard.turn === 'user' ? 'user' : 'agent');
+  if (heard.status === 'paused') return whilePaused(heard, prompted.at);
+  if (heard.status === 'awaiting-consent') return turn(heard, 'user');
+  switch (heard.turn) {
     case 'first':
-      return turn(state, 'agent');
+      return turn(heard, 'agent');
     case 'agent':
-      if (state.status === 'waiting' || prompted.queued)
-        return turn(state, state.status === 'waiting' ? 'user' : 'agent');
-      return interruptedByUser(state, prompted.at);
+      return heard.status === 'waiting' ? turn(heard, 'user') : interruptedByUser(heard, prompted.at);
     case 'user':
     case 'rest':
-      return turn(state, 'user');
+      return turn(heard, 'user');
     default:
-      return state.turn satisfies never;
+      return heard.turn satisfies never;
   }
 }
 
