@@ -1,0 +1,44 @@
+import type { IdlePolicy, Policy } from '../core/schema/policy.ts';
+import type { TaskKind } from './task-kind.ts';
+
+/** What holds where nobody says otherwise. One place for the hook, which has no schema, and for `start`, which has. */
+export const COMPLETION_SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+export const FINDINGS_LOG = '.claude/ralph/findings.md';
+
+export const BREAKER: Policy['breaker'] = {
+  findings: 3,
+  noProgress: 0,
+  sameReply: 3,
+  sameError: 5,
+  denials: 3,
+  tdd: 3,
+};
+
+export const BUDGET: Policy['budget'] = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, warnAt: 0.8 };
+
+/** Of an `idle` block that leaves keys out; without a block idle is off. */
+export const IDLE: IdlePolicy = {
+  delayMs: 30_000,
+  backoff: 2,
+  maxDelayMs: 300_000,
+  maxMs: 21_600_000,
+  wake: 'time',
+  watch: [],
+  maxQuietMs: null,
+};
+
+export const DEFAULT_POLICY: Policy = {
+  completion: { kind: 'signal', text: COMPLETION_SIGNAL },
+  signalMatch: 'line',
+  maxIterations: 25,
+  reinject: 'auto',
+  idle: null,
+  breaker: BREAKER,
+  budget: BUDGET,
+  backgroundWaitMs: 1_800_000,
+};
+
+/** Working iterations: what a loop of this kind gets by itself, and the most it can be given. */
+export function iterationLimits(kind: TaskKind): { readonly byDefault: number; readonly cap: number } {
+  return kind === 'ralph-md' || kind === 'checklist' ? { byDefault: 50, cap: 50 } : { byDefault: 25, cap: 100 };
+}

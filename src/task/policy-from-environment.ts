@@ -1,0 +1,45 @@
+import type { Policy } from '../core/schema/policy.ts';
+import { signalProblem } from './claim-problem.ts';
+import { DEFAULT_POLICY } from './policy-defaults.ts';
+
+export interface EnvironmentPolicy {
+  readonly policy: Policy;
+  /** One line for the log about each variable that could not be used. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * The policy of a loop without a contract (the seed's four-key state), read at each Stop: the defaults with the
+ * RALPH_ variables. A variable that is empty counts as not set, a bad one gives way to the default and a note.
+ */
+export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentPolicy {
+  const notes: string[] = [];
+  const number = (name: string, least: number, most: number, otherwise: number): number => {
+    const text = env[name];
+    if (text === undefined || text === '') return otherwise;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    notes.push(`${name} must be an integer from ${least} to ${most}, but is ${shown(text)}: ${otherwise} serves.`);
+    return otherwise;
+  };
+  const { breaker, maxIterations } = DEFAULT_POLICY;
+  const policy: Policy = {
+    ...DEFAULT_POLICY,
+    maxIterations: number('RALPH_MAX_ITERATIONS', 1, 100, maxIterations),
+    breaker: { ...breaker, findings: number('RALPH_CIRCUIT_BREAKER_THRESHOLD', 0, 1_000_000, breaker.findings) },
+    completion: completion(env['RALPH_COMPLETION_SIGNAL'], notes),
+  };
+  return { policy, notes };
+}
+
+function completion(text: string | undefined, notes: string[]): Policy['completion'] {
+  if (text === undefined || text === '') return DEFAULT_POLICY.completion;
+  const problem = signalProblem(text);
+  if (problem === null) return { kind: 'signal', text };
+  notes.push(`RALPH_COMPLETION_SIGNAL ${problem}, but is ${shown(text)}: the default signal serves.`);
+  return DEFAULT_POLICY.completion;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}

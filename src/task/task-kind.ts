@@ -1,0 +1,9 @@
+/** The kinds of task a loop can have. A plan and a TDD loop have files of their own. */
+export type TaskKind = 'prompt' | 'ralph-md' | 'checklist' | 'plan' | 'tdd';
+
+/** What a task file is, by its name: RALPH.md, task.md (a checklist), and every other file is a prompt. */
+export function taskKind(path: string): TaskKind {
+  const name = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
+  if (name === 'RALPH.md') return 'ralph-md';
+  return name === 'task.md' ? 'checklist' : 'prompt';
+}
