@@ -98,6 +98,9 @@ async function bundle(): Promise<void> {
     ...shared,
     entryPoints: present.map((name) => `hooks/${name}.ts`),
     outdir: 'dist/hooks',
+    external: ['./ralph-stop-work.cjs'],
+    // Before any import, any read of stdin and any look at the disk: a session that runs no loop is left alone.
+    banner: { js: "if(process.env.RALPH_ACTIVE!=='1')process.exit(0);" },
   });
   const scripts = await esbuild.build({
     ...shared,

@@ -36,7 +36,10 @@ export type EngineEvent =
       readonly deniedCalls: number;
       readonly usage: UsageDelta | null;
       readonly costUsd: number | null;
+      /** Whether the iteration changed the project durably. */
       readonly progress: 'yes' | 'no' | 'unknown';
+      /** Fingerprint of the project now, kept for the next comparison; null where nobody asked. */
+      readonly projectMark: string | null;
       readonly error: string | null;
       readonly scenario: string | null;
       /** Fingerprint of what idle watches, taken now; null when nothing is watched. */

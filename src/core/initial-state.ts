@@ -56,6 +56,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     warnedBudgets: [],
     told: [],
     waitedOut: [],
+    projectMark: null,
   };
 }
 

@@ -13,10 +13,10 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes; a line that has no
- * newline yet waits for the next read. An absent file has no lines; a file shorter than `from` was replaced and is
+ * newline yet waits for the next read. Lines without `needle` are passed over unparsed. An absent file has no lines; a file shorter than `from` was replaced and is
  * read from its start.
  */
-export function readLines(path: string, from = 0, budget = MAX_BYTES): Lines {
+export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = ''): Lines {
   let descriptor: number;
   try {
     descriptor = openSync(path, 'r');
@@ -32,17 +32,17 @@ export function readLines(path: string, from = 0, budget = MAX_BYTES): Lines {
     const complete = bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
     // A line longer than the whole budget can never be read: step over it.
     const consumed = complete === 0 && length === budget ? length : complete;
-    return { ...parse(bytes.toString('utf8', 0, complete)), next: start + consumed };
+    return { ...parse(bytes.toString('utf8', 0, complete), needle), next: start + consumed };
   } finally {
     closeSync(descriptor);
   }
 }
 
-function parse(text: string): { entries: Record<string, unknown>[]; torn: number } {
+function parse(text: string, needle: string): { entries: Record<string, unknown>[]; torn: number } {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
   for (const line of text.split('\n')) {
-    if (line.trim() === '') continue;
+    if (line.trim() === '' || !line.includes(needle)) continue;
     try {
       const value: unknown = JSON.parse(line);
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

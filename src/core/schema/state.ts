@@ -108,6 +108,8 @@ const base = {
   warnedBudgets: z.array(z.string()),
   /** Keys of what was already told once. */
   told: z.array(z.string()),
+  /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
+  projectMark: z.string().nullable(),
   /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
   waitedOut: z.array(z.string()),
 };

@@ -83,3 +83,9 @@ export function pause(
 export function release(state: LoopState, message: string | null, next: 'rest' | 'user' = 'rest'): Transition {
   return { state: state.turn === next ? state : { ...state, turn: next }, effects: [{ type: 'allow', message }] };
 }
+
+/** Somebody else's word came first while a driver was busy: it stands, and the turn ends with what they said. */
+export function overtaken(state: LoopState): Transition {
+  const message = state.status === 'paused' ? state.paused.message : null;
+  return { state, effects: [{ type: 'allow', message }] };
+}

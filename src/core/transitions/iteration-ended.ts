@@ -69,6 +69,7 @@ function count(state: Live, ended: Ended, policy: Policy): Transition {
   const told: StateOf<'running'> = {
     ...counted,
     lastRunAt: ended.at,
+    projectMark: ended.projectMark ?? counted.projectMark,
     notices: {
       ...counted.notices,
       misplacedSignal:

@@ -4,14 +4,14 @@ import { idleElapsed, idleWait } from '../idle.ts';
 import type { IdlePolicy, Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { idleLimitText } from '../texts.ts';
-import { end, event, prompt, release, type Transition } from './common.ts';
+import { end, event, overtaken, prompt, release, type Transition } from './common.ts';
 
 type Passed = Extract<EngineEvent, { type: 'time-passed' }>;
 type Waiting = StateOf<'waiting'>;
 
 /** A wait came to an end, by the clock or before it. */
 export function timePassed(state: LoopState, passed: Passed, policy: Policy): Transition {
-  if (state.status !== 'waiting') return { state, effects: [{ type: 'allow', message: null }] };
+  if (state.status !== 'waiting') return overtaken(state);
   const { at } = passed;
   if (state.waiting.woken) return goOn(state, at, 'woken');
   switch (passed.cause) {

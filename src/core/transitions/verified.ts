@@ -4,7 +4,7 @@ import type { CheckResult, EngineEvent } from '../events.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { completeText } from '../texts.ts';
-import { end, event, running, type Transition } from './common.ts';
+import { end, event, overtaken, running, type Transition } from './common.ts';
 import { decide } from './decide.ts';
 
 type Verified = Extract<EngineEvent, { type: 'verified' }>;
@@ -12,7 +12,7 @@ type Verified = Extract<EngineEvent, { type: 'verified' }>;
 /** The checks have run: the claim is accepted, or fed back with its reasons and the loop goes on. */
 export function verified(state: LoopState, happened: Verified, policy: Policy): Transition {
   // Somebody paused or ended the loop while the checks ran: their word stands.
-  if (state.status !== 'verifying') return { state, effects: [{ type: 'allow', message: null }] };
+  if (state.status !== 'verifying') return overtaken(state);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {
     const checks = happened.results.length;

@@ -1,0 +1,75 @@
+/** What the client sends a hook on standard input; only what this program reads, each part checked for its type. */
+export interface HookInput {
+  readonly event: string;
+  readonly sessionId: string;
+  readonly transcriptPath: string | null;
+  readonly cwd: string;
+  readonly promptId: string | null;
+  /** Stop: the agent's final message; null where the client is too old to say it. */
+  readonly lastMessage: string | null;
+  readonly backgroundTasks: readonly BackgroundTask[];
+  /** SessionStart: startup, resume, clear, compact. */
+  readonly source: string | null;
+  /** UserPromptSubmit. */
+  readonly prompt: string | null;
+  readonly toolName: string | null;
+  readonly toolInput: Record<string, unknown>;
+  readonly toolUseId: string | null;
+  /** Set inside a subagent. */
+  readonly agentId: string | null;
+  /** The whole payload, for what differs between clients. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+export interface BackgroundTask {
+  readonly id: string;
+  readonly running: boolean;
+  readonly label: string;
+}
+
+/** The payload of a hook, or null when the text is none. Never throws. */
+export function parseHookInput(text: string): HookInput | null {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isObject(raw)) return null;
+  const event = string(raw['hook_event_name']);
+  const sessionId = string(raw['session_id']);
+  if (event === null || sessionId === null) return null;
+  return {
+    event,
+    sessionId,
+    transcriptPath: string(raw['transcript_path']),
+    cwd: string(raw['cwd']) ?? process.cwd(),
+    promptId: string(raw['prompt_id']),
+    lastMessage: string(raw['last_assistant_message'], true),
+    backgroundTasks: tasks(raw['background_tasks']),
+    source: string(raw['source']),
+    prompt: string(raw['prompt'], true),
+    toolName: string(raw['tool_name']),
+    toolInput: isObject(raw['tool_input']) ? raw['tool_input'] : {},
+    toolUseId: string(raw['tool_use_id']),
+    agentId: string(raw['agent_id']),
+    raw,
+  };
+}
+
+function tasks(value: unknown): BackgroundTask[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map((task, index) => ({
+    id: string(task['id']) ?? string(task['task_id']) ?? `task-${index}`,
+    running: task['status'] === 'running',
+    label: string(task['description']) ?? string(task['command']) ?? string(task['type']) ?? 'background task',
+  }));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function string(value: unknown, emptyCounts = false): string | null {
+  return typeof value === 'string' && (emptyCounts || value !== '') ? value : null;
+}

@@ -1,0 +1,91 @@
+import { statSync } from 'node:fs';
+import { readTail } from '../state/read-tail.ts';
+
+/** How far back to look for what happened in this turn; a turn's own noise is well below it. */
+const TAIL_BYTES = 1024 * 1024;
+
+/** Bytes of the transcript, or null when there is none (yet). */
+export function transcriptSize(path: string | null): number | null {
+  if (path === null) return null;
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
+}
+
+/** The text of the last assistant message, for clients that do not send it; empty when none is found. */
+export function lastAssistantText(path: string | null): string {
+  let messageId: unknown;
+  const texts: string[] = [];
+  scan(path, (entry) => {
+    if (entry['type'] !== 'assistant' || entry['isSidechain'] === true)
+      return texts.length > 0 && entry['type'] === 'user';
+    const message = object(entry['message']);
+    if (messageId !== undefined && message['id'] !== messageId) return true;
+    messageId = message['id'];
+    const content = Array.isArray(message['content']) ? message['content'] : [];
+    const text = content
+      .map(object)
+      .filter((block) => block['type'] === 'text')
+      .map((block) => String(block['text']));
+    texts.unshift(...text);
+    return false;
+  });
+  return texts.join('\n');
+}
+
+/** Whether a person's own command (`!ls`) or queued message began the turn of this prompt. */
+export function begunByUser(path: string | null, promptId: string): boolean {
+  let byUser = false;
+  scan(
+    path,
+    (entry) => {
+      if (entry['type'] !== 'user' || entry['promptId'] !== promptId || entry['isMeta'] === true) return false;
+      const content = object(entry['message'])['content'];
+      if (entry['promptSource'] === 'queued') byUser = true;
+      if (typeof content === 'string' && content.startsWith('<bash-input>')) byUser = true;
+      return byUser;
+    },
+    promptId,
+  );
+  return byUser;
+}
+
+/** Whether the client says that it overrode a block of a Stop hook after `since`. */
+export function blockOverridden(path: string | null, since: string): boolean {
+  let overridden = false;
+  scan(
+    path,
+    (entry) => {
+      const at = entry['timestamp'];
+      if (entry['type'] !== 'system' || (typeof at === 'string' && Date.parse(at) < Date.parse(since))) return false;
+      overridden = /blocked the turn from ending|overriding/.test(String(entry['content']));
+      return overridden;
+    },
+    '"system"',
+  );
+  return overridden;
+}
+
+/** The client's version as its newest entry names it, or null. */
+export function clientVersion(path: string | null): string | null {
+  let version: string | null = null;
+  scan(path, (entry) => {
+    if (typeof entry['version'] === 'string') version = entry['version'];
+    return version !== null;
+  });
+  return version;
+}
+
+function scan(path: string | null, visit: (entry: Record<string, unknown>) => boolean, needle = ''): void {
+  if (path === null) return;
+  readTail(path, TAIL_BYTES, (line) => {
+    if (!line.includes(needle)) return false;
+    try {
+      return visit(object(JSON.parse(line)));
+    } catch {
+      return false; // a line that is being written right now
+    }
+  });
+}
+
+function object(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,85 @@
+import type { Notices, Steering } from './schema/state.ts';
+import type { Policy } from './schema/policy.ts';
+import { completionText } from './signals.ts';
+
+export interface PromptParts {
+  /** The iteration that now begins, counted from 1. */
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly notices: Notices;
+  readonly steering: readonly Pick<Steering, 'text'>[];
+  /** Relative path of guardrails.md, or null when the project has none. */
+  readonly guardrailsPath: string | null;
+  /** The real number of OPEN findings in the log beside the claimed one, or null. */
+  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  readonly taskPath: string;
+  /** The task file without its frontmatter. */
+  readonly body: string;
+  readonly completion: Policy['completion'];
+  readonly idle: boolean;
+}
+
+/** A prompt in two parts: what this iteration has to say of itself, and the task as it stands in its file. */
+export interface AssembledPrompt {
+  readonly preface: string;
+  readonly body: string;
+  readonly closing: string;
+}
+
+/** A rejection can quote a whole test run; a prompt must not grow with it. */
+const NOTICE_LIMIT = 3000;
+
+/** The prompt of the next iteration. Pure: the same parts give the same text. */
+export function assemblePrompt(parts: PromptParts): AssembledPrompt {
+  const preface = [`[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. The task is in ${parts.taskPath}.`];
+  const { notices } = parts;
+  if (notices.rejection.length > 0) {
+    preface.push(
+      section('Your claim of completion was rejected', [
+        ...notices.rejection.map((reason) => shorten(reason)),
+        'Mend this before you claim completion again.',
+      ]),
+    );
+  }
+  if (notices.misplacedSignal !== null) preface.push(notices.misplacedSignal);
+  if (notices.warnings.length > 0) preface.push(section('Notices', notices.warnings.map((text) => `- ${text}`)));
+  if (parts.steering.length > 0) {
+    preface.push(section('The user says', parts.steering.map(({ text }) => shorten(text))));
+  }
+  if (parts.guardrailsPath !== null) {
+    preface.push(`Read ${parts.guardrailsPath} first: it holds the lessons of earlier iterations.`);
+  }
+  if (parts.findings !== null) preface.push(findingsText(parts.findings));
+  return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
+}
+
+/** The whole prompt as one text. */
+export function wholePrompt({ preface, body, closing }: AssembledPrompt): string {
+  return `${preface}\n\n---\n\n${body}\n\n---\n\n${closing}\n`;
+}
+
+function closingText({ completion, idle }: PromptParts): string {
+  const wanted = completionText(completion);
+  const lines = ['How to end your message, each signal alone on a line, outside code and quotes:'];
+  if (wanted !== null) lines.push(`- Everything is done and checked: ${wanted}`);
+  lines.push('- Progress, and N findings are still open: RALPH_ITERATION_COMPLETE: N findings remain');
+  if (idle) lines.push('- There is nothing to do right now: <!-- ralph:state idle -->');
+  return lines.join('\n');
+}
+
+function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
+  const count = open === 1 ? '1 finding' : `${open} findings`;
+  return claimed === null || claimed === open
+    ? `The findings log holds ${count} with status OPEN.`
+    : `The findings log holds ${count} with status OPEN; you said ${claimed}.`;
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return `## ${title}\n\n${lines.join('\n')}`;
+}
+
+function shorten(text: string): string {
+  if (text.length <= NOTICE_LIMIT) return text;
+  const head = Math.floor(NOTICE_LIMIT * 0.7);
+  return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (NOTICE_LIMIT - head))}`;
+}

@@ -1,0 +1,47 @@
+import { type AssembledPrompt, wholePrompt } from './assemble-prompt.ts';
+import type { Policy } from './schema/policy.ts';
+
+/** How a prompt goes back into the session: `reason` reaches the model twice, `context` once. */
+export interface DeliveredPrompt {
+  readonly reason: string;
+  readonly context: string | null;
+}
+
+/** The client replaces a longer context by a preview and a file; it starts to do so at 10,000 characters. */
+const CONTEXT_LIMIT = 9_000;
+const REASON_LIMIT = 4_000;
+const SHORT_REASON = 'Go on with the next iteration: the task is in the context that came with this message.';
+
+/**
+ * Chooses the way back by the loop's `reinject` and the prompt's length. A client that is too old for context, or
+ * unknown, gets everything in the reason.
+ */
+export function deliverPrompt(
+  prompt: AssembledPrompt,
+  reinject: Policy['reinject'],
+  client: { readonly takesContext: boolean; readonly taskPath: string },
+): DeliveredPrompt {
+  const whole = wholePrompt(prompt);
+  switch (reinject) {
+    case 'reason':
+      return { reason: whole, context: null };
+    case 'pointer':
+      return { reason: pointer(prompt, client.taskPath), context: null };
+    case 'context':
+    case 'auto':
+      if (!client.takesContext || (reinject === 'auto' && whole.length <= REASON_LIMIT)) {
+        return { reason: whole, context: null };
+      }
+      if (whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
+      return { reason: pointer(prompt, client.taskPath), context: null };
+    default:
+      return reinject satisfies never;
+  }
+}
+
+function pointer({ preface, body, closing }: AssembledPrompt, taskPath: string): string {
+  const headings = body.match(/^#{1,6} .*$/gm) ?? [];
+  const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
+  const sections = shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
+  return `${preface}\n\nRead ${taskPath} now, whole (${body.length} characters), and work by it.${sections}\n\n${closing}\n`;
+}

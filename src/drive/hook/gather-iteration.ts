@@ -1,0 +1,62 @@
+import { readUsage } from '../../claude/transcript-usage.ts';
+import { begunByUser, lastAssistantText, transcriptSize } from '../../claude/transcript.ts';
+import type { EngineEvent } from '../../core/events.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { atLeast } from '../../core/versions.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import type { HookContext } from './context.ts';
+import { readCalls } from './read-calls.ts';
+import { readCost } from './read-cost.ts';
+
+/** A final message is a few kilobytes; signals stand at its end. */
+const MESSAGE_LIMIT = 1024 * 1024;
+/** The first client that was measured to report a failed call: before it, a failure would look like a denial. */
+const REPORTS_FAILURES = '2.1.330';
+
+export interface Fingerprints {
+  readonly seen: string | null;
+  readonly projectMark: string | null;
+}
+
+export interface Gathered {
+  readonly event: Extract<EngineEvent, { type: 'iteration-ended' }>;
+  /** How far journals and transcript have been read for this event. */
+  readonly marks: LoopState['marks'];
+}
+
+/** Everything the engine wants to know of the turn that just ended. Called under the lock, so that marks are never stale. */
+export function gatherIteration(
+  context: HookContext,
+  state: LoopState,
+  stored: StoredContract | null,
+  fingerprints: Fingerprints,
+): Gathered {
+  const { files, input } = context;
+  const { promptId, transcriptPath } = input;
+  const failuresKnown = atLeast(stored?.contract.clientVersion ?? null, REPORTS_FAILURES);
+  const calls = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
+  const { usage, marks } = readUsage(transcriptPath, state.marks);
+  const unknownPrompt = promptId !== null && state.promptId !== null && promptId !== state.promptId;
+  const { projectMark } = fingerprints;
+  return {
+    marks: { ...marks, callsBytes: calls.next },
+    event: {
+      type: 'iteration-ended',
+      at: context.now(),
+      text: (input.lastMessage ?? lastAssistantText(transcriptPath)).slice(-MESSAGE_LIMIT),
+      promptId,
+      origin: unknownPrompt && begunByUser(transcriptPath, promptId) ? 'user' : 'loop',
+      transcriptMark: String(transcriptSize(transcriptPath) ?? ''),
+      toolCalls: calls.toolCalls,
+      deniedCalls: calls.deniedCalls,
+      usage,
+      costUsd: readCost(files, input.sessionId),
+      progress:
+        projectMark === null || state.projectMark === null ? 'unknown' : projectMark === state.projectMark ? 'no' : 'yes',
+      projectMark,
+      error: null,
+      scenario: null,
+      seen: fingerprints.seen,
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { bindSession } from '../../core/bind-session.ts';
+import { adoptFourKeys } from '../../core/initial-state.ts';
+import type { Policy } from '../../core/schema/policy.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
+import { quarantine } from '../../state/archive.ts';
+import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { lastRecord } from '../last-record.ts';
+import { restoreState } from '../restore-state.ts';
+import { HOOK_TEXTS } from '../texts.ts';
+import type { HookContext } from './context.ts';
+import { clientIdentity, ownership } from './ownership.ts';
+
+export type LoadedLoop =
+  | { readonly kind: 'none'; readonly message: string | null }
+  | {
+      readonly kind: 'loop';
+      readonly state: LoopState;
+      readonly policy: Policy;
+      readonly stored: StoredContract | null;
+      /** Said to the user and to the next prompt when the state had to be mended. */
+      readonly mended: string | null;
+      /** The contract this loop was started under is gone. */
+      readonly orphaned: boolean;
+    };
+
+/**
+ * What a Stop has to decide about, from what lies on disk. Called under the lock: a state that cannot be used is moved
+ * aside here, and one that somebody rewrote is restored from contract and journal.
+ */
+export function loadLoop(current: ReadState, context: HookContext): LoadedLoop {
+  switch (current.kind) {
+    case 'absent':
+      return { kind: 'none', message: null };
+    case 'newer':
+      return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
+    case 'corrupt': {
+      const moved = quarantine(context.files, context.now(), 'corrupt');
+      return { kind: 'none', message: HOOK_TEXTS.corrupt(moved, current.problem) };
+    }
+    case 'four-keys':
+      return loadFourKeys(current, context);
+    case 'loop':
+      return loadOwn(current.state, context);
+    default:
+      return current satisfies never;
+  }
+}
+
+function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: HookContext): LoadedLoop {
+  const stored = readContract(context.files);
+  if (stored !== null) return restored(stored, context);
+  if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for a loop, and not for this one
+  const { policy, notes } = policyFromEnvironment(context.env);
+  for (const note of notes) log(context.files, context.now(), 'environment', note);
+  const adopted = adoptFourKeys(current.file, {
+    loopId: `four-keys-${current.file.startedAt}`,
+    name: context.files.name,
+    mode: 'hook',
+    taskPath: '.claude/ralph/PROMPT.md',
+    maxIterations: policy.maxIterations,
+  });
+  const state = bindSession(adopted, clientIdentity(context));
+  return { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false };
+}
+
+function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
+  const owned = ownership(state, context);
+  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID'])) return { kind: 'none', message: null };
+  const stored = readContract(context.files);
+  if (stored !== null && tampered(state, stored, context)) return restored(stored, context);
+  const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
+  const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
+  const orphaned = stored === null && state.contractHash !== null;
+  return { kind: 'loop', state: bound, policy, stored, mended: null, orphaned };
+}
+
+/** Counters only rise, and the journal is written after the state: a state behind its journal was set back. */
+function tampered(state: LoopState, stored: StoredContract, { files }: HookContext): boolean {
+  if (state.contractHash !== stored.hash || state.loopId !== stored.contract.loopId) return true;
+  const last = lastRecord(files, state.loopId);
+  return last !== null && last.iteration > state.iteration;
+}
+
+function restored(stored: StoredContract, context: HookContext): LoadedLoop {
+  const wanted = context.env['RALPH_LOOP_ID'];
+  if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
+  const moved = quarantine(context.files, context.now(), 'tampered');
+  const state = restoreState(context.files, stored, clientIdentity(context), context.now());
+  const mended = HOOK_TEXTS.restored(moved, state.iteration);
+  return { kind: 'loop', state, policy: stored.contract.policy, stored, mended, orphaned: false };
+}

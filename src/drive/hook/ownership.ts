@@ -1,0 +1,45 @@
+import type { ClientIdentity } from '../../core/bind-session.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { identityOf, isAlive } from '../../state/process-identity.ts';
+import type { HookContext } from './context.ts';
+
+/**
+ * Whose loop this is, seen from the session that a hook runs in. `ours`: this session's. `unbound`: nobody's yet, and
+ * this session may take it. `foreign`: somebody else's, which is left alone.
+ */
+export type Ownership = 'ours' | 'unbound' | 'foreign';
+
+export function ownership(state: LoopState, context: HookContext): Ownership {
+  const { env, input } = context;
+  if (state.mode !== 'hook' || env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return 'foreign';
+  const wanted = env['RALPH_LOOP_ID'];
+  if (wanted !== undefined && wanted !== '' && wanted !== state.loopId) return 'foreign';
+  if (state.sessionId === input.sessionId) return 'ours';
+  if (state.sessionId === null) return 'unbound';
+  return sameClient(state, clientIdentity(context)) ? 'ours' : 'foreign';
+}
+
+/** The client that runs this hook. */
+export function clientIdentity({ env, input }: HookContext): ClientIdentity {
+  const pid = Number(env['CLAUDE_PID']);
+  const known = Number.isInteger(pid) && pid > 0;
+  return {
+    sessionId: input.sessionId,
+    clientPid: known ? pid : null,
+    clientStartedAt: known ? identityOf(pid).startedAt : null,
+  };
+}
+
+/** `/clear` changes the session and keeps the process. */
+function sameClient(state: LoopState, client: ClientIdentity): boolean {
+  return (
+    client.clientPid !== null &&
+    state.clientPid === client.clientPid &&
+    state.clientStartedAt === client.clientStartedAt
+  );
+}
+
+/** Whether the client that a loop is bound to still runs; an unknown process counts as gone. */
+export function clientAlive(state: LoopState): boolean {
+  return state.clientPid !== null && isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
+}

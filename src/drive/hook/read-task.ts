@@ -1,0 +1,26 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { splitFrontmatter } from '../../task/split-frontmatter.ts';
+
+export interface TaskText {
+  readonly body: string;
+  readonly frontmatter: string;
+}
+
+/** The task file as it stands now, or null when it is missing, empty or unreadable. */
+export function readTask(projectDir: string, taskPath: string): TaskText | null {
+  let text: string;
+  try {
+    text = readFileSync(join(projectDir, taskPath), 'utf8');
+  } catch {
+    return null;
+  }
+  const { body, frontmatter } = splitFrontmatter(text);
+  return body.trim() === '' ? null : { body, frontmatter };
+}
+
+/** Relative path of the project's guardrails file, or null when it has none. */
+export function guardrailsPath(projectDir: string): string | null {
+  const path = '.claude/ralph/guardrails.md';
+  return existsSync(join(projectDir, path)) ? path : null;
+}

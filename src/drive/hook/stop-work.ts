@@ -1,0 +1,19 @@
+import type { CheckResult } from '../../core/events.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+
+/**
+ * The heavy half of the Stop hook, in a file of its own that is loaded when it is needed: gates, fingerprints of files.
+ * What it brings (child processes, hashes, globs, a shell parser) would cost every Stop more than its whole budget.
+ */
+export interface StopWork {
+  /** Runs the contract's checks; empty when there is nothing to check. */
+  runChecks(
+    stored: StoredContract | null,
+    projectDir: string,
+    options: { readonly signal: AbortSignal; readonly env: NodeJS.ProcessEnv; readonly contractHash: string | null },
+  ): Promise<readonly CheckResult[]>;
+  /** Fingerprint of the watched files and of the task file. */
+  watchFingerprint(projectDir: string, globs: readonly string[], taskPath: string): string;
+  /** Fingerprint of everything in the project but the loop's own files. */
+  projectFingerprint(projectDir: string): string;
+}
