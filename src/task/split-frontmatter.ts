@@ -1,7 +1,7 @@
 export interface SplitText {
   /** The exact text between the two markers, terminators included; '' where there is none. */
   readonly frontmatter: string;
-  /** Line of the file on which the frontmatter's text begins, from 1; null where the file has none. */
+  /** Line of the file after its opening marker, from 1; null where there is no such marker. */
   readonly frontmatterLine: number | null;
   /** The exact text after the closing marker's line; the whole file, without its byte-order mark, where there is no frontmatter. */
   readonly body: string;
@@ -29,15 +29,15 @@ export function splitFrontmatter(text: string): SplitText {
   const opening = skipComments(text, start);
   if (!isMarker(text, opening) || !beginsLine(text, opening, start)) return whole;
   const from = nextLine(text, opening);
+  const frontmatterLine = lineNumber(text, opening, 1, 0) + 1;
   for (let line = from; line < text.length; line = nextLine(text, line)) {
     if (!isMarker(text, line)) continue;
-    const frontmatterLine = lineNumber(text, from, 1, 0);
     const after = nextLine(text, line);
     // A closing marker that ends the file without a newline has its body on its own line.
     const bodyLine = lineNumber(text, after, frontmatterLine, from);
     return { frontmatter: text.slice(from, line), frontmatterLine, body: text.slice(after), bodyLine };
   }
-  return { ...whole, problem: 'unclosed' };
+  return { ...whole, frontmatterLine, problem: 'unclosed' };
 }
 
 /** The first place after `at` that is neither white space nor an HTML comment. */

@@ -1,0 +1,97 @@
+import type { Frontmatter } from './frontmatter-schema.ts';
+import { iterationLimits } from './policy-defaults.ts';
+import { keyPath, type Problem } from './problem.ts';
+import { readSettings } from './read-settings.ts';
+import { type ReadYaml, readYaml } from './read-yaml.ts';
+import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
+import { type TaskKind, taskKind } from './task-kind.ts';
+import { validationSection } from './validation-section.ts';
+
+export interface CheckedTaskFile {
+  readonly kind: TaskKind;
+  /** The settings, durations in milliseconds; null when an error is among the problems. */
+  readonly frontmatter: Frontmatter | null;
+  /** In the order of the file. */
+  readonly problems: readonly Problem[];
+}
+
+/** No frontmatter comes near this. */
+const MAX_FRONTMATTER = 256 * 1024;
+
+/** Checks a task file's text. Reports every problem at once, with its place; never throws. */
+export function checkTaskFile(path: string, text: string): CheckedTaskFile {
+  const kind = taskKind(path);
+  const split = splitFrontmatter(text);
+  const whole = wholeFileProblem(kind, split);
+  if (whole !== null) return { kind, frontmatter: null, problems: [whole] };
+  const first = split.frontmatterLine ?? 1;
+  const yaml = readYaml(split.frontmatter);
+  const problems: Problem[] = yaml.problems.map(({ line, ...problem }) => ({
+    ...problem,
+    path: '',
+    line: line + first - 1,
+    value: null,
+  }));
+  if (yaml.mapping === null) return { kind, frontmatter: null, problems };
+  const { settings, problems: found } = readSettings(yaml.mapping, iterationLimits(kind).cap);
+  for (const { keys, ...problem } of found) {
+    const { line, column } = yaml.placeOf(keys, problem.severity === 'warning' ? 'key' : 'value');
+    problems.push({ ...problem, path: keyPath(keys), line: line + first - 1, column });
+  }
+  problems.push(...doubts(split, yaml, first, settings));
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  return { kind, frontmatter: settings, problems };
+}
+
+function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
+  const problem = { path: '', column: 1, value: null, severity: 'error' } as const;
+  if (split.problem === 'unclosed') {
+    const line = (split.frontmatterLine ?? 2) - 1;
+    const message = `the frontmatter that begins on line ${line} is never closed: put a line with --- after it.`;
+    return { ...problem, line, rule: 'unclosed-frontmatter', message };
+  }
+  if (split.frontmatterLine === null && kind === 'ralph-md') {
+    const message = 'there is no frontmatter: a RALPH.md begins with a line ---, its settings, and another line ---.';
+    return { ...problem, line: 1, rule: 'no-frontmatter', message };
+  }
+  if (split.frontmatter.length > MAX_FRONTMATTER) {
+    const message = `the frontmatter has ${split.frontmatter.length} characters; at most ${MAX_FRONTMATTER} are read.`;
+    return { ...problem, line: split.frontmatterLine ?? 1, rule: 'too-large', message };
+  }
+  return null;
+}
+
+/** What is allowed, and probably not what was meant. */
+function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Frontmatter | null): Problem[] {
+  const problems: Problem[] = [];
+  const section = validationSection(split.body);
+  if (section !== null && !Array.isArray(yaml.mapping?.['validation'])) {
+    const message =
+      'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter; main.cjs start --adopt-validation does so.';
+    const line = split.bodyLine + section.line - 1;
+    problems.push({
+      path: 'validation',
+      line,
+      column: 1,
+      value: null,
+      rule: 'unenforced-validation',
+      message,
+      severity: 'warning',
+    });
+  }
+  if (settings?.idle?.wake === 'change' && (settings.idle.watch ?? []).length === 0) {
+    const { line, column } = yaml.placeOf(['idle', 'wake'], 'value');
+    const message =
+      'idle.wake is "change", but nothing is watched: the loop would sleep until idle.max_quiet or idle.max. Name files under idle.watch.';
+    problems.push({
+      path: 'idle.wake',
+      line: line + first - 1,
+      column,
+      value: 'change',
+      rule: 'nothing-to-watch',
+      message,
+      severity: 'warning',
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { parseDuration } from '../core/duration.ts';
+
+/** The forms that a value of the frontmatter can have. Each message is the rule: it follows the key's path. */
+
+export function integer(least: number, most?: number) {
+  const error =
+    most === undefined ? `must be an integer of at least ${least}` : `must be an integer from ${least} to ${most}`;
+  const open = z.int({ error }).min(least, { error });
+  return most === undefined ? open : open.max(most, { error });
+}
+
+export function numberAbove(least: number) {
+  const error = `must be a number above ${least}`;
+  return z.number({ error }).gt(least, { error });
+}
+
+export function numberFrom(least: number, most?: number) {
+  const error =
+    most === undefined ? `must be a number of at least ${least}` : `must be a number from ${least} to ${most}`;
+  const open = z.number({ error }).min(least, { error });
+  return most === undefined ? open : open.max(most, { error });
+}
+
+/** Read as milliseconds. */
+export function duration(allowed: 'positive' | 'zero-too') {
+  const error = 'must be a duration such as 30s, 5m or 1h30m (a bare number is seconds)';
+  return z
+    .union([z.string(), z.number()], { error })
+    .refine((value) => parseDuration(String(value)) !== null, { error, params: { rule: 'duration' }, abort: true })
+    .refine((value) => allowed === 'zero-too' || parseDuration(String(value)) !== 0, {
+      error: 'must be longer than 0',
+      params: { rule: 'range' },
+    })
+    .transform((value) => parseDuration(String(value)) ?? 0);
+}
+
+export function flag() {
+  return z.boolean({ error: 'must be true or false' });
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(...options: T) {
+  return z.enum(options, { error: `must be one of ${options.join(', ')}` });
+}
+
+/** A text of one line that is not blank. */
+export function line() {
+  return ruledText('must be a text of one line', 'one-line', (text) =>
+    text.trim() === '' ? 'must not be blank' : /[\n\r]/.test(text) ? 'must be one line' : null,
+  );
+}
+
+/** A text for which `problem` answers null, or what is wrong with it. */
+export function ruledText(what: string, rule: string, problem: (text: string) => string | null) {
+  return z.string({ error: what }).check((context) => {
+    const message = problem(context.value);
+    if (message !== null) context.issues.push({ code: 'custom', message, params: { rule }, input: context.value });
+  });
+}
+
+export function list<T extends z.ZodType>(of: T, what: string) {
+  return z.array(of, { error: `must be a list of ${what}` });
+}

@@ -1,0 +1,45 @@
+/** One thing that is wrong with a task file or a setting, in the shape that `check --json` prints. */
+export interface Problem {
+  /** The key's whole path, such as `validation[0].timeout`; '' for the file as a whole. */
+  readonly path: string;
+  /** Place in the file, from 1; null for a value that stands in none. */
+  readonly line: number | null;
+  readonly column: number | null;
+  /** The value found; null where there is none. */
+  readonly value: unknown;
+  /** A stable name of the rule. */
+  readonly rule: string;
+  readonly message: string;
+  readonly severity: 'error' | 'warning';
+}
+
+/** The same before its place in a file is known. */
+export interface KeyProblem extends Omit<Problem, 'path' | 'line' | 'column'> {
+  readonly keys: readonly (string | number)[];
+}
+
+export function keyPath(keys: readonly (string | number)[]): string {
+  return keys.reduce<string>(
+    (path, key) => (typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`),
+    '',
+  );
+}
+
+/** A value as a message quotes it: JSON, bounded. */
+export function shownValue(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch {
+    text = undefined; // an anchor that holds itself
+  }
+  if (text === undefined) return String(value);
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+}
+
+/** A value that can be printed as JSON and is not larger than a problem deserves. */
+export function printableValue(value: unknown): unknown {
+  if (value === undefined) return null;
+  const shown = shownValue(value);
+  return shown.endsWith('…') || (typeof value === 'object' && shown === String(value)) ? shown : value;
+}

@@ -1,0 +1,89 @@
+import type * as z from 'zod';
+import { canonicalKeys } from './canonical-keys.ts';
+import { type Frontmatter, frontmatterSchema } from './frontmatter-schema.ts';
+import { idleProblems } from './idle-problems.ts';
+import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
+
+export interface ReadSettings {
+  /** null when an error is among the problems. */
+  readonly settings: Frontmatter | null;
+  readonly problems: readonly KeyProblem[];
+}
+
+/**
+ * Settings as a frontmatter or a configuration file holds them, checked against the one schema. Finds every problem,
+ * not the first alone.
+ */
+export function readSettings(raw: object, cap?: number): ReadSettings {
+  const schema = frontmatterSchema(cap);
+  const problems: KeyProblem[] = [];
+  const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) problems.push(...parsed.error.issues.flatMap(unfolded).map((issue) => keyProblem(issue, value)));
+  problems.push(...duplicateNames(value['validation']));
+  const idle = schema.shape.idle.safeParse(value['idle']);
+  if (idle.success && idle.data) problems.push(...idleProblems(idle.data));
+  const failed = problems.some(({ severity }) => severity === 'error');
+  return { settings: failed || !parsed.success ? null : parsed.data, problems };
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Of the forms that a value can have, the one whose type it has names the real problems. */
+function unfolded(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const form = issue.errors.find(
+    (inner) => !inner.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  );
+  return form ? form.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }) as Issue) : [issue];
+}
+
+function keyProblem(issue: Issue, root: unknown): KeyProblem {
+  const keys = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key));
+  const value = keys.reduce<unknown>(
+    (inner, key) => (inner as Record<string | number, unknown> | undefined)?.[key],
+    root,
+  );
+  const path = keyPath(keys);
+  const message =
+    value === undefined ? `${path} is missing.` : `${path} ${issue.message}, but is ${shownValue(value)}.`;
+  return {
+    keys,
+    value: printableValue(value),
+    rule: value === undefined ? 'required' : ruleOf(issue),
+    message,
+    severity: 'error',
+  };
+}
+
+function ruleOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'custom':
+      return String(issue.params?.['rule'] ?? 'form');
+    case 'too_big':
+    case 'too_small':
+      return 'range';
+    case 'invalid_value':
+      return 'one-of';
+    default:
+      return 'type';
+  }
+}
+
+function duplicateNames(entries: unknown): KeyProblem[] {
+  if (!Array.isArray(entries)) return [];
+  const first = new Map<string, number>();
+  const problems: KeyProblem[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const name: unknown = (entry as { name?: unknown } | null)?.name;
+    if (typeof name !== 'string') continue;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    else {
+      const keys = ['validation', index, 'name'];
+      const message = `${keyPath(keys)} must be unique, but validation[${earlier}] is named ${shownValue(name)} too.`;
+      problems.push({ keys, value: name, rule: 'unique', message, severity: 'error' });
+    }
+  }
+  return problems;
+}

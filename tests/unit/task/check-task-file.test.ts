@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as z from 'zod';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { frontmatterSchema } from '../../../src/task/frontmatter-schema.ts';
+
+const prompt = (frontmatter: string, body = '# Task\n') =>
+  checkTaskFile('PROMPT.md', `---\n${frontmatter}---\n${body}`);
+const brief = (checked: ReturnType<typeof prompt>) =>
+  checked.problems.map(({ path, line, column, rule, severity }) => [path, line, column, rule, severity]);
+
+const EVERYTHING = `validation:
+  - npm test
+  - name: types
+    run: npx tsc --noEmit
+    timeout: 600
+completion_signal: ALL CLEAR
+completion_promise: DONE
+signal_match: anywhere
+reinject: pointer
+idle:
+  delay: 30s
+  backoff: 1.5
+  max_delay: 1h30m
+  max: 6h
+  wake: change
+  watch: ["inbox/**"]
+  max_quiet: 90
+breaker: { findings: 0, no_progress: 4, same_reply: 3, same_error: 5, denials: 3, tdd: 3 }
+budget: { max_cost: 2.5, max_tokens: 1000000, max_time: 8h, warn_at: 0.5 }
+background_wait: 0
+agent: qa
+model: opus
+effort: high
+permission_mode: acceptEdits
+isolation: client
+guardrails:
+  private_files: [.env*, "policy:secret-bearing-paths"]
+  strict: true
+max_iterations: 100
+findings_log: docs/findings.md
+`;
+
+test('every key of the table is accepted and durations come out as milliseconds', () => {
+  const { frontmatter, problems, kind } = prompt(EVERYTHING);
+  assert.deepEqual(problems, []);
+  assert.equal(kind, 'prompt');
+  assert.equal(frontmatter?.idle?.max_delay, 5_400_000);
+  assert.equal(frontmatter?.idle?.max_quiet, 90_000);
+  assert.equal(frontmatter?.budget?.max_time, 28_800_000);
+  assert.equal(frontmatter?.background_wait, 0);
+  assert.deepEqual(frontmatter?.validation?.[1], { name: 'types', run: 'npx tsc --noEmit', timeout: 600 });
+});
+
+test('camelCase aliases are the same settings', () => {
+  const snake = prompt(EVERYTHING).frontmatter;
+  const keys = EVERYTHING.replace(/\b[a-z]+(?:_[a-z]+)+(?=:)/g, (key) =>
+    key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  );
+  assert.match(keys, /maxIterations: 100[\s\S]*findingsLog/);
+  const camel = prompt(keys);
+  assert.deepEqual(camel.problems, []);
+  assert.deepEqual(camel.frontmatter, snake);
+});
+
+test('where both spellings stand, snake_case wins and the other is pointed out', () => {
+  const checked = prompt('maxIterations: 7\nmax_iterations: 9\n');
+  assert.equal(checked.frontmatter?.max_iterations, 9);
+  assert.deepEqual(brief(checked), [['maxIterations', 2, 1, 'alias', 'warning']]);
+});
+
+test('no frontmatter and empty frontmatter are valid', () => {
+  for (const text of ['', '# Task\n', '---\n---\n', '---\n\n# nothing yet\n---\nbody', '\ufeff---\r\n---\r\n']) {
+    assert.deepEqual(checkTaskFile('.claude/ralph/PROMPT.md', text), { kind: 'prompt', frontmatter: {}, problems: [] });
+  }
+});
+
+test('a RALPH.md needs frontmatter', () => {
+  const { kind, frontmatter, problems } = checkTaskFile('/p/task/RALPH.md', '# Task\n');
+  assert.equal(kind, 'ralph-md');
+  assert.equal(frontmatter, null);
+  assert.equal(problems[0]?.rule, 'no-frontmatter');
+  assert.equal(checkTaskFile('x/task.md', '# Task\n').kind, 'checklist');
+});
+
+test('bad YAML, unclosed frontmatter and a non-mapping are three different errors', () => {
+  assert.deepEqual(brief(prompt('a: 1\nb: @x\n')), [['', 3, 4, 'yaml', 'error']]);
+  assert.deepEqual(brief(prompt('- a\n')), [['', 2, 1, 'not-a-mapping', 'error']]);
+  assert.deepEqual(brief(prompt('just words\n')), [['', 2, 1, 'not-a-mapping', 'error']]);
+  const unclosed = checkTaskFile('PROMPT.md', '<!-- c -->\n\n---\na: 1\n');
+  assert.deepEqual(brief(unclosed), [['', 3, 1, 'unclosed-frontmatter', 'error']]);
+  assert.equal(unclosed.frontmatter, null);
+});
+
+test('YAML that is given twice, missing an anchor or nested without end is an error, never an exception', () => {
+  assert.deepEqual(brief(prompt('model: a\nmodel: b\n')), [['', 3, 1, 'yaml', 'error']]);
+  assert.deepEqual(brief(prompt('model: *gone\n')), [['', 2, 8, 'yaml', 'error']]);
+  assert.equal(prompt(`a: ${'['.repeat(50_000)}\n`).frontmatter, null);
+  const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\n${'bcdefghi'.replace(/./g, (c) => `${c}: &${c} [${`*${String.fromCharCode(c.charCodeAt(0) - 1)},`.repeat(10)}]\n`)}`;
+  assert.deepEqual(
+    prompt(bomb).problems.map(({ rule }) => rule),
+    ['yaml'],
+  );
+  assert.equal(prompt(`model: x\n# ${'y'.repeat(300_000)}\n`).problems[0]?.rule, 'too-large');
+});
+
+test('a value that holds itself can still be printed', () => {
+  const checked = prompt('validation: &v [*v]\n');
+  assert.equal(checked.frontmatter, null);
+  JSON.stringify(checked);
+});
+
+test('frontmatter runs no code', () => {
+  const { frontmatter } = checkTaskFile('PROMPT.md', '---js\nmodule.exports = { model: process.exit(7) }\n---\n');
+  assert.deepEqual(frontmatter, {});
+  assert.equal(
+    prompt('model: !!js/function "function () { process.exit(7) }"\n').frontmatter?.model?.startsWith('function'),
+    true,
+  );
+});
+
+test('all problems are reported at once, in the order of the file, with path, place, value and rule', () => {
+  const checked = prompt(`max_iterations: 500
+idle:
+  delay: 0
+  backoff: 0.5
+  wake: sometimes
+validation:
+  - npm test
+  - run: 7
+    timeout: 1.5
+  - name: x
+  - "  "
+breaker:
+  findings: -1
+completion_promise: a<b
+budget:
+  max_time: 1h 2h
+`);
+  assert.deepEqual(brief(checked), [
+    ['max_iterations', 2, 17, 'range', 'error'],
+    ['idle.delay', 4, 10, 'range', 'error'],
+    ['idle.backoff', 5, 12, 'range', 'error'],
+    ['idle.wake', 6, 9, 'one-of', 'error'],
+    ['validation[1].run', 9, 10, 'type', 'error'],
+    ['validation[1].timeout', 10, 14, 'type', 'error'],
+    ['validation[2].run', 11, 5, 'required', 'error'],
+    ['validation[3]', 12, 5, 'not-blank', 'error'],
+    ['breaker.findings', 14, 13, 'range', 'error'],
+    ['completion_promise', 15, 21, 'completion-promise', 'error'],
+    ['budget.max_time', 17, 13, 'duration', 'error'],
+  ]);
+  assert.equal(checked.problems[0]?.message, 'max_iterations must be an integer from 1 to 100, but is 500.');
+  assert.equal(checked.problems[0]?.value, 500);
+  assert.equal(checked.frontmatter, null);
+});
+
+test('the place of a key is its place in the whole file', () => {
+  const checked = checkTaskFile(
+    'PROMPT.md',
+    '\ufeff<!-- two\nlines -->\r\n---\r\nidle:\r\n  maxDelay: soon\r\n---\r\n',
+  );
+  assert.deepEqual(brief(checked), [['idle.max_delay', 5, 13, 'duration', 'error']]);
+});
+
+test('an unknown key is a warning that names the nearest known one', () => {
+  const checked = prompt('max_iteration: 3\nidle: { dealy: 1s }\nzzzzzzzzzzzz: 1\n');
+  assert.deepEqual(brief(checked), [
+    ['max_iteration', 2, 1, 'unknown-key', 'warning'],
+    ['idle.dealy', 3, 9, 'unknown-key', 'warning'],
+    ['zzzzzzzzzzzz', 4, 1, 'unknown-key', 'warning'],
+  ]);
+  assert.match(checked.problems[0]?.message ?? '', /Did you mean "max_iterations"\?$/);
+  assert.match(checked.problems[1]?.message ?? '', /Did you mean "delay"\?$/);
+  assert.match(checked.problems[2]?.message ?? '', /The nearest known key is "\w+"\.$/);
+  assert.deepEqual(checked.frontmatter, { idle: {} });
+});
+
+test('a key that JavaScript knows is as unknown as any other', () => {
+  const checked = prompt('__proto__: { max_iterations: 3 }\nconstructor: 1\ntoString: 2\n');
+  assert.deepEqual(
+    checked.problems.map(({ rule }) => rule),
+    ['unknown-key', 'unknown-key', 'unknown-key'],
+  );
+  assert.equal(checked.frontmatter?.max_iterations, undefined);
+});
+
+test('a key without a value counts as left out, with a warning', () => {
+  const checked = prompt('idle:\nmodel:\n');
+  assert.deepEqual(checked.frontmatter, {});
+  assert.deepEqual(brief(checked), [
+    ['idle', 2, 1, 'no-value', 'warning'],
+    ['model', 3, 1, 'no-value', 'warning'],
+  ]);
+});
+
+test('idle keys that contradict each other are an error that names the key', () => {
+  assert.deepEqual(brief(prompt('idle: { delay: 10m, max_delay: 5m }\n')), [
+    ['idle.max_delay', 2, 32, 'idle-order', 'error'],
+  ]);
+  assert.deepEqual(brief(prompt('idle: { delay: 7h }\n')), [['idle.max', 2, 7, 'idle-order', 'error']]);
+  assert.deepEqual(brief(prompt('idle: { delay: 10m }\n')), []);
+  assert.deepEqual(brief(prompt('idle: {}\n')), []);
+});
+
+test('an error elsewhere does not hide what is wrong between idle keys or names', () => {
+  const checked = prompt(
+    'model: 7\nidle: { delay: 2m, max: 1m }\nvalidation: [{ name: a, run: x }, { name: a, run: y }, 5]\n',
+  );
+  assert.deepEqual(
+    checked.problems.map(({ path, rule }) => [path, rule]),
+    [
+      ['model', 'type'],
+      ['idle.max', 'idle-order'],
+      ['validation[1].name', 'unique'],
+      ['validation[2]', 'type'],
+    ],
+  );
+});
+
+test('a loop of a task folder gets at most 50 iterations', () => {
+  const text = '---\nmax_iterations: 51\n---\n';
+  assert.equal(checkTaskFile('RALPH.md', text).problems[0]?.rule, 'range');
+  assert.equal(checkTaskFile('task.md', text).problems[0]?.rule, 'range');
+  assert.deepEqual(checkTaskFile('PROMPT.md', text).problems, []);
+});
+
+for (const path of ['/etc/passwd', '../x.md', 'a/../b', 'C:/x', 'a\\b', 'dir/', './x.md', ' x', '""']) {
+  test(`the findings log must be a file of the project: ${path} is none`, () => {
+    const checked = prompt(`findings_log: ${path === '""' ? path : `'${path}'`}\n`);
+    assert.deepEqual(
+      checked.problems.map(({ rule }) => rule),
+      ['relative-path'],
+    );
+  });
+}
+
+test('an unknown policy is an error', () => {
+  const { problems } = prompt('guardrails: { private_files: ["policy:secrets"] }\n');
+  assert.equal(problems[0]?.path, 'guardrails.private_files[0]');
+  assert.equal(problems[0]?.severity, 'error');
+});
+
+test('a section of validation commands that nothing enforces is pointed out', () => {
+  const body = 'Do it.\n\n## Validation Commands\n\n- `npm test`\n';
+  assert.deepEqual(brief(prompt('', body)), [['validation', 5, 1, 'unenforced-validation', 'warning']]);
+  assert.deepEqual(brief(checkTaskFile('PROMPT.md', body)), [['validation', 3, 1, 'unenforced-validation', 'warning']]);
+  assert.deepEqual(brief(prompt('validation: [npm test]\n', body)), []);
+  assert.deepEqual(brief(prompt('', '```\n## Validation Commands\n```\n')), []);
+});
+
+test('waking on change with nothing to watch is pointed out', () => {
+  assert.deepEqual(brief(prompt('idle: { wake: change }\n')), [['idle.wake', 2, 15, 'nothing-to-watch', 'warning']]);
+  assert.deepEqual(brief(prompt('idle: { wake: change, watch: [inbox/**] }\n')), []);
+});
+
+test('the schema can be published as JSON Schema', () => {
+  const published = z.toJSONSchema(frontmatterSchema(), { target: 'draft-7', io: 'input', unrepresentable: 'throw' });
+  assert.deepEqual(Object.keys(published.properties ?? {}).length, 17);
+});
