@@ -1,6 +1,6 @@
-import type * as z from 'zod';
 import { camelCase, nearestKey } from './nearest-key.ts';
 import { type KeyProblem, keyPath, printableValue } from './problem.ts';
+import { elementType, mappingShape } from './schema-walk.ts';
 
 type Keys = readonly (string | number)[];
 
@@ -9,13 +9,12 @@ type Keys = readonly (string | number)[];
  * unknown keys left out, each with a warning. What is not of the schema's form is passed on for the schema to judge.
  */
 export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProblem[], at: Keys = []): unknown {
-  const type = bare(schema);
   if (Array.isArray(value)) {
-    const element = type?.def.type === 'array' ? (type as z.ZodArray).element : undefined;
+    const element = elementType(schema);
     return element ? value.map((item, index) => canonicalKeys(item, element, problems, [...at, index])) : value;
   }
   if (typeof value !== 'object' || value === null) return value;
-  const shape = mappingShape(type);
+  const shape = mappingShape(schema);
   if (shape === null) return value;
   const known = Object.keys(shape);
   const renamed: Record<string, unknown> = {};
@@ -27,23 +26,6 @@ export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProb
     else renamed[name] = canonicalKeys(item, shape[name], problems, [...at, name]);
   }
   return renamed;
-}
-
-/** The type without what makes it optional. */
-function bare(schema: unknown): z.ZodType | undefined {
-  const type = schema as z.ZodType | undefined;
-  return type?.def.type === 'optional' ? bare((type as z.ZodOptional).unwrap()) : type;
-}
-
-/** The keys of a mapping, or of the mapping among several forms. */
-function mappingShape(type: z.ZodType | undefined): Record<string, unknown> | null {
-  if (type?.def.type === 'object') return (type as z.ZodObject).shape;
-  if (type?.def.type !== 'union') return null;
-  for (const option of (type as z.ZodUnion<z.ZodType[]>).options) {
-    const shape = mappingShape(bare(option));
-    if (shape !== null) return shape;
-  }
-  return null;
 }
 
 function unknown(key: string, value: unknown, known: string[], at: Keys): KeyProblem {

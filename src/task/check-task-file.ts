@@ -33,7 +33,7 @@ export function checkTaskFile(path: string, text: string): CheckedTaskFile {
     value: null,
   }));
   if (yaml.mapping === null) return { kind, frontmatter: null, problems };
-  const { settings, problems: found } = readSettings(yaml.mapping, iterationLimits(kind).cap);
+  const { settings, problems: found } = readSettings(yaml.mapping, { cap: iterationLimits(kind).cap, whole: true });
   for (const { keys, ...problem } of found) {
     const { line, column } = yaml.placeOf(keys, problem.severity === 'warning' ? 'key' : 'value');
     problems.push({ ...problem, path: keyPath(keys), line: line + first - 1, column });

@@ -10,11 +10,18 @@ export interface ReadSettings {
   readonly problems: readonly KeyProblem[];
 }
 
+export interface ReadOptions {
+  /** The most iterations that the loop may get. */
+  readonly cap?: number;
+  /** Nothing comes on top of these settings, so that what stands between their keys can be judged too. */
+  readonly whole: boolean;
+}
+
 /**
  * Settings as a frontmatter or a configuration file holds them, checked against the one schema. Finds every problem,
  * not the first alone.
  */
-export function readSettings(raw: object, cap?: number): ReadSettings {
+export function readSettings(raw: object, { cap, whole }: ReadOptions): ReadSettings {
   const schema = frontmatterSchema(cap);
   const problems: KeyProblem[] = [];
   const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;
@@ -22,7 +29,7 @@ export function readSettings(raw: object, cap?: number): ReadSettings {
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap(unfolded).map((issue) => keyProblem(issue, value)));
   problems.push(...duplicateNames(value['validation']));
   const idle = schema.shape.idle.safeParse(value['idle']);
-  if (idle.success && idle.data) problems.push(...idleProblems(idle.data));
+  if (whole && idle.success && idle.data) problems.push(...idleProblems(idle.data));
   const failed = problems.some(({ severity }) => severity === 'error');
   return { settings: failed || !parsed.success ? null : parsed.data, problems };
 }

@@ -1,0 +1,178 @@
+import type { Policy } from '../core/schema/policy.ts';
+import type { Frontmatter, ValidationEntry } from './frontmatter-schema.ts';
+import { completeIdle, idleProblems } from './idle-problems.ts';
+import {
+  BREAKER,
+  BUDGET,
+  COMPLETION_SIGNAL,
+  DEFAULT_POLICY,
+  FINDINGS_LOG,
+  IDLE,
+  iterationLimits,
+} from './policy-defaults.ts';
+import { keyPath, type Problem } from './problem.ts';
+import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './setting-layers.ts';
+import type { TaskKind } from './task-kind.ts';
+
+/** What is settled at the start beside the policy. null: the client's own. */
+export interface Settings {
+  readonly validation: readonly ValidationEntry[];
+  readonly findingsLog: string;
+  readonly agent: string | null;
+  readonly model: string | null;
+  readonly effort: string | null;
+  readonly permissionMode: string | null;
+  readonly isolation: 'project' | 'client';
+  readonly privateFiles: readonly string[];
+  readonly strict: boolean;
+}
+
+export type ResolvedPolicy =
+  | {
+      readonly ok: true;
+      readonly policy: Policy;
+      readonly settings: Settings;
+      /** Where each key's value comes from, by path: `idle.delay`. */
+      readonly sources: Readonly<Record<string, Source>>;
+      /** Warnings only. */
+      readonly problems: readonly Problem[];
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/**
+ * The policy and settings of a loop: flag > environment > frontmatter > project config > user config > default, key by
+ * key. A bad value is an error wherever it stands, even where another one wins over it.
+ */
+export function resolvePolicy(input: SettingSources & { readonly kind: TaskKind }): ResolvedPolicy {
+  const { layers, problems } = settingLayers(input);
+  const merged = merge(layers);
+  const sources = sourcesOf(layers);
+  problems.push(...together(merged, sources, input.kind));
+  if (problems.some(({ severity }) => severity === 'error')) return { ok: false, problems };
+  const policy = policyOf(merged, sources, input.kind);
+  return { ok: true, policy, settings: settingsOf(merged), sources, problems };
+}
+
+/** Groups are merged key by key, lists as a whole. */
+function merge(layers: readonly Layer[]): Frontmatter {
+  const merged: Frontmatter = {};
+  for (const { settings } of layers.toReversed()) {
+    const { idle, breaker, budget, guardrails } = merged;
+    Object.assign(merged, settings);
+    if (idle) merged.idle = { ...idle, ...settings.idle };
+    if (breaker) merged.breaker = { ...breaker, ...settings.breaker };
+    if (budget) merged.budget = { ...budget, ...settings.budget };
+    if (guardrails) merged.guardrails = { ...guardrails, ...settings.guardrails };
+  }
+  return merged;
+}
+
+function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
+  const holds = (settings: Frontmatter, path: string): boolean =>
+    path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], settings) !==
+    undefined;
+  return Object.fromEntries(
+    KEY_PATHS.map((path) => [path, layers.find(({ settings }) => holds(settings, path))?.source ?? 'default']),
+  );
+}
+
+/** What can only be judged once it is known which value of each key wins. */
+function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Problem[] {
+  const problems: Problem[] = [];
+  const { cap } = iterationLimits(kind);
+  const wanted = merged.max_iterations;
+  if (wanted !== undefined && wanted > cap) {
+    const message = `max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted} (from the ${sources['max_iterations']}).`;
+    problems.push({
+      path: 'max_iterations',
+      line: null,
+      column: null,
+      value: wanted,
+      rule: 'range',
+      message,
+      severity: 'error',
+    });
+  }
+  for (const { keys, ...problem } of merged.idle ? idleProblems(merged.idle) : []) {
+    const path = keyPath(keys);
+    const from = [path, 'idle.delay'].map((key) => `${key} from the ${sources[key]}`).join(', ');
+    const message = `${problem.message.replace(/\.$/, '')} (${from}).`;
+    problems.push({ ...problem, message, path, line: null, column: null });
+  }
+  return problems;
+}
+
+function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Policy {
+  const { breaker = {}, budget = {} } = merged;
+  return {
+    completion: completionOf(merged, sources, kind),
+    signalMatch: merged.signal_match ?? DEFAULT_POLICY.signalMatch,
+    maxIterations: merged.max_iterations ?? iterationLimits(kind).byDefault,
+    reinject: merged.reinject ?? DEFAULT_POLICY.reinject,
+    idle: merged.idle ? idleOf(merged.idle) : null,
+    breaker: {
+      findings: breaker.findings ?? BREAKER.findings,
+      noProgress: breaker.no_progress ?? BREAKER.noProgress,
+      sameReply: breaker.same_reply ?? BREAKER.sameReply,
+      sameError: breaker.same_error ?? BREAKER.sameError,
+      denials: breaker.denials ?? BREAKER.denials,
+      tdd: breaker.tdd ?? BREAKER.tdd,
+    },
+    budget: {
+      maxCostUsd: budget.max_cost ?? BUDGET.maxCostUsd,
+      maxTokens: budget.max_tokens ?? BUDGET.maxTokens,
+      maxTimeMs: budget.max_time ?? BUDGET.maxTimeMs,
+      warnAt: budget.warn_at ?? BUDGET.warnAt,
+    },
+    backgroundWaitMs: merged.background_wait ?? DEFAULT_POLICY.backgroundWaitMs,
+  };
+}
+
+/** Spec 01, D7: a loop has one form of completion. */
+function completionOf(
+  merged: Frontmatter,
+  sources: Readonly<Record<string, Source>>,
+  kind: TaskKind,
+): Policy['completion'] {
+  if (merged.completion_promise !== undefined) return { kind: 'promise', text: merged.completion_promise };
+  const signal = { kind: 'signal', text: merged.completion_signal ?? COMPLETION_SIGNAL } as const;
+  switch (kind) {
+    case 'prompt':
+      return signal;
+    case 'ralph-md':
+      return { kind: 'none' };
+    case 'checklist':
+    case 'plan':
+    case 'tdd':
+      return sources['completion_signal'] === 'default' ? { kind: 'none' } : signal;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function idleOf(block: NonNullable<Frontmatter['idle']>): Policy['idle'] {
+  const { delay, maxDelay, max } = completeIdle(block);
+  return {
+    delayMs: delay,
+    backoff: block.backoff ?? IDLE.backoff,
+    maxDelayMs: maxDelay,
+    maxMs: max,
+    wake: block.wake ?? IDLE.wake,
+    watch: block.watch ?? IDLE.watch,
+    maxQuietMs: block.max_quiet ?? IDLE.maxQuietMs,
+  };
+}
+
+function settingsOf(merged: Frontmatter): Settings {
+  return {
+    validation: merged.validation ?? [],
+    findingsLog: merged.findings_log ?? FINDINGS_LOG,
+    agent: merged.agent ?? null,
+    model: merged.model ?? null,
+    effort: merged.effort ?? null,
+    permissionMode: merged.permission_mode ?? null,
+    isolation: merged.isolation ?? 'project',
+    privateFiles: merged.guardrails?.private_files ?? [],
+    strict: merged.guardrails?.strict ?? false,
+  };
+}

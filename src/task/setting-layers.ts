@@ -1,0 +1,105 @@
+import type { Frontmatter } from './frontmatter-schema.ts';
+import { frontmatterSchema } from './frontmatter-schema.ts';
+import { type KeyProblem, keyPath, type Problem } from './problem.ts';
+import { readSettings } from './read-settings.ts';
+import { bareType, keyPaths } from './schema-walk.ts';
+
+export type Source = 'flag' | 'environment' | 'frontmatter' | 'project config' | 'user config' | 'default';
+
+export interface SettingSources {
+  /** By key path, such as `idle.delay`; numbers may be text, as the command line has them. */
+  readonly flags?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** As `checkTaskFile` gives it. */
+  readonly frontmatter?: Frontmatter | null;
+  /** Parsed JSON with the keys of the frontmatter; null or undefined where there is no file. */
+  readonly projectConfig?: unknown;
+  readonly userConfig?: unknown;
+}
+
+export interface Layer {
+  readonly source: Source;
+  readonly settings: Frontmatter;
+}
+
+/** The variables that the seed knows, and what they set. */
+const VARIABLES = {
+  RALPH_MAX_ITERATIONS: 'max_iterations',
+  RALPH_COMPLETION_SIGNAL: 'completion_signal',
+  RALPH_CIRCUIT_BREAKER_THRESHOLD: 'breaker.findings',
+} as const;
+
+const KEY_TYPES = new Map(keyPaths(frontmatterSchema()).map(({ path, type }) => [path, type]));
+
+/** Every key path that a setting can have. */
+export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
+
+/** The layers of settings, the one that wins first, and every problem in any of them. */
+export function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const layers: Layer[] = [];
+  const add = (source: Source, raw: unknown, origin: (path: string) => string): void => {
+    if (raw === undefined || raw === null) return;
+    if (typeof raw !== 'object' || Array.isArray(raw)) {
+      problems.push(
+        placed(
+          { keys: [], value: null, rule: 'not-a-mapping', message: 'it must be a mapping.', severity: 'error' },
+          origin,
+        ),
+      );
+      return;
+    }
+    const read = readSettings(raw, { whole: false });
+    problems.push(...read.problems.map((problem) => placed(problem, origin)));
+    if (read.settings !== null) layers.push({ source, settings: read.settings });
+  };
+  add('flag', nested(sources.flags ?? {}), () => 'a flag');
+  add('environment', nested(variables(sources.env ?? {})), (path) => `${variableOf(path)} in the environment`);
+  if (sources.frontmatter) layers.push({ source: 'frontmatter', settings: sources.frontmatter });
+  add('project config', sources.projectConfig, () => 'the project config');
+  add('user config', sources.userConfig, () => 'the user config');
+  return { layers, problems };
+}
+
+function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string) => string): Problem {
+  const path = keyPath(keys);
+  const from = origin(path);
+  return { ...problem, path, line: null, column: null, message: `${message.replace(/\.$/, '')} (from ${from}).` };
+}
+
+/** What the variables set, by key path. An empty variable counts as not set. */
+function variables(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+  const set: Record<string, unknown> = {};
+  for (const [name, path] of Object.entries(VARIABLES)) {
+    if (env[name] !== undefined && env[name] !== '') set[path] = env[name];
+  }
+  return set;
+}
+
+function variableOf(path: string): string {
+  return Object.entries(VARIABLES).find(([, key]) => key === path)?.[0] ?? path;
+}
+
+/** `{'idle.delay': '5'}` as `{idle: {delay: '5'}}`, text turned into the number or truth value that the key expects. */
+function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const root: Record<string, unknown> = Object.create(null);
+  for (const [path, value] of Object.entries(flat)) {
+    if (value === undefined) continue;
+    const keys = path.split('.');
+    const last = keys.pop() ?? path;
+    let at = root;
+    for (const key of keys) {
+      at[key] ??= {};
+      at = at[key] as Record<string, unknown>;
+    }
+    at[last] = typeof value === 'string' ? typed(value, path) : value;
+  }
+  return root;
+}
+
+function typed(text: string, path: string): unknown {
+  const expected = bareType(KEY_TYPES.get(path))?.def.type;
+  if (expected === 'number' && /^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
+  if (expected === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

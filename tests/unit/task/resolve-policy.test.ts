@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { policy as policySchema } from '../../../src/core/schema/policy.ts';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { costProblem } from '../../../src/task/cost-problem.ts';
+import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
+import { resolvePolicy } from '../../../src/task/resolve-policy.ts';
+
+type Input = Parameters<typeof resolvePolicy>[0];
+
+function resolved(input: Omit<Input, 'kind'> & Partial<Pick<Input, 'kind'>> = {}) {
+  const answer = resolvePolicy({ kind: 'prompt', ...input });
+  if (!answer.ok) assert.fail(JSON.stringify(answer.problems));
+  return answer;
+}
+
+function refused(input: Omit<Input, 'kind'> & Partial<Pick<Input, 'kind'>>) {
+  const answer = resolvePolicy({ kind: 'prompt', ...input });
+  assert.equal(answer.ok, false);
+  return answer.problems;
+}
+
+function frontmatter(text: string, path = 'PROMPT.md') {
+  const checked = checkTaskFile(path, `---\n${text}---\n`);
+  assert.deepEqual(checked.problems, []);
+  return checked.frontmatter;
+}
+
+test('where nobody says anything the defaults of the table hold', () => {
+  const { policy, settings, sources } = resolved();
+  assert.deepEqual(policy, DEFAULT_POLICY);
+  assert.deepEqual(settings, {
+    validation: [],
+    findingsLog: '.claude/ralph/findings.md',
+    agent: null,
+    model: null,
+    effort: null,
+    permissionMode: null,
+    isolation: 'project',
+    privateFiles: [],
+    strict: false,
+  });
+  assert.ok(Object.values(sources).every((source) => source === 'default'));
+  assert.equal(sources['breaker.same_reply'], 'default');
+});
+
+test('flag, environment, frontmatter, project config, user config and default win in this order', () => {
+  const all: Omit<Input, 'kind'> = {
+    flags: { max_iterations: '11' },
+    env: { RALPH_MAX_ITERATIONS: '12' },
+    frontmatter: frontmatter('max_iterations: 13\n'),
+    projectConfig: { maxIterations: 14 },
+    userConfig: { max_iterations: 15 },
+  };
+  const order = ['flags', 'env', 'frontmatter', 'projectConfig', 'userConfig'] as const;
+  const names = ['flag', 'environment', 'frontmatter', 'project config', 'user config'];
+  const left = { ...all };
+  for (const [index, key] of order.entries()) {
+    const { policy, sources } = resolved(left);
+    assert.equal(policy.maxIterations, 11 + index);
+    assert.equal(sources['max_iterations'], names[index]);
+    delete left[key];
+  }
+  assert.equal(resolved(left).policy.maxIterations, 25);
+});
+
+test('groups are merged key by key', () => {
+  const { policy, sources } = resolved({
+    flags: { 'breaker.findings': '7', 'idle.delay': '10s' },
+    frontmatter: frontmatter('idle: { max: 1h }\nbreaker: { findings: 1, denials: 0 }\n'),
+    userConfig: { breaker: { tdd: 9, denials: 8 }, idle: { backoff: 3, max: '2h' } },
+  });
+  assert.deepEqual(policy.breaker, { findings: 7, noProgress: 0, sameReply: 3, sameError: 5, denials: 0, tdd: 9 });
+  assert.equal(policy.idle?.delayMs, 10_000);
+  assert.equal(policy.idle?.backoff, 3);
+  assert.equal(policy.idle?.maxMs, 3_600_000);
+  assert.deepEqual(
+    ['breaker.findings', 'breaker.denials', 'breaker.tdd', 'idle', 'idle.max', 'idle.wake'].map((key) => sources[key]),
+    ['flag', 'frontmatter', 'user config', 'flag', 'frontmatter', 'default'],
+  );
+});
+
+test('a list of a higher layer replaces the lower one whole', () => {
+  const { settings } = resolved({
+    frontmatter: frontmatter('validation: [npm test]\n'),
+    projectConfig: { validation: ['make check', 'make lint'] },
+  });
+  assert.deepEqual(settings.validation, ['npm test']);
+});
+
+test('the variables of the environment are read, and empty ones are not', () => {
+  const { policy } = resolved({
+    env: { RALPH_COMPLETION_SIGNAL: 'OVER', RALPH_CIRCUIT_BREAKER_THRESHOLD: '0', RALPH_MAX_ITERATIONS: '' },
+  });
+  assert.deepEqual(policy.completion, { kind: 'signal', text: 'OVER' });
+  assert.equal(policy.breaker.findings, 0);
+  assert.equal(policy.maxIterations, 25);
+});
+
+for (const [value, because] of [
+  ['0', '"?0'],
+  ['101', '101'],
+  ['many', '"many"'],
+  ['2.5', '2.5'],
+] as const) {
+  test(`RALPH_MAX_ITERATIONS=${value} is an error that names where it comes from`, () => {
+    const [problem, ...more] = refused({ env: { RALPH_MAX_ITERATIONS: value } });
+    assert.deepEqual(more, []);
+    assert.equal(problem?.path, 'max_iterations');
+    assert.match(
+      problem?.message ?? '',
+      new RegExp(
+        `^max_iterations must be an integer from 1 to 100, but is ${because} \\(from RALPH_MAX_ITERATIONS in the environment\\)\\.$`,
+      ),
+    );
+  });
+}
+
+test('a bad value is an error even where a better one wins', () => {
+  const problems = refused({
+    flags: { max_iterations: 3 },
+    env: { RALPH_MAX_ITERATIONS: 'x', RALPH_COMPLETION_SIGNAL: 'a\nb' },
+    projectConfig: { max_iterations: 900 },
+    userConfig: [],
+  });
+  assert.deepEqual(
+    problems.map(({ rule, message }) => [rule, /\(from (.*)\)\.$/.exec(message)?.[1]]),
+    [
+      ['completion-signal', 'RALPH_COMPLETION_SIGNAL in the environment'],
+      ['type', 'RALPH_MAX_ITERATIONS in the environment'],
+      ['range', 'the project config'],
+      ['not-a-mapping', 'the user config'],
+    ],
+  );
+});
+
+test('a task folder has a cap of 50, wherever the value comes from', () => {
+  const [problem] = refused({ kind: 'ralph-md', env: { RALPH_MAX_ITERATIONS: '80' } });
+  assert.equal(
+    problem?.message,
+    'max_iterations must be an integer from 1 to 50 for this kind of task, but is 80 (from the environment).',
+  );
+  assert.equal(refused({ kind: 'checklist', userConfig: { max_iterations: 51 } }).length, 1);
+  assert.equal(resolved({ kind: 'ralph-md', flags: { max_iterations: 50 } }).policy.maxIterations, 50);
+  assert.equal(resolved({ kind: 'checklist' }).policy.maxIterations, 50);
+});
+
+test('unknown keys of a config are warnings', () => {
+  const { problems } = resolved({ projectConfig: { maxIteration: 3 } });
+  assert.equal(problems.length, 1);
+  assert.match(problems[0]?.message ?? '', /Did you mean "max_iterations"\? \(from the project config\)\.$/);
+});
+
+test('idle is off without a block and has its defaults with an empty one', () => {
+  assert.equal(resolved().policy.idle, null);
+  assert.deepEqual(resolved({ frontmatter: frontmatter('idle: {}\n') }).policy.idle, {
+    delayMs: 30_000,
+    backoff: 2,
+    maxDelayMs: 300_000,
+    maxMs: 21_600_000,
+    wake: 'time',
+    watch: [],
+    maxQuietMs: null,
+  });
+});
+
+test('the default max_delay follows a longer delay', () => {
+  const { policy } = resolved({ frontmatter: frontmatter('idle: { delay: 10m }\n') });
+  assert.equal(policy.idle?.maxDelayMs, 600_000);
+});
+
+test('idle keys of different layers are judged together, with where each comes from', () => {
+  const [problem, ...more] = refused({ flags: { 'idle.delay': '10m' }, projectConfig: { idle: { max_delay: '5m' } } });
+  assert.deepEqual(more, []);
+  assert.equal(problem?.path, 'idle.max_delay');
+  assert.match(problem?.message ?? '', /idle\.max_delay from the project config, idle\.delay from the flag/);
+  assert.equal(
+    resolved({ flags: { 'idle.delay': '7h' }, userConfig: { idle: { max: '1d' } } }).policy.idle?.maxMs,
+    86_400_000,
+  );
+});
+
+test('a loop has one form of completion, by its kind', () => {
+  const kinds = ['prompt', 'ralph-md', 'checklist', 'plan', 'tdd'] as const;
+  const of = (input: Omit<Input, 'kind'>) => kinds.map((kind) => resolved({ kind, ...input }).policy.completion.kind);
+  assert.deepEqual(of({}), ['signal', 'none', 'none', 'none', 'none']);
+  assert.deepEqual(of({ flags: { completion_signal: 'OVER' } }), ['signal', 'none', 'signal', 'signal', 'signal']);
+  assert.deepEqual(of({ flags: { completion_signal: 'OVER', completion_promise: 'DONE' } }), Array(5).fill('promise'));
+});
+
+for (const bad of ['two\nlines', 'a<b', 'a>b', '', ' x']) {
+  test(`a promise is one line without angle brackets: ${JSON.stringify(bad)} is none`, () => {
+    assert.equal(refused({ flags: { completion_promise: bad } })[0]?.rule, 'completion-promise');
+  });
+}
+
+test('a signal made of digits stays text', () => {
+  assert.deepEqual(resolved({ flags: { completion_signal: '42' } }).policy.completion, { kind: 'signal', text: '42' });
+});
+
+test('what comes out is a policy of the schema, whatever was set', () => {
+  const { policy, settings } = resolved({
+    flags: { 'budget.max_cost': '2.5', 'budget.warn_at': '0', 'guardrails.strict': 'true', signal_match: 'anywhere' },
+    userConfig: {
+      budget: { maxTokens: 10, maxTime: '1d' },
+      reinject: 'pointer',
+      background_wait: '1ms',
+      idle: { watch: ['a/**'] },
+    },
+  });
+  assert.deepEqual(policySchema.parse(policy), policy);
+  assert.equal(settings.strict, true);
+});
+
+test('a flag named after the prototype sets nothing', () => {
+  resolvePolicy({ kind: 'prompt', flags: { '__proto__.polluted': 1 } });
+  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+});
+
+test('a cost limit is refused where nobody knows the cost', () => {
+  const budget = { ...DEFAULT_POLICY.budget, maxCostUsd: 3 };
+  assert.match(costProblem(budget, false) ?? '', /^budget\.max_cost is \$3, /);
+  assert.equal(costProblem(budget, true), null);
+  assert.equal(costProblem(DEFAULT_POLICY.budget, false), null);
+});
