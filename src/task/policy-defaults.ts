@@ -5,6 +5,9 @@ import type { TaskKind } from './task-kind.ts';
 export const COMPLETION_SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 export const FINDINGS_LOG = '.claude/ralph/findings.md';
 
+/** Of a validation command that names none: test suites run long, and only at the gate. */
+export const VALIDATION_TIMEOUT_SECONDS = 300;
+
 export const BREAKER: Policy['breaker'] = {
   findings: 3,
   noProgress: 0,

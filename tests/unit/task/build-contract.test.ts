@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { RalphError } from '../../../src/core/ralph-error.ts';
+import { contract as schema } from '../../../src/core/schema/contract.ts';
+import { hashContract } from '../../../src/state/hash-contract.ts';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import { project, writeFiles } from './support/project.ts';
+import { terms } from './support/terms.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+test('a contract is of its schema and carries its own hash', (context) => {
+  const stored = buildContract(terms(project(context), ['npm test']));
+  assert.deepEqual(schema.parse(stored.contract), stored.contract);
+  assert.equal(stored.hash, hashContract(stored.contract));
+});
+
+test('commands without a name are called what they run, each by a name of its own', (context) => {
+  const { contract } = buildContract(
+    terms(project(context), [
+      'npm   test',
+      'npm test',
+      { run: 'make', name: 'npm test (2)', timeout: 9 },
+      `echo ${'x'.repeat(100)}`,
+    ]),
+  );
+  assert.deepEqual(
+    contract.validation.map(({ name, timeoutSeconds }) => [name, timeoutSeconds]),
+    [
+      ['npm test', 300],
+      ['npm test (3)', 300],
+      ['npm test (2)', 9],
+      [`echo ${'x'.repeat(54)}…`, 300],
+    ],
+  );
+  assert.equal(contract.validation[0]?.run, 'npm   test');
+});
+
+test('two commands of the same name are an error', (context) => {
+  const twice = [
+    { name: 'a', run: 'x' },
+    { name: 'a', run: 'y' },
+  ];
+  assert.throws(
+    () => buildContract(terms(project(context), twice)),
+    (error) => error instanceof RalphError && error.code === 'task-invalid' && /"a"/.test(error.message),
+  );
+});
+
+test('the hashes of the scripts that the commands name are kept by their path in the project', (context) => {
+  const directory = project(context, {
+    'check.sh': 'exit 0\n',
+    'package.json': '{"scripts":{"test":"node --test"},"version":"1.0.0"}',
+  });
+  const { contract } = buildContract(terms(directory, ['./check.sh', 'npm test', 'bash check.sh']));
+  assert.deepEqual(contract.scripts, {
+    'check.sh': sha256('exit 0\n'),
+    'package.json#scripts.test': sha256('node --test'),
+  });
+});
+
+test('the contract does not change with a package.json whose script stays, and does with the script', (context) => {
+  const directory = project(context, { 'package.json': '{"scripts":{"test":"node --test"}}' });
+  const before = buildContract(terms(directory, ['npm test']));
+  writeFiles(directory, { 'package.json': '{"scripts":{"test":"node --test"},"dependencies":{"x":"1"}}' });
+  assert.equal(buildContract(terms(directory, ['npm test'])).hash, before.hash);
+  writeFiles(directory, { 'package.json': '{"scripts":{"test":"true"}}' });
+  assert.notEqual(buildContract(terms(directory, ['npm test'])).hash, before.hash);
+});

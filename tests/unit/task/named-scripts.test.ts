@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { namedScripts } from '../../../src/task/named-scripts.ts';
+import { project } from './support/project.ts';
+
+const FILES = {
+  'check.sh': 'exit 0\n',
+  'scripts/verify.js': '',
+  'scripts/lint.py': '',
+  'sub/check.sh': '',
+  'sub/package.json': '{"scripts":{"test":"bash check.sh"}}',
+  'config/eslint.config.js': '',
+  'NOTES.md': '',
+  Makefile: 'test:\n',
+  'package.json': JSON.stringify({
+    scripts: {
+      test: 'node scripts/verify.js',
+      pretest: 'sh check.sh',
+      lint: 'python3 scripts/lint.py',
+      loop: 'npm run loop',
+    },
+  }),
+};
+
+const CASES: readonly (readonly [string, readonly string[]])[] = [
+  ['./check.sh', ['check.sh']],
+  ['bash check.sh --fast', ['check.sh']],
+  ['"./check.sh"', ['check.sh']],
+  ['$PWD/check.sh', []],
+  ['FOO=1 timeout 60 bash ./scripts/../check.sh', ['check.sh']],
+  ['bash -c "node scripts/verify.js && ./check.sh"', ['scripts/verify.js', 'check.sh']],
+  ['x=$(./check.sh)', ['check.sh']],
+  ['cat NOTES.md | python3 scripts/lint.py', ['scripts/lint.py']],
+  ['python3 - < scripts/lint.py', ['scripts/lint.py']],
+  ['./check.sh > NOTES.md', ['check.sh']],
+  ['test -f NOTES.md && grep -q done NOTES.md', []],
+  ['[ -s NOTES.md ]', []],
+  ['npx eslint --config=config/eslint.config.js .', ['config/eslint.config.js']],
+  ['NODE_OPTIONS=--require=./scripts/verify.js npx x', ['scripts/verify.js']],
+  ['cd sub && ./check.sh', ['check.sh', 'sub/check.sh']],
+  ['make test', ['Makefile']],
+  ['npm test', ['package.json#scripts.pretest', 'check.sh', 'package.json#scripts.test', 'scripts/verify.js']],
+  ['npm t', ['package.json#scripts.pretest', 'check.sh', 'package.json#scripts.test', 'scripts/verify.js']],
+  ['npm run lint -- --fix', ['package.json#scripts.lint', 'scripts/lint.py']],
+  ['yarn lint', ['package.json#scripts.lint', 'scripts/lint.py']],
+  ['pnpm --silent run lint', ['package.json#scripts.lint', 'scripts/lint.py']],
+  ['env CI=1 npm --prefix sub test', ['sub/package.json#scripts.test', 'sub/check.sh']],
+  ['npm --prefix=sub test', ['sub/package.json#scripts.test', 'sub/check.sh']],
+  ['npm run loop', ['package.json#scripts.loop']],
+  ['npm run absent', []],
+  ['npm ci && npm install x', []],
+  ['jq . package.json', []],
+  ['../outside.sh', []],
+  ['/etc/hostname', []],
+  ['if true; then ./check.sh; fi', ['check.sh']],
+  ['./check.sh "unclosed', ['check.sh']],
+  ['', []],
+];
+
+for (const [run, expected] of CASES) {
+  test(`the project's own files that ${JSON.stringify(run)} names are found`, (context) => {
+    assert.deepEqual(namedScripts(project(context, FILES), run), expected);
+  });
+}
+
+test('an absolute path into the project names the same file', (context) => {
+  const directory = project(context, FILES);
+  assert.deepEqual(namedScripts(directory, `bash ${join(directory, 'check.sh')}`), ['check.sh']);
+});
+
+test('a symlink that leads out of the project names none of its files', (context) => {
+  const directory = project(context, FILES);
+  symlinkSync('/etc/hostname', join(directory, 'link.sh'));
+  symlinkSync(tmpdir(), join(directory, 'elsewhere'));
+  symlinkSync('check.sh', join(directory, 'inside.sh'));
+  assert.deepEqual(namedScripts(directory, 'sh link.sh; sh inside.sh; sh elsewhere'), ['inside.sh']);
+});
+
+test('a file that is gone is still named where it is known', (context) => {
+  const known = new Set(['gone.sh', 'package.json#scripts.gone']);
+  assert.deepEqual(namedScripts(project(context, FILES), './gone.sh && npm run gone', known), [...known]);
+});
+
+test('a text nested without end names what was found until then, and never throws', (context) => {
+  const directory = project(context, FILES);
+  namedScripts(directory, '$('.repeat(20_000));
+  namedScripts(directory, `./check.sh ${'x'.repeat(100_000)}`);
+  namedScripts(directory, 'a\0b ./check.sh');
+});

@@ -1,0 +1,19 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** A fresh project directory with these files, removed after the test. */
+export function project(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-task-')));
+  context.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  writeFiles(directory, files);
+  return directory;
+}
+
+export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content, { mode: path.endsWith('.sh') ? 0o755 : 0o644 });
+  }
+}

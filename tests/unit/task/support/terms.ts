@@ -1,0 +1,25 @@
+import type { ContractTerms } from '../../../../src/task/build-contract.ts';
+import { DEFAULT_POLICY } from '../../../../src/task/policy-defaults.ts';
+
+/** The terms of a loop in `projectDir` with these validation commands. */
+export function terms(
+  projectDir: string,
+  validation: ContractTerms['validation'],
+  more: Partial<ContractTerms> = {},
+): ContractTerms {
+  return {
+    loopId: 'loop-1',
+    name: null,
+    projectDir,
+    taskPath: '.claude/ralph/PROMPT.md',
+    createdAt: '2026-02-28T10:00:00Z',
+    frontmatter: '',
+    policy: DEFAULT_POLICY,
+    validation,
+    findingsLog: '.claude/ralph/findings.md',
+    clientVersion: null,
+    headless: false,
+    bundleDir: null,
+    ...more,
+  };
+}
