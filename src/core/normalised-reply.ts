@@ -1,6 +1,8 @@
 import type { Policy } from './schema/policy.ts';
 import { completionText } from './signals.ts';
 
+const PUNCTUATION = /[\p{P}\s]/u;
+
 /**
  * A reply reduced to what makes it a repetition of another: white space collapsed, case folded, signals and markers
  * taken out, trailing punctuation dropped. Digits stay, so that a count that falls is no repetition.
@@ -8,11 +10,19 @@ import { completionText } from './signals.ts';
 export function normalisedReply(text: string, policy: Pick<Policy, 'completion'>): string {
   const wanted = completionText(policy.completion);
   const plain = wanted === null ? text : text.split(wanted).join(' ');
-  return plain
-    .replace(/<!--\s*ralph:state\s+[a-z][a-z0-9_-]*\s*-->/g, ' ')
-    .replace(/RALPH_ITERATION_COMPLETE:/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-    .toLowerCase()
-    .replace(/[\p{P}\s]+$/u, '');
+  return withoutTrailingPunctuation(
+    plain
+      .replace(/<!--\s*ralph:state\s+[a-z][a-z0-9_-]*\s*-->/g, ' ')
+      .replace(/RALPH_ITERATION_COMPLETE:/g, ' ')
+      .replace(/\s{2,}|[^\S ]/g, ' ')
+      .trim()
+      .toLowerCase(),
+  );
+}
+
+/** Character by character: a pattern that ends in `$` costs quadratic time on a long run that ends elsewhere. */
+function withoutTrailingPunctuation(text: string): string {
+  let end = text.length;
+  while (end > 0 && PUNCTUATION.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }

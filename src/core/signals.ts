@@ -11,24 +11,29 @@ export interface Signals {
 }
 
 const STATE_MARKER = /<!--\s*ralph:state\s+([a-z][a-z0-9_-]*)\s*-->/g;
-const FINDINGS = /^RALPH_ITERATION_COMPLETE: *(\d{1,9}) findings? remains?\b/;
+const LIST_OR_HEADING = /^(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+/;
+const FINDINGS =
+  /^[*_]{0,3}RALPH_ITERATION_COMPLETE[*_]{0,3}:[*_]{0,3} *[*_]{0,3}(\d{1,9})[*_]{0,3} findings? remains?(?![A-Za-z0-9])/;
 
 /** What the agent says at the end of an iteration. Only the final message counts, and in it only visible lines. */
 export function readSignals(text: string, policy: Pick<Policy, 'completion' | 'signalMatch'>): Signals {
   const wanted = completionText(policy.completion);
+  const anywhere = policy.signalMatch === 'anywhere';
+  const lines = visibleLines(text).map((line) => line.text);
   let claimed = false;
   let findings: number | null = null;
-  const states = new Set<string>();
-  for (const line of visibleLines(text)) {
-    for (const [, name = ''] of line.text.matchAll(STATE_MARKER)) states.add(name);
-    const bare = bareLine(line.text);
-    const remaining = FINDINGS.exec(bare)?.[1];
+  for (const line of lines) {
+    const whole = line.trim();
+    const unmarked = whole.replace(LIST_OR_HEADING, '');
+    const remaining = FINDINGS.exec(unmarked)?.[1];
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
-    if (bare === wanted || withoutPunctuation(bare) === wanted) claimed = true;
-    if (policy.signalMatch === 'anywhere' && line.text.includes(wanted)) claimed = true;
+    // The whole line as well: a signal of somebody's own may begin with a mark itself.
+    if (standsAlone(whole, wanted) || standsAlone(unmarked, wanted)) claimed = true;
+    if (anywhere && line.includes(wanted)) claimed = true;
   }
   const seen = wanted !== null && text.includes(wanted);
+  const states = new Set([...lines.join('\n').matchAll(STATE_MARKER)].map(([, name = '']) => name));
   return { completion: claimed ? 'claimed' : seen ? 'misplaced' : 'none', findings, states: [...states] };
 }
 
@@ -46,15 +51,13 @@ export function completionText(completion: Policy['completion']): string | null 
   }
 }
 
-/** Takes off what Markdown puts around a line that stands alone: indentation, one list or heading mark, emphasis. */
-function bareLine(line: string): string {
-  const unmarked = line.trim().replace(/^(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+/, '');
-  const [, , inner = ''] = /^(\*{1,3}|_{1,3}|~~)?(.*?)\1?$/s.exec(unmarked.trim()) ?? [];
-  return inner.trim();
-}
-
-function withoutPunctuation(line: string): string {
-  const shorter = line.replace(/[.!]+$/, '').trimEnd();
-  const [, , inner = ''] = /^(\*{1,3}|_{1,3}|~~)?(.*?)\1?$/s.exec(shorter) ?? [];
-  return inner.trim();
+/** Whether nothing is around the signal but emphasis (closed by the marks that opened it) and a final `.` or `!`. */
+function standsAlone(line: string, wanted: string): boolean {
+  const start = line.indexOf(wanted);
+  const before = line.slice(0, Math.max(0, start)).trimEnd();
+  if (start === -1 || !/^[*_]{0,3}$/.test(before)) return false;
+  const after = line.slice(start + wanted.length);
+  if (!/^[*_.!\s]*$/.test(after)) return false;
+  const closing = after.replace(/[.!\s]/g, '');
+  return closing === '' || closing === [...before].reverse().join('');
 }
