@@ -8,15 +8,19 @@ export interface ClientIdentity {
 
 /** The loop bound to a client's session. What was read of another transcript counts no more. */
 export function bindSession<S extends LoopState>(state: S, client: ClientIdentity): S {
-  if (state.sessionId === client.sessionId && state.clientPid === client.clientPid) return state;
+  const sameSession = state.sessionId === client.sessionId;
+  // A process id alone is no proof: it may be a new process under the number of a dead one.
+  const sameClient = state.clientPid === client.clientPid && state.clientStartedAt === client.clientStartedAt;
+  if (sameSession && sameClient) return state;
   return {
     ...state,
     sessionId: client.sessionId,
     clientPid: client.clientPid,
     clientStartedAt: client.clientStartedAt,
-    marks:
-      state.sessionId === client.sessionId
-        ? state.marks
-        : { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
+    marks: sameSession
+      ? state.marks
+      : { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
+    // A new client counts its cost from zero; one that took up the old session goes on with its figure.
+    usage: sameSession || sameClient ? state.usage : { ...state.usage, costBaseUsd: null },
   };
 }

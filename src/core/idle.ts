@@ -1,4 +1,4 @@
-import { elapsed } from './clock.ts';
+import { after, elapsed, isBefore } from './clock.ts';
 import type { IdlePolicy } from './schema/policy.ts';
 import type { IdleState } from './schema/state.ts';
 
@@ -8,6 +8,17 @@ export interface IdleWait {
   readonly delayMs: number;
   /** The wait was cut so that the idle time never passes its maximum; after it the loop stops. */
   readonly last: boolean;
+}
+
+/**
+ * The streak on a clock that was last seen at `before` and shows `at` now: one that was set back counts as no time, and
+ * what had passed before stays passed.
+ */
+export function clockSetBack(state: IdleState, before: string, at: string): IdleState {
+  if (!isBefore(at, before)) return state;
+  const moved = (instant: string | null): string | null =>
+    instant === null ? null : after(at, -elapsed(instant, before));
+  return { ...state, since: moved(state.since), lastCallAt: moved(state.lastCallAt) };
 }
 
 /** The streak after one more idle iteration that ended at `at`. */

@@ -47,6 +47,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     marks: { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 },
     lastDecision: { at: loop.at, kind: 'started', detail: '' },
     lastTurn: null,
+    handedOver: null,
     turn: 'first',
     promptId: null,
     stopRequested: false,
@@ -71,6 +72,7 @@ export function adoptFourKeys(file: FourKeyState, loop: Omit<NewLoop, 'at' | 'co
     lastFindingsCount: findings,
     breaker:
       findings === null ? fresh.breaker : { ...fresh.breaker, findings: { value: String(findings), repeats: 0 } },
+    lastDecision: { at: file.lastRunAt, kind: 'started', detail: 'adopted' },
     turn: 'agent',
   };
 }

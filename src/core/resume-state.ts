@@ -5,11 +5,12 @@ import { running } from './transitions/common.ts';
 
 /**
  * The loop as it goes on in a new client: counters, usage and notices kept; breaker closed; no session bound; whatever
- * was asked of the old client forgotten. The epoch moves on, so that a holder from before can no longer write.
+ * was asked of the old client forgotten; consent that was not given is still awaited. The epoch moves on, so that a
+ * holder from before can no longer write.
  */
 export function resumeState(state: LoopState, at: string): LoopState {
   return {
-    ...running(state),
+    ...(state.status === 'awaiting-consent' ? state : running(state)),
     epoch: state.epoch + 1,
     sessionId: null,
     clientPid: null,
@@ -20,6 +21,7 @@ export function resumeState(state: LoopState, at: string): LoopState {
     stopRequested: false,
     turn: 'first',
     lastTurn: null,
+    handedOver: null,
     promptId: null,
     told: [],
     waitedOut: [],

@@ -29,8 +29,11 @@ export const usageState = z.object({
   cacheReadTokens: count,
   cacheWriteTokens: count,
   costUsd: z.number().min(0).nullable(),
-  /** The client's cost figure when the loop began in this session; the loop's cost is the difference. */
-  costBaseUsd: z.number().min(0).nullable(),
+  /**
+   * What the client's cost figure is more than the loop's cost; negative where earlier sessions cost something. null
+   * before the first figure of a client.
+   */
+  costBaseUsd: z.number().nullable(),
 });
 
 /** How far each append-only file of somebody else has been read, so that nothing is counted twice. */
@@ -93,6 +96,11 @@ const base = {
   marks: readMarks,
   lastDecision: lastDecision.nullable(),
   lastTurn: lastTurn.nullable(),
+  /** What the last prompt carried, until a turn shows that it arrived: a prompt that the client overrode never did. */
+  handedOver: z
+    .object({ notices, steering: z.array(steering) })
+    .nullable()
+    .optional(),
   /**
    * Whose words the turn in progress answers: `first` before any prompt, `agent` for the loop's own prompt,
    * `user` for a person's message, `rest` when the turn was let go with the loop still armed.

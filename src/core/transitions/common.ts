@@ -52,13 +52,14 @@ export function end(state: LoopState, at: string, as: TerminalStatus, message: s
   };
 }
 
-/** Sends the task back: the notices and the steering are handed over and thereby delivered. */
+/** Sends the task back: the notices and the steering are handed over, and kept until the agent's turn has ended. */
 export function prompt(state: LoopState, at: string, detail: string): Transition {
   const next: LoopState = {
     ...running(state),
     turn: 'agent',
     steering: [],
     notices: { rejection: [], misplacedSignal: null, warnings: [] },
+    handedOver: { notices: state.notices, steering: state.steering },
     lastDecision: { at, kind: 'prompt', detail },
   };
   return { state: next, effects: [{ type: 'prompt', notices: state.notices, steering: state.steering }] };
@@ -86,6 +87,6 @@ export function release(state: LoopState, message: string | null, next: 'rest' |
 
 /** Somebody else's word came first while a driver was busy: it stands, and the turn ends with what they said. */
 export function overtaken(state: LoopState): Transition {
-  const message = state.status === 'paused' ? state.paused.message : null;
-  return { state, effects: [{ type: 'allow', message }] };
+  if (state.status === 'paused') return release(state, state.paused.message);
+  return { state, effects: [{ type: 'allow', message: null }] };
 }

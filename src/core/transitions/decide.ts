@@ -18,16 +18,28 @@ import { common, end, event, prompt, type Transition } from './common.ts';
 
 type Running = StateOf<'running'>;
 
-/**
- * What follows a counted iteration that is not complete. The first limit that holds names the end: the user's stop,
- * max iterations, breaker, budget, idle.
- */
+/** What follows a counted iteration that is not complete. */
 export function decide(state: Running, at: string, policy: Policy, idle: boolean, seen: string | null): Transition {
+  return withinLimits(state, at, policy, (warned) =>
+    idle ? waitIdle(warned, at, policy, seen) : prompt(warned, at, 'next iteration'),
+  );
+}
+
+/**
+ * Goes on only while no limit holds; nothing is sent to the agent by any other way. The first limit that holds names
+ * the end: the user's stop, max iterations, breaker, budget (and last, with the wait, idle).
+ */
+export function withinLimits(
+  state: Running,
+  at: string,
+  policy: Policy,
+  goOn: (warned: Running) => Transition,
+): Transition {
   if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
-  if (state.iteration >= state.maxIterations && !idle) {
+  if (state.iteration >= state.maxIterations) {
     return end(state, at, 'max-iterations', maxIterationsText(state.iteration));
   }
-  const trip = idle ? null : tripped(state.breaker, policy.breaker);
+  const trip = tripped(state.breaker, policy.breaker);
   if (trip) {
     const message = tripText(trip);
     const stopped = end(state, at, 'circuit-open', message);
@@ -38,15 +50,16 @@ export function decide(state: Running, at: string, policy: Policy, idle: boolean
   const over = readings.find(({ used, limit }) => used >= limit);
   if (over) return end(state, at, 'budget-exhausted', budgetText(over.name, over.text));
   const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
-  const next = idle ? waitIdle(warned, at, policy, seen) : prompt(warned, at, 'next iteration');
+  const next = goOn(warned);
   return { state: next.state, effects: [...warnings, ...next.effects] };
 }
 
 function waitIdle(state: Running, at: string, policy: Policy, seen: string | null): Transition {
   if (policy.idle === null) return prompt(state, at, 'next iteration');
-  const idleMs = idleElapsed(state.idle, at);
   const wait = idleWait(state.idle, policy.idle, at);
-  if (wait === null) return end(state, at, 'idle-limit', idleLimitText(idleMs, policy.idle.maxMs));
+  if (wait === null) {
+    return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), policy.idle.maxMs));
+  }
   const until = after(at, wait.delayMs);
   return {
     state: {
@@ -55,14 +68,7 @@ function waitIdle(state: Running, at: string, policy: Policy, seen: string | nul
       waiting: { since: at, until, delayMs: wait.delayMs, last: wait.last, woken: false, seen },
       lastDecision: { at, kind: 'wait', detail: 'idle' },
     },
-    effects: [
-      event(state, at, 'iteration.idle', {
-        consecutiveIdle: state.idle.consecutive,
-        delayMs: wait.delayMs,
-        idleElapsedMs: idleMs,
-      }),
-      { type: 'wait', until },
-    ],
+    effects: [{ type: 'wait', until }],
   };
 }
 

@@ -3,7 +3,7 @@ import { elapsed } from '../clock.ts';
 import { digest } from '../digest.ts';
 import type { Effect } from '../effects.ts';
 import type { EngineEvent } from '../events.ts';
-import { anotherIdle, NOT_IDLE } from '../idle.ts';
+import { anotherIdle, clockSetBack, idleElapsed, NOT_IDLE } from '../idle.ts';
 import { normalisedReply } from '../normalised-reply.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
@@ -11,26 +11,31 @@ import type { LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals.ts';
 import { misplacedText, PAUSED_TEXTS, stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
-import { common, end, event, pause, prompt, release, type Transition } from './common.ts';
-import { decide } from './decide.ts';
+import { common, end, event, pause, prompt, release, running, type Transition } from './common.ts';
+import { decide, withinLimits } from './decide.ts';
 
 type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
 type Live = Exclude<LoopState, { status: 'ended' }>;
 
 /** The agent's turn is over: is it an iteration, and what follows from it? */
 export function iterationEnded(state: Live, ended: Ended, policy: Policy): Transition {
-  if (state.status === 'paused') return release(state, state.paused.message);
   if (state.status === 'awaiting-consent') {
     return release(state, 'this loop awaits your consent: main.cjs start --consent.');
   }
   const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
   if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
-  const noted: Live = { ...state, lastTurn: delivery, promptId: ended.promptId, ...spent(state, ended) };
+  const noted: Live = {
+    ...state,
+    lastTurn: delivery,
+    promptId: ended.promptId,
+    handedOver: null,
+    usage: addUsage(state.usage, ended.usage, ended.costUsd),
+  };
+  if (noted.status === 'paused') return release(noted, noted.paused.message);
+  const users = state.turn === 'user' || ended.origin === 'user';
+  if (state.stopRequested && users) return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
   if (ended.origin === 'user' && state.turn === 'agent') return interruptedByCommand(noted, ended.at);
-  if (state.stopRequested && (state.turn === 'user' || ended.origin === 'user'))
-    return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
-  if (state.turn === 'user' || ended.origin === 'user') return afterUserTurn(noted, ended.at);
-  return count(noted, ended, policy);
+  return users ? afterUserTurn(noted, ended.at, policy) : count(noted, ended, policy);
 }
 
 /**
@@ -49,7 +54,7 @@ function interruptedByCommand(state: Live, at: string): Transition {
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
-function afterUserTurn(state: Live, at: string): Transition {
+function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
   const answered = event(state, at, 'user.answered');
   if (state.status === 'waiting') {
     return {
@@ -57,7 +62,7 @@ function afterUserTurn(state: Live, at: string): Transition {
       effects: [answered, { type: 'wait', until: state.waiting.until }],
     };
   }
-  const next = prompt(state, at, 'after the user');
+  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, 'after the user'));
   return { state: next.state, effects: [answered, ...next.effects] };
 }
 
@@ -81,7 +86,7 @@ function count(state: Live, ended: Ended, policy: Policy): Transition {
     state: verdict.state,
     effects: [
       { type: 'record-iteration', record: record(state, told, ended, signals, idle, verdict.state) },
-      ...named(told, ended.at, signals, idle),
+      named(told, ended, signals, verdict.state, idle),
       ...verdict.effects,
     ],
   };
@@ -110,7 +115,7 @@ function countIdle(state: Live, at: string): StateOf<'running'> {
     ...common(state),
     status: 'running',
     idleIterations: state.idleIterations + 1,
-    idle: anotherIdle(state.idle, at),
+    idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
   };
 }
 
@@ -134,14 +139,20 @@ function countWorking(state: Live, ended: Ended, signals: Signals, policy: Polic
   };
 }
 
-function spent(state: Live, ended: Ended): Pick<LoopState, 'usage'> {
-  return { usage: addUsage(state.usage, ended.usage, ended.costUsd) };
-}
-
-function named(state: LoopState, at: string, signals: Signals, idle: boolean): Effect[] {
+/** What the iteration was, as an event: idle, failed or completed. */
+function named(state: LoopState, ended: Ended, signals: Signals, decided: LoopState, idle: boolean): Effect {
   const states = signals.states.length > 0 ? { states: signals.states } : {};
-  if (idle) return []; // decide() says idle in an event of its own, with the delay
-  return [event(state, at, 'iteration.completed', { findings: signals.findings, ...states })];
+  if (idle) {
+    return event(state, ended.at, 'iteration.idle', {
+      consecutiveIdle: state.idle.consecutive,
+      delayMs: decided.status === 'waiting' ? decided.waiting.delayMs : 0,
+      idleElapsedMs: idleElapsed(state.idle, ended.at),
+      ...states,
+    });
+  }
+  const { findings } = signals;
+  if (ended.error === null) return event(state, ended.at, 'iteration.completed', { findings, ...states });
+  return event(state, ended.at, 'iteration.failed', { findings, error: ended.error, ...states });
 }
 
 function record(

@@ -8,24 +8,45 @@ type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
 
 /** The turn is let go although the loop goes on: background work, or a message the user has queued. */
 export function released(state: Live, happened: Of<'turn-released'>): Transition {
-  const next = release(state, null, happened.why === 'message' ? 'user' : 'rest');
+  // An answer to the user that waits for background work is still theirs.
+  const next = release(state, null, happened.why === 'message' || state.turn === 'user' ? 'user' : 'rest');
   return {
     state: next.state,
     effects: [event(state, happened.at, 'turn.released', { why: happened.why }), ...next.effects],
   };
 }
 
-/** The client ended a turn over our block: the prompt we sent was never seen, and the user has to know why. */
+/**
+ * The client ended a turn over our block: the prompt we sent was never seen, so what it carried goes with the next one,
+ * and the user has to know why.
+ */
 export function overridden(state: Live, happened: Of<'block-overridden'>): Transition {
   return {
-    state: { ...state, turn: 'rest' },
+    state: { ...takenBack(state), turn: state.turn === 'user' ? 'user' : 'rest' },
     effects: [event(state, happened.at, 'block.overridden'), { type: 'notify', message: OVERRIDDEN_TEXT }],
   };
 }
 
+function takenBack(state: Live): Live {
+  if (!state.handedOver) return state;
+  const { notices, steering } = state.handedOver;
+  return {
+    ...state,
+    handedOver: null,
+    steering: [...steering, ...state.steering],
+    notices: {
+      rejection: [...notices.rejection, ...state.notices.rejection],
+      misplacedSignal: state.notices.misplacedSignal ?? notices.misplacedSignal,
+      warnings: [...notices.warnings, ...state.notices.warnings],
+    },
+  };
+}
+
+/** The loop cannot go on for now. Consent that was not given is still not given, so that `resume` cannot stand for it. */
 export function suspended(state: Live, happened: Of<'suspended'>): Transition {
-  if (state.status === 'paused') return { state, effects: [{ type: 'allow', message: state.paused.message }] };
-  const next = pause(state, happened.at, happened.reason, happened.message);
+  if (state.status === 'paused') return release(state, state.paused.message);
+  if (state.status === 'awaiting-consent') return release(state, happened.message);
+  const next = { ...pause(state, happened.at, happened.reason, happened.message), turn: 'rest' as const };
   return {
     state: next,
     effects: [

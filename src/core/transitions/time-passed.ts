@@ -1,39 +1,53 @@
 import { after, elapsed, isBefore } from '../clock.ts';
 import type { EngineEvent } from '../events.ts';
-import { idleElapsed, idleWait } from '../idle.ts';
+import { clockSetBack, idleElapsed, idleWait } from '../idle.ts';
 import type { IdlePolicy, Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { idleLimitText } from '../texts.ts';
-import { end, event, overtaken, prompt, release, type Transition } from './common.ts';
+import { end, event, overtaken, prompt, release, running, type Transition } from './common.ts';
+import { withinLimits } from './decide.ts';
 
 type Passed = Extract<EngineEvent, { type: 'time-passed' }>;
 type Waiting = StateOf<'waiting'>;
 
 /** A wait came to an end, by the clock or before it. */
-export function timePassed(state: LoopState, passed: Passed, policy: Policy): Transition {
-  if (state.status !== 'waiting') return overtaken(state);
+export function timePassed(before: LoopState, passed: Passed, policy: Policy): Transition {
+  if (before.status !== 'waiting') return overtaken(before);
   const { at } = passed;
-  if (state.waiting.woken) return goOn(state, at, 'woken');
+  const state = onThisClock(before, at);
+  if (state.waiting.woken) return goOn(state, at, policy, 'woken');
   switch (passed.cause) {
     case 'message':
       return release(state, null, 'user');
     case 'notification':
       return release(state, null);
     case 'deadline':
-      return goOn(state, at, 'the hook has to answer before its timeout');
+      return goOn(state, at, policy, 'the hook has to answer before its timeout');
     case 'changed':
-      return goOn(state, at, 'something changed');
+      return goOn(state, at, policy, 'something changed');
     case 'elapsed':
       return elapsedNow(state, at, policy);
     case 'quiet':
-      return policy.idle === null ? goOn(state, at, 'idle is off') : quiet(state, at, policy.idle, passed.seen);
+      return quiet(state, at, policy, passed.seen);
     default:
       return passed.cause satisfies never;
   }
 }
 
-function goOn(state: Waiting, at: string, detail: string): Transition {
-  const next = prompt(state, at, detail);
+/** A clock that was set back during the wait counts as no time: the wait begins anew, the time before it stays. */
+function onThisClock(state: Waiting, at: string): Waiting {
+  const { until, delayMs } = state.waiting;
+  const began = after(until, -delayMs);
+  if (!isBefore(at, began)) return state;
+  return {
+    ...state,
+    idle: clockSetBack(state.idle, began, at),
+    waiting: { ...state.waiting, since: at, until: after(at, delayMs) },
+  };
+}
+
+function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {
+  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, detail));
   return { state: next.state, effects: [event(state, at, 'idle.ended', { why: detail }), ...next.effects] };
 }
 
@@ -41,25 +55,31 @@ function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
   if (isBefore(at, state.waiting.until)) {
     return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
   }
-  if (policy.idle === null) return goOn(state, at, 'idle is off');
+  if (policy.idle === null) return goOn(state, at, policy, 'idle is off');
   if (policy.idle.wake === 'change') return { state, effects: [{ type: 'look' }] };
   if (state.waiting.last) return stop(state, at, policy.idle);
-  return goOn(state, at, 'the wait is over');
+  return goOn(state, at, policy, 'the wait is over');
 }
 
 /** Wake on change: nothing changed, so the model is not called, unless it has been left alone for `max_quiet`. */
-function quiet(state: Waiting, at: string, policy: IdlePolicy, seen: string | null): Transition {
-  const wait = state.waiting.last ? null : idleWait(state.idle, policy, at);
-  if (wait === null) return stop(state, at, policy);
-  const { maxQuietMs } = policy;
-  if (maxQuietMs !== null && elapsed(state.idle.lastCallAt ?? state.waiting.since, at) >= maxQuietMs) {
-    return goOn(state, at, 'max_quiet has passed');
+function quiet(state: Waiting, at: string, policy: Policy, seen: string | null): Transition {
+  const { idle } = policy;
+  if (idle === null) return goOn(state, at, policy, 'idle is off');
+  const wait = state.waiting.last ? null : idleWait(state.idle, idle, at);
+  if (wait === null) return stop(state, at, idle);
+  if (idle.maxQuietMs !== null && elapsed(state.idle.lastCallAt ?? state.waiting.since, at) >= idle.maxQuietMs) {
+    return goOn(state, at, policy, 'max_quiet has passed');
   }
   const until = after(at, wait.delayMs);
-  return {
-    state: { ...state, waiting: { ...state.waiting, until, delayMs: wait.delayMs, last: wait.last, seen } },
-    effects: [{ type: 'wait', until }],
+  const waiting: Waiting['waiting'] = {
+    ...state.waiting,
+    until,
+    delayMs: wait.delayMs,
+    last: wait.last,
+    // What the agent saw when it said idle stays the measure.
+    seen: state.waiting.seen ?? seen,
   };
+  return { state: { ...state, waiting }, effects: [{ type: 'wait', until }] };
 }
 
 function stop(state: Waiting, at: string, policy: IdlePolicy): Transition {

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { exitCode } from '../../../src/core/exit-code.ts';
+import { terminalStatus } from '../../../src/core/schema/state.ts';
+
+/** Spec 01, D34. */
+const CODES = {
+  complete: 0,
+  stopped: 0,
+  error: 1,
+  timeout: 1,
+  'max-iterations': 2,
+  'no-progress-exhaustion': 2,
+  'idle-limit': 2,
+  'circuit-open': 2,
+  'budget-exhausted': 2,
+  'rate-limited': 2,
+  blocked: 3,
+  'needs-verification': 3,
+  paused: 3,
+  'paused-for-review': 3,
+  interrupted: 130,
+  cancelled: 130,
+} as const;
+
+for (const [status, code] of Object.entries(CODES)) {
+  test(`a loop that is ${status} exits with ${code}`, () => assert.equal(exitCode(status as keyof typeof CODES), code));
+}
+
+test('every terminal status has an exit code', () => {
+  assert.deepEqual([...terminalStatus.options, 'paused'].sort(), Object.keys(CODES).sort());
+});
