@@ -1,0 +1,121 @@
+/** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
+export interface Finding {
+  /** `FINDING-003` */
+  readonly id: string;
+  readonly category: string | null;
+  readonly title: string;
+  readonly severity: string | null;
+  readonly file: string | null;
+  readonly problem: string | null;
+  /** The first word of its last `Status`, in capitals; null where it has none. */
+  readonly status: string | null;
+  /** Line of the heading, from 1. */
+  readonly line: number;
+}
+
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
+const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/i;
+const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/i;
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+
+/**
+ * The findings of a log, in order. What stands in code fences and HTML comments does not count. A finding that is
+ * logged again under the same number is the later one.
+ */
+export function readFindings(text: string): Finding[] {
+  const findings = new Map<string, Finding>();
+  let current: { id: string; level: number } | null = null;
+  for (const { line, number } of plainLines(text)) {
+    const [, hashes, title = ''] = HEADING.exec(line) ?? [];
+    if (hashes !== undefined) {
+      const finding = readHeading(title, number);
+      if (finding !== null) {
+        findings.delete(finding.id);
+        findings.set(finding.id, finding);
+        current = { id: finding.id, level: hashes.length };
+      } else if (current !== null && hashes.length <= current.level) current = null;
+      continue;
+    }
+    const finding = current && findings.get(current.id);
+    if (finding) findings.set(finding.id, withField(finding, line));
+  }
+  return [...findings.values()];
+}
+
+/** The findings that are not fixed: status OPEN, or none at all. */
+export function openFindings(text: string): Finding[] {
+  return readFindings(text).filter(({ status }) => status === null || status === 'OPEN');
+}
+
+function readHeading(title: string, line: number): Finding | null {
+  const [, id, category, rest = ''] = FINDING.exec(title) ?? [];
+  if (id === undefined) return null;
+  return {
+    id: id.toUpperCase(),
+    category: category?.trim() || null,
+    title: withoutMarks(rest),
+    severity: null,
+    file: null,
+    problem: null,
+    status: null,
+    line,
+  };
+}
+
+function withField(finding: Finding, line: string): Finding {
+  const [, name = '', raw = ''] = FIELD.exec(line) ?? [];
+  const value = withoutMarks(raw);
+  switch (name.toLowerCase()) {
+    case 'severity':
+      return { ...finding, severity: value };
+    case 'file':
+      return { ...finding, file: value };
+    case 'problem':
+      return { ...finding, problem: value };
+    case 'status':
+      return { ...finding, status: /[a-z]\w*/i.exec(value)?.[0].toUpperCase() ?? null };
+    default:
+      return finding;
+  }
+}
+
+/** Without what Markdown puts around a text. A loop, since `[…]+$` is quadratic on a long run of blanks. */
+function withoutMarks(text: string): string {
+  const mark = (at: number): boolean => ' \t*_`#'.includes(text[at] ?? 'x');
+  let [start, end] = [0, text.length];
+  while (start < end && mark(start)) start += 1;
+  while (end > start && mark(end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
+function* plainLines(text: string): Generator<{ line: string; number: number }> {
+  let fence: string | null = null;
+  let comment = false;
+  for (const [index, raw] of text.split(/\r\n|[\n\r]/).entries()) {
+    const [, marks, info = ''] = comment ? [] : (FENCE.exec(raw) ?? []);
+    if (fence !== null) {
+      if (marks?.startsWith(fence) && info.trim() === '') fence = null;
+      continue;
+    }
+    if (marks !== undefined && !(marks.startsWith('`') && info.includes('`'))) {
+      fence = marks;
+      continue;
+    }
+    const kept = withoutComments(raw, comment);
+    comment = kept.open;
+    yield { line: kept.line, number: index + 1 };
+  }
+}
+
+function withoutComments(raw: string, open: boolean): { line: string; open: boolean } {
+  let line = '';
+  let at = 0;
+  let inside = open;
+  for (;;) {
+    const next = raw.indexOf(inside ? '-->' : '<!--', at);
+    if (!inside) line += next === -1 ? raw.slice(at) : raw.slice(at, next);
+    if (next === -1) return { line, open: inside };
+    at = next + (inside ? 3 : 4);
+    inside = !inside;
+  }
+}

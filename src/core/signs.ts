@@ -1,0 +1,67 @@
+import type { Sign } from './effects.ts';
+
+const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/;
+const SIGN = /^Sign:[ \t]*(\S.*)$/i;
+const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/i;
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+
+/** The signs of a guardrails file: `### Sign: Name` with Trigger, Instruction and Added after. Fences do not count. */
+export function parseSigns(text: string): Sign[] {
+  const signs: { -readonly [K in keyof Sign]: Sign[K] }[] = [];
+  let within = false;
+  let fence: string | null = null;
+  for (const line of text.split(/\r\n|[\n\r]/)) {
+    const [, marks, info = ''] = FENCE.exec(line) ?? [];
+    if (fence !== null) {
+      if (marks?.startsWith(fence) && info.trim() === '') fence = null;
+      continue;
+    }
+    if (marks !== undefined && !(marks.startsWith('`') && info.includes('`'))) {
+      fence = marks;
+      continue;
+    }
+    const [, heading] = HEADING.exec(line) ?? [];
+    if (heading !== undefined) {
+      const name = SIGN.exec(heading)?.[1]?.trimEnd().replace(/ #+$/, '').trim();
+      within = name !== undefined && name !== '';
+      if (within) signs.push({ name: name ?? '', trigger: '', instruction: '', addedAfter: '' });
+      continue;
+    }
+    const sign = signs.at(-1);
+    const [, field = '', value = ''] = (within && FIELD.exec(line)) || [];
+    if (sign === undefined || field === '') continue;
+    const key =
+      field.toLowerCase() === 'added after'
+        ? 'addedAfter'
+        : field.toLowerCase() === 'trigger'
+          ? 'trigger'
+          : 'instruction';
+    sign[key] = value.trim();
+  }
+  return signs;
+}
+
+/** The file with this sign at its end; the file as it is when a sign of that name is in it already. */
+export function appendSign(text: string, sign: Sign): string {
+  const name = oneLine(sign.name);
+  if (parseSigns(text).some((known) => sameName(known.name, name))) return text;
+  const ending = /\r\n/.test(text) ? '\r\n' : '\n';
+  const block = [
+    `### Sign: ${name}`,
+    '',
+    `- **Trigger**: ${oneLine(sign.trigger)}`,
+    `- **Instruction**: ${oneLine(sign.instruction)}`,
+    `- **Added after**: ${oneLine(sign.addedAfter)}`,
+    '',
+  ].join(ending);
+  if (text.trim() === '') return block;
+  return `${text.trimEnd()}${ending}${ending}${block}`;
+}
+
+function sameName(a: string, b: string): boolean {
+  return a.trim().replace(/\s+/g, ' ').toLowerCase() === b.trim().replace(/\s+/g, ' ').toLowerCase();
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,242 @@
+/**
+ * Tells a test run that executed no test from one that did, by the runner's own count (node:test, jest, vitest, mocha,
+ * ava, tap, pytest, unittest, go test, cargo test, dotnet test, surefire, gradle, rspec, minitest, phpunit, bats,
+ * ctest). A skipped test was not executed. All runs in one output are taken together, as cargo prints one a suite.
+ */
+export interface TestCount {
+  /** A runner was recognised: its summary, or its word that it found no test. */
+  readonly seen: boolean;
+  /** Executed tests, at least: some lines of one run count twice. Only zero means something. */
+  readonly executed: number;
+  /** To be taken off: skipped tests that a total above them includes. */
+  readonly skipped: number;
+  /** Files that node:test passed as if each were a test, because there is no test in them. */
+  readonly emptyFiles: number;
+  /** Results beneath others were seen: then a passed file may stand for the tests in it. */
+  readonly nested: boolean;
+  /** Test results of a Go package since the line of the package before. */
+  readonly go: { readonly ran: number; readonly skipped: number };
+}
+
+export const NO_COUNT: TestCount = {
+  seen: false,
+  executed: 0,
+  skipped: 0,
+  emptyFiles: 0,
+  nested: false,
+  go: { ran: 0, skipped: 0 },
+};
+
+/** A longer line is no runner's summary. */
+const MAX_LINE = 1000;
+
+/** The count after one more line of the output. */
+export function countLine(count: TestCount, raw: string): TestCount {
+  if (raw.length > MAX_LINE) return count;
+  const line = plain(raw);
+  if (line === '') return count;
+  for (const read of READERS) {
+    const next = read(line, count);
+    if (next !== null) return next;
+  }
+  return count;
+}
+
+/** true when a runner was recognised and executed nothing. */
+export function isVacuous(count: TestCount): boolean {
+  return count.seen && count.executed - count.skipped - (count.nested ? 0 : count.emptyFiles) <= 0;
+}
+
+/** The same for a whole output. */
+export function isVacuousGreen(output: string): boolean {
+  return isVacuous(output.split('\n').reduce(countLine, NO_COUNT));
+}
+
+type Reader = (line: string, count: TestCount) => TestCount | null;
+
+function saw(count: TestCount, executed: number, skipped = 0): TestCount {
+  return { ...count, seen: true, executed: count.executed + executed, skipped: count.skipped + skipped };
+}
+
+/** Without colours, without what a carriage return overwrote, without white space at the end. */
+function plain(line: string): string {
+  const text = line.includes('\u001b') ? line.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '') : line;
+  const shown = text.trimEnd();
+  return shown.slice(shown.lastIndexOf('\r') + 1);
+}
+
+/** The numbers before these words in a list such as `1 failed | 2 passed, 3 skipped`. */
+function sum(text: string, words: RegExp): number {
+  let total = 0;
+  for (const [, amount = '', word = ''] of text.matchAll(/(\d+) ([a-z]+)/gi))
+    if (words.test(word)) total += Number(amount);
+  return total;
+}
+
+/** A reader of one pattern whose first groups are an executed total and what of it was skipped. */
+function total(pattern: RegExp): Reader {
+  return (line, count) => {
+    const match = pattern.exec(line);
+    return match && saw(count, Number(match[1] ?? 0), Number(match[2] ?? 0));
+  };
+}
+
+/** A reader of the ways to say that there was no test. */
+const noTests: Reader = (line, count) => (NO_TESTS.some((pattern) => pattern.test(line)) ? saw(count, 0) : null);
+
+const NO_TESTS = [
+  /^No tests? (?:files )?found\b/i, // jest, vitest, ava, ctest ("No tests were found!!!" below)
+  /^No tests were found!!!/, // ctest
+  /^\s*Tests +no tests$/, // vitest
+  /^=*\s*no tests ran\b/i, // pytest, unittest
+  /^No test is available in /, // dotnet
+  /^No test matches the given testcase filter/, // dotnet
+  /^\s*Zero tests ran\b/i, // dotnet
+  /^(?:\[\w+\] )?(?:No tests to run|There are no tests to run|Tests are skipped)\.$/, // surefire
+  /^No examples found\.$/, // rspec
+  /^No tests executed!$/, // phpunit
+  /^\s*(?:✘|✖|×)? ?Couldn.t find any (?:files to test|tests)/, // ava
+  /^1\.\.0\b/, // tap
+  /^testing: warning: no tests to run$/, // go
+  /^\?\s+\S+\s+\[no test files\]$/, // go
+  /^\t\S+\t+coverage: 0\.0% of statements$/, // go with -cover
+];
+
+/** node:test in both reporters; `# tests` is tape's and tap's too. */
+const node: Reader = (line, count) => {
+  const match = /^(?:ℹ|#) (tests|pass|fail|cancelled) +(\d+)$/.exec(line);
+  if (match === null) return null;
+  return saw(count, match[1] === 'tests' ? 0 : Number(match[2]));
+};
+
+/** A file without a test, which node:test passes under the file's own path. Only where nothing stands beneath it. */
+const nodeFile: Reader = (line, count) => {
+  if (/^(?: {4}(?:not )?ok \d| {2}[✔✖] )/.test(line)) return count.nested ? count : { ...count, nested: true };
+  const tap = /^ok \d+ - (?:\/|[A-Za-z]:[\\/]).*\.[cm]?[jt]sx?$/.test(line);
+  const spec = /^✔ (?:\/|[A-Za-z]:[\\/]).*\.[cm]?[jt]sx? \([\d.]+ms\)$/.test(line);
+  if (!tap && !spec) return null;
+  // A TAP line would count for itself and in the summary; here it counts in the summary alone.
+  return { ...count, emptyFiles: count.emptyFiles + 1 };
+};
+
+const tapLine: Reader = (line, count) => {
+  const match = /^(?:not )?ok \d+\b(.*)$/.exec(line);
+  if (match === null) return null;
+  return saw(count, /(?:^|\s)# *(?:skip|todo)/i.test(match[1] ?? '') ? 0 : 1);
+};
+
+/** jest `Tests: 1 skipped, 2 passed, 3 total`, vitest `Tests  2 passed | 1 skipped (3)`, Pest, phpunit. */
+const testsLine: Reader = (line, count) => {
+  const phpunit = /^Tests: (\d+), Assertions: \d+/.exec(line);
+  if (phpunit !== null) {
+    const left = [...line.matchAll(/(?:Skipped|Incomplete): (\d+)/g)].reduce((all, [, each]) => all + Number(each), 0);
+    return saw(count, Number(phpunit[1]), left);
+  }
+  const match = /^\s*Tests:? +(\d.*)$/.exec(line);
+  return match && saw(count, sum(match[1] ?? '', /^(?:passed|failed)$/));
+};
+
+const mocha = total(/^\s*(\d+) (?:passing|failing)\b/);
+const mochaPending: Reader = (line, count) => (/^\s*\d+ pending$/.test(line) ? saw(count, 0) : null);
+
+const ava: Reader = (line, count) => {
+  const match = /^\s*(\d+) tests? (passed|failed|skipped|todo)$/.exec(line);
+  return match && saw(count, match[2] === 'passed' || match[2] === 'failed' ? Number(match[1]) : 0);
+};
+
+const nodeTap = total(/^Asserts: +(\d+) /);
+
+const pytest: Reader = (line, count) => {
+  const match = /^=*\s*(\d+ [a-z].*) in \d+(?:\.\d+)?s(?: \([\d:.a-z, ]+\))?\s*=*$/.exec(line);
+  if (!/\d+ (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b/.test(match?.[1] ?? '')) return null;
+  return saw(count, sum(match?.[1] ?? '', /^(?:passed|failed|errors?|xfailed|xpassed)$/));
+};
+
+const unittest = total(/^Ran (\d+) tests? in /);
+/** `OK (skipped=2)`, which follows unittest's total. */
+const unittestSkipped: Reader = (line, count) => {
+  const match = /^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)/.exec(line);
+  return match && { ...count, skipped: count.skipped + Number(match[1]) };
+};
+
+const goResult: Reader = (line, count) => {
+  const match = /^\s*--- (PASS|FAIL|SKIP): /.exec(line);
+  if (match === null) return null;
+  const { ran, skipped } = count.go;
+  return { ...count, go: match[1] === 'SKIP' ? { ran, skipped: skipped + 1 } : { ran: ran + 1, skipped } };
+};
+const goPackage: Reader = (line, count) => {
+  if (!/^(?:ok {2}|FAIL)\t/.test(line)) return null;
+  const none = line.includes('[no tests to run]') || (count.go.skipped > 0 && count.go.ran === 0);
+  return { ...saw(count, none ? 0 : 1), go: NO_COUNT.go };
+};
+
+const cargo: Reader = (line, count) => {
+  const match = /^test result: \w+\. (\d+) passed; (\d+) failed; \d+ ignored; (\d+) measured/.exec(line);
+  return match && saw(count, Number(match[1]) + Number(match[2]) + Number(match[3]));
+};
+const nextest = total(/^\s*Summary \[[^\]]*\]\s+(\d+) tests? run:/);
+
+const dotnet: Reader = (line, count) => {
+  const match = /^\s*(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +\d+/.exec(line);
+  return match && saw(count, Number(match[1]) + Number(match[2]));
+};
+const dotnetSummary: Reader = (line, count) => {
+  const match = /^\s*Test summary: total: (\d+), failed: \d+, succeeded: \d+, skipped: (\d+)/.exec(line);
+  return match && saw(count, Number(match[1]), Number(match[2]));
+};
+
+const vstest = total(/^Total tests: (\d+)$/);
+const vstestSkipped: Reader = (line, count) => {
+  const match = /^ {2,}Skipped: (\d+)$/.exec(line);
+  return match && { ...count, skipped: count.skipped + Number(match[1]) };
+};
+
+const surefire = total(/^(?:\[\w+\] )?Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: (\d+)/);
+
+/** Only the tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`. */
+const gradle: Reader = (line, count) => {
+  const match = /^> Task :(?:\S+:)?\w*[tT]est(?: (NO-SOURCE|SKIPPED|UP-TO-DATE|FROM-CACHE|FAILED))?$/.exec(line);
+  return match && saw(count, match[1] === 'NO-SOURCE' || match[1] === 'SKIPPED' ? 0 : 1);
+};
+
+const rspec = total(/^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?/);
+/** test-unit's too. */
+const minitest = total(/^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors, (\d+) (?:skips|pendings)/);
+const phpunit = total(/^OK \((\d+) tests?, \d+ assertions?\)$/);
+const bats = total(/^(\d+) tests?, \d+ failures?(?:, (\d+) skipped)?/);
+
+const ctest = total(/^\d+% tests passed, \d+ tests failed out of (\d+)$/);
+const ctestSkipped: Reader = (line, count) =>
+  /^\s*\d+\/\d+ Test +#\d+: .*\*\*\*Skipped/.test(line) ? { ...count, skipped: count.skipped + 1 } : null;
+
+const READERS: readonly Reader[] = [
+  noTests,
+  node,
+  nodeFile,
+  tapLine,
+  testsLine,
+  mocha,
+  mochaPending,
+  ava,
+  nodeTap,
+  pytest,
+  unittest,
+  unittestSkipped,
+  goResult,
+  goPackage,
+  cargo,
+  nextest,
+  dotnet,
+  dotnetSummary,
+  vstest,
+  vstestSkipped,
+  surefire,
+  gradle,
+  rspec,
+  minitest,
+  phpunit,
+  bats,
+  ctest,
+  ctestSkipped,
+];

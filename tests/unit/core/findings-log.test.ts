@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openFindings, readFindings } from '../../../src/core/findings-log.ts';
+
+const LOG = `# Findings
+
+### FINDING-001: [Security] Token in a log
+
+- **Severity**: HIGH
+- **File**: src/a.ts:12
+- **Problem**: the token is printed: twice
+- **Status**: FIXED_THIS_ITERATION
+
+### FINDING-002: [Style] Long line
+
+Severity: LOW
+File: \`src/b.ts\`
+Problem: it is long
+Status: OPEN
+
+## Notes
+
+Status: OPEN
+`;
+
+test('findings are read with their fields', () => {
+  assert.deepEqual(readFindings(LOG), [
+    {
+      id: 'FINDING-001',
+      category: 'Security',
+      title: 'Token in a log',
+      severity: 'HIGH',
+      file: 'src/a.ts:12',
+      problem: 'the token is printed: twice',
+      status: 'FIXED_THIS_ITERATION',
+      line: 3,
+    },
+    {
+      id: 'FINDING-002',
+      category: 'Style',
+      title: 'Long line',
+      severity: 'LOW',
+      file: 'src/b.ts',
+      problem: 'it is long',
+      status: 'OPEN',
+      line: 10,
+    },
+  ]);
+});
+
+test('the open ones are those that are not fixed', () => {
+  assert.deepEqual(
+    openFindings(LOG).map(({ id }) => id),
+    ['FINDING-002'],
+  );
+  assert.deepEqual(openFindings(''), []);
+});
+
+test('a finding without a status is open', () => {
+  assert.deepEqual(
+    openFindings('### FINDING-7: x\n').map(({ id, status }) => [id, status]),
+    [['FINDING-7', null]],
+  );
+});
+
+for (const line of [
+  'Status: OPEN',
+  '- **Status:** OPEN',
+  '* Status: **OPEN**',
+  '- `Status`: OPEN'.replaceAll('`', ''),
+  '    - Status: `OPEN`',
+  '**Status**: open',
+  '- __Status__: OPEN (since yesterday)',
+  'Status: OPEN | FIXED_THIS_ITERATION',
+]) {
+  test(`${JSON.stringify(line)} is an open finding`, () => {
+    assert.equal(openFindings(`### FINDING-001: x\n${line}\r\n`)[0]?.status, 'OPEN');
+  });
+}
+
+test('the last status of a finding holds, and so does the last block of its number', () => {
+  assert.deepEqual(openFindings('### FINDING-1: x\nStatus: OPEN\nStatus: FIXED_THIS_ITERATION\n'), []);
+  assert.deepEqual(
+    openFindings('### FINDING-1: x\nStatus: OPEN\n### FINDING-1: x\nStatus: FIXED_THIS_ITERATION\n'),
+    [],
+  );
+  assert.equal(
+    openFindings('### FINDING-1: x\nStatus: FIXED_THIS_ITERATION\n### FINDING-1: x\nStatus: OPEN\n').length,
+    1,
+  );
+});
+
+test('headings beneath a finding are part of it', () => {
+  assert.deepEqual(openFindings('### FINDING-1: x\n#### Details\nStatus: FIXED_THIS_ITERATION\n'), []);
+});
+
+test('examples in fences and comments do not count', () => {
+  assert.deepEqual(
+    readFindings('```\n### FINDING-001: x\nStatus: OPEN\n```\n<!--\n### FINDING-002: x\nStatus: OPEN\n-->\n'),
+    [],
+  );
+  assert.deepEqual(readFindings('### FINDING-NNN: [Category] Title\nStatus: OPEN\n'), []);
+  assert.equal(readFindings('<!-- a --> \n### FINDING-002: x <!-- b -->\n')[0]?.title, 'x');
+});
+
+test('a line of a million blanks is read in linear time', () => {
+  const blanks = ' '.repeat(1_000_000);
+  openFindings(`### FINDING-1: ${blanks}x\nStatus:${blanks}x\n${blanks}Status${blanks}\n<!--${blanks}\n`.repeat(3));
+});
