@@ -1,32 +1,41 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopState } from '../core/schema/state.ts';
 import type { LoopFiles } from './loop-files.ts';
-import { parseState, type ReadState } from './read-state.ts';
+import { type ReadState, readState } from './read-state.ts';
 import { serialise } from './with-state.ts';
 import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
 /**
- * Writes the whole state into the archive and gives back its path. Called under the lock, before the state file is
- * removed: a crash in between leaves both, and the next comer finds an ended state and archives it under the same name.
+ * Writes the whole state into the archive and gives back its path. Called under the lock, with the state as it stands
+ * on disk and its own time of ending, before the state file is removed: a crash in between leaves both, and the next
+ * comer finds an ended state and archives it under the same name.
  */
 export function archiveState(files: LoopFiles, state: LoopState, at: string, label: string): string {
   mkdirSync(files.archiveDir, { recursive: true });
-  const path = join(files.archiveDir, archiveName(at, label));
   const content = serialise(state);
-  if (existsSync(path) && readFileSync(path, 'utf8') === content) return path;
-  const free = unusedName(path);
-  writeAtomically(free, content);
-  return free;
+  for (let copy = 1; ; copy++) {
+    const path = join(files.archiveDir, archiveName(at, label, copy));
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    if (there === undefined) {
+      writeAtomically(path, content);
+      return path;
+    }
+    if (there.isFile() && readFileSync(path, 'utf8') === content) return path;
+  }
 }
 
 /** Moves a state file that cannot be used aside, whole, and gives back where it went. Called under the lock. */
 export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tampered'): string {
   mkdirSync(files.archiveDir, { recursive: true });
-  const path = unusedName(join(files.archiveDir, archiveName(at, label)));
-  renameSync(files.state, path);
-  syncDirectory(files.archiveDir);
-  return path;
+  for (let copy = 1; ; copy++) {
+    const path = join(files.archiveDir, archiveName(at, label, copy));
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+    renameSync(files.state, path);
+    syncDirectory(files.archiveDir);
+    syncDirectory(files.runtimeDir);
+    return path;
+  }
 }
 
 export interface ArchivedLoop {
@@ -45,20 +54,22 @@ export function listArchive(files: LoopFiles): ArchivedLoop[] {
     throw error;
   }
   return names
-    .filter((name) => /^\d{4}-\d\d-\d\dT.*\.json$/.test(name))
-    .sort()
-    .map((file) => {
+    .map((file) => ({ file, age: orderOf(file) }))
+    .filter(({ age }) => age !== '')
+    .sort((a, b) => (a.age < b.age ? -1 : 1))
+    .map(({ file }) => {
       const path = join(files.archiveDir, file);
-      return { path, file, content: parseState(readFileSync(path, 'utf8')) };
+      return { path, file, content: readState(path) };
     });
 }
 
-function archiveName(at: string, label: string): string {
-  return `${at.replaceAll(':', '-')}-${label}.json`;
+function archiveName(at: string, label: string, copy: number): string {
+  return `${at.replaceAll(':', '-')}-${label}${copy === 1 ? '' : `.${copy}`}.json`;
 }
 
-function unusedName(path: string): string {
-  let candidate = path;
-  for (let copy = 2; existsSync(candidate); copy++) candidate = path.replace(/\.json$/, `.${copy}.json`);
-  return candidate;
+/** Sorts names by instant and copy; '' for a name that is none of ours. As text `.5Z` stands before `Z`, `.2` before `.json`. */
+function orderOf(name: string): string {
+  const [, instant, fraction = '', copy = '1'] =
+    /^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(?:\.(\d+))?Z-.*?(?:\.(\d+))?\.json$/.exec(name) ?? [];
+  return instant === undefined ? '' : `${instant}.${fraction.padEnd(9, '0')} ${copy.padStart(9, '0')} ${name}`;
 }

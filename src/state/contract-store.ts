@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
 import type { Contract } from '../core/schema/contract.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { removeIfThere } from './remove-if-there.ts';
-import { writeAtomically } from './write-atomically.ts';
+import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
 export interface StoredContract {
   readonly hash: string;
@@ -39,4 +39,6 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
 /** The loop is over: its contract holds no longer. A copy of what it said lies in the events journal. */
 export function dropContract(files: LoopFiles): void {
   removeIfThere(files.contract);
+  // A contract that came back after a power cut would make the next loop's state look tampered with.
+  if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
 }

@@ -1,171 +1,141 @@
-import { closeSync, linkSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { unlinkSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
+import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from './lock-owner.ts';
 import { pauseThread } from './pause-thread.ts';
-import { identityOf, isAlive } from './process-identity.ts';
+import { isBeingPublished, publishLock } from './publish-lock.ts';
 import { removeIfThere } from './remove-if-there.ts';
-import { uniqueToken } from './unique-token.ts';
 
 export interface LockOptions {
   /** How long to wait for a living owner, in milliseconds. */
   readonly waitMs: number;
 }
 
-interface Owner {
-  readonly pid: number;
-  readonly startedAt: string | null;
-  readonly token: string;
-  readonly host: string;
-}
+/** Throws RalphError `state-io` when the lock is no longer this holder's: a person deleted it, or another machine did. */
+export type AssertHeld = () => void;
 
 /** Crashed reapers can leave at most this many markers in a row before a contender gives up. */
 const MAX_DEPTH = 8;
-/** A lock from another machine or process namespace: nobody can ask whether its owner lives, only how old it is. */
-const FOREIGN_STALE_MS = 60_000;
-/** On file systems without hard links a lock is visible for a moment before its content is. */
-const EMPTY_STALE_MS = 2_000;
+/** However short the wait, a contender looks so many times, so that it can reap and take a dead owner's lock. */
+const LEAST_LOOKS = 4;
+/** Together 0.3 s: a scanner on Windows holds a file that long. */
+const RELEASE_ATTEMPTS = 10;
+
+/** Tokens of locks that this process gave back without being able to remove the file: they have no owner. */
+const abandoned = new Set<string>();
 
 /**
- * Runs `work` while holding the lock at `path`, and gives back what it gives. The lock is published by link(2) together
- * with its content, so that it never exists without an owner; a dead owner's lock is removed by one elected reaper, for
- * that very token. Throws RalphError `lock-timeout` when a living owner keeps it too long.
+ * Runs `work` while holding the lock at `path`, and gives back what it gives. Never two holders at once:
+ * - The lock appears with its owner in it, in one step (publish-lock.ts). A token is published once and never again.
+ * - A living owner's lock is removed by that owner alone.
+ * - A dead owner's lock with token T is removed only by the holder of the marker for T, which is itself a lock of this
+ *   kind, and only after it has seen T in the lock while holding the marker. From that look on nobody else may remove
+ *   the lock, so what it removes is T. A contender that comes late with the same marker finds another token, or none.
+ * - A reaper that dies leaves a marker with a dead owner, which falls in the same way.
+ * Throws RalphError `lock-timeout` when a living owner keeps it too long, and what the system says otherwise.
  */
-export function withLock<T>(path: string, options: LockOptions, work: () => T): T {
-  acquire(path, Date.now() + options.waitMs, 0);
-  try {
-    return work();
-  } finally {
-    unlinkSync(path);
-  }
+export function withLock<T>(path: string, options: LockOptions, work: (assertHeld: AssertHeld) => T): T {
+  return holding(path, now() + options.waitMs, 0, work);
 }
 
-function acquire(path: string, deadline: number, depth: number): void {
-  const mine: Owner = { ...identityOf(process.pid), token: uniqueToken(), host: hostIdentity() };
-  for (let attempt = 0; ; attempt++) {
-    if (publish(path, mine)) return;
-    const owner = readOwner(path);
-    if (owner === 'gone') continue;
-    if (owner !== 'unreadable' && !ownerLives(owner, path) && depth < MAX_DEPTH) {
-      reap(path, owner.token, deadline, depth);
-      continue;
-    }
-    if (owner === 'unreadable' && olderThan(path, EMPTY_STALE_MS) && depth < MAX_DEPTH) {
-      reap(path, '', deadline, depth);
-      continue;
-    }
-    if (Date.now() >= deadline) throw timeout(path, owner);
-    pauseThread(Math.min(2 + attempt * 2, 20) * (0.5 + Math.random()));
-  }
-}
-
-/** true when this process now owns the lock, false when somebody else does. */
-function publish(path: string, owner: Owner): boolean {
-  const content = JSON.stringify(owner);
-  const draft = `${path}.${owner.token}`;
+function holding<T>(path: string, deadline: number, depth: number, work: (assertHeld: AssertHeld) => T): T {
+  const token = acquire(path, deadline, depth);
+  let result: T;
   try {
-    writeWhole(draft, content);
-    try {
-      linkSync(draft, path);
-      return true;
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === 'EEXIST') return false;
-      if (code === 'EPERM' || code === 'ENOTSUP' || code === 'EOPNOTSUPP' || code === 'ENOSYS' || code === 'EMLINK') {
-        return publishWithoutLinks(path, content);
-      }
-      throw error;
-    }
-  } finally {
-    removeIfThere(draft);
-  }
-}
-
-function publishWithoutLinks(path: string, content: string): boolean {
-  try {
-    writeWhole(path, content);
-    return true;
+    result = work(() => assertOwn(path, token));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    giveBack(path, token);
+    throw error;
+  }
+  release(path, token);
+  return result;
+}
+
+function acquire(path: string, deadline: number, depth: number): string {
+  const mine = newOwner();
+  let found: FoundOwner = 'gone';
+  for (let look = 1; ; look++) {
+    if (found === 'gone' && publish(path, mine)) return mine.token;
+    found = readOwner(path);
+    // A network file system can say that the link was there already when it was ours, sent twice.
+    if (typeof found === 'object' && found.token === mine.token) return mine.token;
+    const dead = depth < MAX_DEPTH ? deadToken(found, path) : null;
+    if (look >= LEAST_LOOKS && now() >= deadline) throw timeout(path, found);
+    if (dead !== null) {
+      reap(path, dead, deadline, depth);
+      found = 'gone';
+    } else if (found !== 'gone' || look > LEAST_LOOKS) {
+      pauseThread(Math.min(2 * look, 20) * (0.5 + Math.random()));
+    }
+  }
+}
+
+function publish(path: string, mine: LockOwner): boolean {
+  try {
+    return publishLock(path, mine);
+  } catch (error) {
+    giveBack(path, mine.token); // a network file system can report a failure and have made the link all the same
     throw error;
   }
 }
 
-function writeWhole(path: string, content: string): void {
-  const descriptor = openSync(path, 'wx', 0o600);
-  try {
-    const bytes = Buffer.from(content);
-    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
-  } finally {
-    closeSync(descriptor);
-  }
+/** The token of a lock whose owner is gone for good, '' for one that has no owner, null for any other. */
+function deadToken(found: FoundOwner, path: string): string | null {
+  if (found === 'gone') return null;
+  if (found === 'unreadable') return isBeingPublished(path) ? null : '';
+  return abandoned.has(found.token) || !ownerLives(found, path) ? found.token : null;
 }
 
-function readOwner(path: string): Owner | 'gone' | 'unreadable' {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'gone';
-    throw error;
-  }
-  try {
-    const owner = JSON.parse(text) as Partial<Owner>;
-    if (typeof owner.pid !== 'number' || typeof owner.token !== 'string') return 'unreadable';
-    return { pid: owner.pid, startedAt: owner.startedAt ?? null, token: owner.token, host: owner.host ?? '' };
-  } catch {
-    return 'unreadable';
-  }
-}
-
-function ownerLives(owner: Owner, path: string): boolean {
-  if (owner.host !== hostIdentity()) return !olderThan(path, FOREIGN_STALE_MS);
-  return isAlive(owner);
-}
-
-/**
- * Removes the dead owner's lock. Only the holder of the marker for that token may do so, and it looks again under the
- * marker: so a lock that somebody took over in the meantime is never removed. A reaper that dies leaves a marker with
- * a dead owner, which the next contender reaps in the same way.
- */
 function reap(path: string, token: string, deadline: number, depth: number): void {
-  const marker = `${path}.reap-${token.slice(-12)}`;
-  acquire(marker, deadline, depth + 1);
-  try {
-    const owner = readOwner(path);
-    const same = owner === 'unreadable' ? token === '' : owner !== 'gone' && owner.token === token;
-    if (same) unlinkSync(path);
-  } finally {
-    unlinkSync(marker);
+  holding(`${path}.reap-${token.slice(-8)}`, deadline, depth + 1, () => {
+    if (deadToken(readOwner(path), path) === token) removeIfThere(path);
+  });
+}
+
+function release(path: string, token: string): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (attempt > 1 && readOwner(path) === 'gone') return;
+      assertOwn(path, token);
+      unlinkSync(path);
+      return;
+    } catch (error) {
+      if (error instanceof RalphError) throw error;
+      if (attempt === RELEASE_ATTEMPTS) {
+        abandoned.add(token);
+        throw error;
+      }
+      pauseThread(attempt * 6);
+    }
   }
 }
 
-function olderThan(path: string, milliseconds: number): boolean {
+/** Releases the lock, if it is ours, after something failed: that says more than what the failure did to the lock. */
+function giveBack(path: string, token: string): void {
   try {
-    return Date.now() - statSync(path).mtimeMs > milliseconds;
+    release(path, token);
   } catch {
-    return false; // gone: the next attempt will see
+    // not ours, or remembered as abandoned
   }
 }
 
-function timeout(path: string, owner: Owner | 'unreadable'): RalphError {
-  const who = owner === 'unreadable' ? 'an unreadable owner' : `process ${owner.pid}`;
+function assertOwn(path: string, token: string): void {
+  const found = readOwner(path);
+  if (typeof found === 'object' && found.token === token) return;
+  throw new RalphError(
+    'state-io',
+    `the lock ${path} was taken away while process ${process.pid} held it: what this process did may not count. Look with main.cjs status.`,
+  );
+}
+
+function timeout(path: string, owner: FoundOwner): RalphError {
+  const who = typeof owner === 'object' ? `process ${owner.pid}` : 'an unknown owner';
   return new RalphError(
     'lock-timeout',
     `the lock ${path} is still held by ${who}. If no such process works on this loop, delete that file.`,
   );
 }
 
-let knownHost: string | undefined;
-
-/** Names the set of processes among which a process id means something: boot id and namespace on Linux. */
-function hostIdentity(): string {
-  knownHost ??= process.platform === 'linux' ? linuxHost() : (process.env['COMPUTERNAME'] ?? process.platform);
-  return knownHost;
-}
-
-function linuxHost(): string {
-  try {
-    return String(statSync('/proc/self/ns/pid').ino);
-  } catch {
-    return 'linux';
-  }
+/** Milliseconds on a clock that nobody sets. */
+function now(): number {
+  return process.uptime() * 1000;
 }

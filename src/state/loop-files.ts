@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, isAbsolute, join, resolve } from 'node:path';
 import { digest } from '../core/digest.ts';
 
 /** Where everything of one loop lies. All paths are absolute. */
@@ -33,13 +33,14 @@ export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
  * writes. `name` must match LOOP_NAME.
  */
 export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): LoopFiles {
-  const runtimeDir = join(projectDir, '.claude', 'context', 'runtime');
-  const outsideDir = projectOutsideDir(projectDir, env);
+  const root = resolve(projectDir);
+  const runtimeDir = join(root, '.claude', 'context', 'runtime');
+  const outsideDir = projectOutsideDir(root, env);
   const of = (stem: string, extension: string): string =>
     join(runtimeDir, `${stem}${name === null ? '' : `.${name}`}${extension}`);
   const state = of('ralph-state', '.json');
   return {
-    projectDir,
+    projectDir: root,
     name,
     runtimeDir,
     state,
@@ -49,24 +50,29 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     iterations: of('ralph-iterations', '.jsonl'),
     calls: of('ralph-calls', '.jsonl'),
     cost: of('ralph-cost', '.json'),
-    tombstone: of('ralph-cancelled', '.json'),
+    tombstone: join(outsideDir, `${name === null ? 'cancelled' : `cancelled.${name}`}.json`),
     outsideDir,
     contract: join(outsideDir, `${name === null ? 'contract' : `contract.${name}`}.json`),
     log: join(outsideDir, 'hook.log'),
   };
 }
 
-/** `$XDG_STATE_HOME/ralph-loop` or what stands for it on this system. */
+/**
+ * `$XDG_STATE_HOME/ralph-loop` or what stands for it on this system. A relative XDG_STATE_HOME counts as none, as its
+ * specification says: it would name another folder in every working directory.
+ */
 export function outsideRoot(env: NodeJS.ProcessEnv): string {
-  if (env['XDG_STATE_HOME']) return join(env['XDG_STATE_HOME'], 'ralph-loop');
-  if (process.platform === 'win32' && env['LOCALAPPDATA']) return join(env['LOCALAPPDATA'], 'ralph-loop');
+  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
+  if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
+  if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');
   return join(env['HOME'] || homedir(), '.local', 'state', 'ralph-loop');
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
   let real = projectDir;
   try {
-    real = realpathSync(projectDir);
+    // The native one gives a path its true case where case does not count, so that one project has one folder.
+    real = realpathSync.native(projectDir);
   } catch {
     // A project that cannot be resolved keeps the name it was given; reading it will say what is wrong.
   }

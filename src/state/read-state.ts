@@ -34,7 +34,8 @@ export function parseState(text: string): ReadState {
   if (text.length > MAX_BYTES) return { kind: 'corrupt', problem: `it has ${text.length} characters` };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Windows PowerShell begins a UTF-8 file that a person saves with a byte order mark.
+    value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
     return { kind: 'corrupt', problem: (error as Error).message };
   }

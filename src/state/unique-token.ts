@@ -1,5 +1,8 @@
 let serial = 0;
 
+/** The form of a token; its first part is the process id in base 36. */
+export const UNIQUE_TOKEN = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/;
+
 /**
  * A name that no other process and no other call uses: process id, its clock in nanoseconds, a serial number and
  * randomness. Unique, not secret: node:crypto would cost a hook 2.5 ms.

@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { type LockOptions, withLock } from './lock.ts';
 import type { LoopFiles } from './loop-files.ts';
-import { type ReadState, readState } from './read-state.ts';
+import { parseState, type ReadState, readState } from './read-state.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
@@ -13,23 +13,40 @@ export interface Change<T> {
   readonly result: T;
 }
 
+export interface StateOptions extends LockOptions {
+  /** The lease under which the caller works: `decide` is not even asked once another process took the loop over. */
+  readonly lease?: { readonly loopId: string; readonly epoch: number };
+}
+
 /**
  * Read-modify-write of a loop's state under its lock: the only way to change it. `decide` must be quick and must not
- * wait. A write from an older epoch than the one on disk is refused (`state-fenced`).
+ * wait. When this returns, the change is on disk; when it throws, the file is the old one or the new one, whole.
+ * Refused with a RalphError, and nothing written: a change from an older epoch than the one on disk (`state-fenced`),
+ * one over the file of a newer program (`state-newer`), one over an unusable file that `decide` has not moved aside,
+ * and one that could not be read again (both `state-corrupt`).
  */
-export function withState<T>(files: LoopFiles, options: LockOptions, decide: (current: ReadState) => Change<T>): T {
-  ensureRuntimeDir(files);
-  return withLock(files.lock, options, () => {
+export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
+  if (!existsSync(files.runtimeDir)) mkdirSync(files.runtimeDir, { recursive: true });
+  return withLock(files.lock, options, (assertHeld) => {
     const current = readState(files.state);
+    if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
+    // Taken before `decide`, which could change the object it was given.
+    const before = current.kind === 'loop' ? serialise(current.state) : null;
     const { next, result } = decide(current);
     if (next === 'keep') return result;
+    if (current.kind === 'newer') throw newer(files, current.version);
+    assertHeld();
     if (next === 'remove') {
       removeIfThere(files.state);
       syncDirectory(files.runtimeDir);
       return result;
     }
-    if (current.kind === 'loop') refuseOlderEpoch(current.state, next);
-    if (current.kind !== 'loop' || current.state !== next) writeAtomically(files.state, serialise(next));
+    if (current.kind === 'corrupt') refuseToOverwrite(files, current.problem);
+    if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
+    const after = serialise(next);
+    if (after === before && existsSync(files.state)) return result; // not there: `decide` moved it aside
+    refuseUnreadable(after);
+    writeAtomically(files.state, after);
     return result;
   });
 }
@@ -38,15 +55,30 @@ export function serialise(state: LoopState): string {
   return `${JSON.stringify(state, null, 2)}\n`;
 }
 
-function refuseOlderEpoch(current: LoopState, next: LoopState): void {
-  if (next.loopId === current.loopId && next.epoch < current.epoch) {
-    throw new RalphError(
-      'state-fenced',
-      `another process has taken over loop ${current.loopId} (epoch ${current.epoch}); this one (epoch ${next.epoch}) may no longer write.`,
-    );
-  }
+function refuseOlderEpoch(current: LoopState, writer: { readonly loopId: string; readonly epoch: number }): void {
+  if (writer.loopId === current.loopId && writer.epoch >= current.epoch) return;
+  throw new RalphError(
+    'state-fenced',
+    `another process has taken over: the state is of loop ${current.loopId} (epoch ${current.epoch}), and this process, of loop ${writer.loopId} (epoch ${writer.epoch}), may no longer write.`,
+  );
 }
 
-function ensureRuntimeDir(files: LoopFiles): void {
-  mkdirSync(files.runtimeDir, { recursive: true });
+function newer(files: LoopFiles, version: number): RalphError {
+  return new RalphError(
+    'state-newer',
+    `${files.state} has version ${version} and belongs to a newer ralph-loop; it was left as it is. Use that version.`,
+  );
+}
+
+function refuseToOverwrite(files: LoopFiles, problem: string): void {
+  if (statSync(files.state, { throwIfNoEntry: false }) === undefined) return;
+  throw new RalphError('state-corrupt', `${files.state} cannot be used (${problem}) and was not moved aside first.`);
+}
+
+/** NaN becomes null and undefined disappears in JSON: what counts is what the next reader finds. */
+function refuseUnreadable(text: string): void {
+  const read = parseState(text);
+  if (read.kind === 'loop') return;
+  const problem = read.kind === 'corrupt' ? read.problem : `it would be of kind ${read.kind}`;
+  throw new RalphError('state-corrupt', `this change would leave a state that nobody can read: ${problem}`);
 }

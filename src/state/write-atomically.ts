@@ -1,13 +1,15 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { passesOnWindows } from './passes-on-windows.ts';
 import { pauseThread } from './pause-thread.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { uniqueToken } from './unique-token.ts';
+import { writeWhole } from './write-whole.ts';
 
 /**
  * Puts `content` at `path` so that a reader, and a machine that crashes at any moment, finds the old content or the
  * new one, whole: private random name, every byte, fsync, rename, fsync of the directory. Throws what the system
- * says; then the old content stands and no draft is left behind.
+ * says: the old content stands unless only the last fsync failed, and no draft is left behind where it can be removed.
  */
 export function writeAtomically(path: string, content: string, mode = 0o644): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
@@ -15,7 +17,7 @@ export function writeAtomically(path: string, content: string, mode = 0o644): vo
     writeDurably(draft, content, mode);
     renameOver(draft, path);
   } catch (error) {
-    removeIfThere(draft);
+    discard(draft);
     throw error;
   }
   syncDirectory(dirname(path));
@@ -24,48 +26,50 @@ export function writeAtomically(path: string, content: string, mode = 0o644): vo
 function writeDurably(path: string, content: string, mode: number): void {
   const descriptor = openSync(path, 'wx', mode);
   try {
-    const bytes = Buffer.from(content);
-    for (let at = 0; at < bytes.length; ) {
-      const written = writeSync(descriptor, bytes, at);
-      if (written === 0) throw new Error(`nothing could be written to ${path}`);
-      at += written;
-    }
+    writeWhole(descriptor, content, path);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Virus scanners and indexers on Windows hold a file for a moment after it was written. */
 function renameOver(from: string, to: string): void {
   for (let attempt = 1; ; attempt++) {
     try {
       renameSync(from, to);
       return;
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      const passing = process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY' || code === 'EACCES');
-      if (!passing || attempt === 10) throw error;
+      if (!passesOnWindows(error) || attempt === 10) throw error;
       pauseThread(attempt * 10);
     }
   }
 }
 
-/** Makes the rename itself durable. Windows cannot open a directory; some file systems refuse to sync one. */
+/** What went wrong with the draft is told; that it cannot be removed either would only hide it. */
+function discard(draft: string): void {
+  try {
+    removeIfThere(draft);
+  } catch {
+    // sweep-leftovers takes it once this process is gone
+  }
+}
+
+/**
+ * Makes a rename in this directory durable. Windows cannot open a directory, somebody may be allowed to write one but
+ * not to read it, and some file systems refuse to sync one: then the rename is done and visible, and its durability
+ * over a power cut is the file system's own. Throws on every other failure.
+ */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
-  let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
-  } catch {
-    return; // the rename is done and visible; only its durability over a power cut is the file system's own
-  }
-  try {
-    fsyncSync(descriptor);
+    const descriptor = openSync(path, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EINVAL' && code !== 'ENOTSUP' && code !== 'EPERM') throw error;
-  } finally {
-    closeSync(descriptor);
+    if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EINVAL' && code !== 'ENOTSUP') throw error;
   }
 }

@@ -1,0 +1,69 @@
+import { readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { passesOnWindows } from './passes-on-windows.ts';
+import { bootId, identityOf, isAlive, linkOrNull, type ProcessIdentity } from './process-identity.ts';
+import { uniqueToken } from './unique-token.ts';
+
+/** What stands in a lock file. */
+export interface LockOwner extends ProcessIdentity {
+  readonly token: string;
+  /** The set of processes among which the process id means something. */
+  readonly host: string;
+}
+
+/** `unreadable`: no owner stands in it. Power was cut, or its maker has not written yet (see publish-lock.ts). */
+export type FoundOwner = LockOwner | 'gone' | 'unreadable';
+
+/** A lock from another machine or process namespace: nobody can ask whether its owner lives, only how old it is. */
+const FOREIGN_STALE_MS = 60_000;
+
+let self: Omit<LockOwner, 'token'> | undefined;
+
+/** This process as the owner of one lock, with a token that no other lock ever had. */
+export function newOwner(): LockOwner {
+  self ??= { ...identityOf(process.pid), host: hostIdentity() };
+  return { ...self, token: uniqueToken() };
+}
+
+export function readOwner(path: string): FoundOwner {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || passesOnWindows(error)) return 'gone';
+    throw error;
+  }
+  try {
+    const { pid, startedAt, token, host } = JSON.parse(text) as Partial<LockOwner>;
+    if (typeof pid !== 'number' || typeof token !== 'string' || token === '') return 'unreadable';
+    return { pid, startedAt: startedAt ?? null, token, host: host ?? '' };
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** Whether the owner that stands in the file at `path` may still be at work. */
+export function ownerLives(owner: LockOwner | 'unreadable', path: string): boolean {
+  if (owner !== 'unreadable' && owner.host === hostIdentity()) return isAlive(owner);
+  try {
+    return Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS;
+  } catch {
+    return true; // gone: the next look will see
+  }
+}
+
+let knownHost: string | undefined;
+
+/**
+ * One boot and one process namespace of one machine on Linux, the machine's name elsewhere. The initial namespace has
+ * the same number on every machine, so only the boot's id tells two machines on one network file system apart.
+ */
+function hostIdentity(): string {
+  knownHost ??= linuxHost() ?? `${process.platform} ${hostname()}`;
+  return knownHost;
+}
+
+function linuxHost(): string | null {
+  const namespace = process.platform === 'linux' ? linkOrNull('/proc/self/ns/pid') : null;
+  return namespace === null ? null : `${bootId()} ${namespace}`;
+}

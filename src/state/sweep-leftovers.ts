@@ -1,0 +1,62 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type FoundOwner, ownerLives, readOwner } from './lock-owner.ts';
+import type { LoopFiles } from './loop-files.ts';
+import { isAlive } from './process-identity.ts';
+import { removeIfThere } from './remove-if-there.ts';
+import { UNIQUE_TOKEN } from './unique-token.ts';
+
+/** A draft lives for milliseconds. Younger ones are left alone, whoever made them: their maker may be on its way. */
+const YOUNG_MS = 60_000;
+
+/**
+ * The drafts of locks, of atomic writes and of locks without hard links: `<file>.<token>`, then `.tmp` or `.claim`. Only
+ * beside files that are ours: other tools keep theirs in the same folder.
+ */
+const DRAFT =
+  /^(?:ralph-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.claim)?$/;
+
+/**
+ * Removes what processes left behind that died in the middle of a step: drafts, and markers of reapers. Gives back the
+ * paths. Never the state, a journal, an archived loop or a lock. Needs no lock itself: a draft has one maker, and a
+ * marker for a token that no longer stands in its lock can never matter again, because a token is published once.
+ */
+export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
+  const removed: string[] = [];
+  for (const directory of [files.runtimeDir, files.archiveDir, files.outsideDir]) {
+    for (const name of namesIn(directory)) {
+      const path = join(directory, name);
+      if (!isDeadDraft(name) && !isSpentMarker(path, files)) continue;
+      const there = lstatSync(path, { throwIfNoEntry: false });
+      if (!there?.isFile() || now - there.mtimeMs < YOUNG_MS) continue;
+      removeIfThere(path);
+      removed.push(path);
+    }
+  }
+  return removed;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function isDeadDraft(name: string): boolean {
+  const token = DRAFT.exec(name)?.[1];
+  const pid = token === undefined ? undefined : UNIQUE_TOKEN.exec(token)?.[1];
+  return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
+}
+
+/** A marker of a dead reaper for a token that is gone from the loop's lock. The one for a lock without owner has no token. */
+function isSpentMarker(path: string, files: LoopFiles): boolean {
+  const [, first] = basename(path).slice(basename(files.lock).length).split('.reap-');
+  if (!path.startsWith(`${files.lock}.reap-`) || !first) return false;
+  const lock = readOwner(files.lock);
+  if (typeof lock === 'object' && lock.token.endsWith(first)) return false;
+  const owner: FoundOwner = readOwner(path);
+  return owner !== 'gone' && !ownerLives(owner, path);
+}

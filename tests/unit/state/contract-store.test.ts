@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { RalphError } from '../../../src/core/ralph-error.ts';
+import type { Contract } from '../../../src/core/schema/contract.ts';
+import { dropContract, readContract, writeContract } from '../../../src/state/contract-store.ts';
+import { hashContract } from '../../../src/state/hash-contract.ts';
+import { aProject } from './a-loop.ts';
+
+const contract = { loopId: 'loop-1', frontmatter: 'ü\r\n', scripts: { b: '2', a: '1' } } as unknown as Contract;
+
+test('A contract is read back as it was written, with its hash.', (t) => {
+  const files = aProject(t);
+  assert.equal(readContract(files), null);
+  const stored = { hash: hashContract(contract), contract };
+  writeContract(files, stored);
+  assert.deepEqual(readContract(files), stored);
+});
+
+test('A contract lies outside the project and only its owner can look at it.', (t) => {
+  const files = aProject(t);
+  writeContract(files, { hash: '', contract });
+  assert.ok(!files.contract.startsWith(files.projectDir));
+  assert.equal(statSync(files.contract).mode & 0o077, 0);
+  assert.equal(statSync(files.outsideDir).mode & 0o077, 0);
+});
+
+test('A contract that is over is gone, and dropping it twice, or where none ever was, is no error.', (t) => {
+  const files = aProject(t);
+  dropContract(files);
+  writeContract(files, { hash: '', contract });
+  dropContract(files);
+  dropContract(files);
+  assert.equal(readContract(files), null);
+  assert.deepEqual(readdirSync(files.outsideDir), []);
+});
+
+test('A contract that cannot be used is an error with a way out, and never the same as none.', (t) => {
+  const files = aProject(t);
+  mkdirSync(files.outsideDir, { recursive: true });
+  for (const text of ['', '{', 'null', '[]', '{}', '{"hash":"x"}', '{"hash":1,"contract":{"loopId":"x"}}']) {
+    writeFileSync(files.contract, text);
+    assert.throws(
+      () => readContract(files),
+      (error) => error instanceof RalphError && error.code === 'contract-changed' && /main\.cjs/.test(error.message),
+      text,
+    );
+  }
+});
+
+test('The hash does not depend on the order of keys, and on every value.', () => {
+  const other = { scripts: { a: '1', b: '2' }, frontmatter: 'ü\r\n', loopId: 'loop-1' } as unknown as Contract;
+  assert.equal(hashContract(contract), hashContract(other));
+  assert.notEqual(hashContract(contract), hashContract({ ...contract, frontmatter: 'ü\n' }));
+  assert.notEqual(hashContract(contract), hashContract({ ...contract, scripts: { a: '1' } }));
+});

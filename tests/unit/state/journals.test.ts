@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { appendLine } from '../../../src/state/append-line.ts';
+import { readLines } from '../../../src/state/read-lines.ts';
+import { aProject } from './a-loop.ts';
+
+test('Lines are read back in order, and the next read starts after the last one.', (t) => {
+  const { events } = aProject(t);
+  appendLine(events, { n: 1 });
+  appendLine(events, { n: 2 });
+  const first = readLines(events);
+  assert.deepEqual(first, { entries: [{ n: 1 }, { n: 2 }], torn: 0, next: 16 });
+  assert.deepEqual(readLines(events, first.next), { entries: [], torn: 0, next: 16 });
+  appendLine(events, { n: 3 });
+  assert.deepEqual(readLines(events, first.next).entries, [{ n: 3 }]);
+});
+
+test('An absent journal has no lines.', (t) => {
+  assert.deepEqual(readLines(aProject(t).events), { entries: [], torn: 0, next: 0 });
+});
+
+test('A torn last line waits; the next writer closes it off, and it is counted and passed over.', (t) => {
+  const { events } = aProject(t);
+  appendLine(events, { n: 1 });
+  appendFileSync(events, '{"n":');
+  const before = readLines(events);
+  assert.deepEqual(before, { entries: [{ n: 1 }], torn: 0, next: 8 });
+  appendLine(events, { n: 3 });
+  assert.deepEqual(readLines(events, before.next), { entries: [{ n: 3 }], torn: 1, next: 22 });
+});
+
+test('A journal cut off after any byte loses the line that was cut, and no other, and no later one.', (t) => {
+  const { events } = aProject(t);
+  const lines = [{ n: 1, text: 'ü\u2028' }, { n: 2, nested: { a: [1, '}'] } }, { n: 3 }];
+  for (const line of lines) appendLine(events, line);
+  const bytes = readFileSync(events);
+  for (let length = 0; length < bytes.length; length++) {
+    writeFileSync(events, bytes.subarray(0, length));
+    appendLine(events, { n: 'after' });
+    const kept = [...bytes.subarray(0, length).toString('latin1').matchAll(/\n/g)].length;
+    const { entries, torn } = readLines(events);
+    const cutAtTheEnd = bytes[length] === 0x0a; // only the newline is missing, and the next writer gave it
+    assert.deepEqual(entries, [...lines.slice(0, kept + (cutAtTheEnd ? 1 : 0)), { n: 'after' }], String(length));
+    assert.ok(torn <= 1, String(length));
+  }
+});
+
+test('Text that looks like a line end in other formats ends no line: CR, U+2028, U+2029, U+0085, escaped newline.', (t) => {
+  const { events } = aProject(t);
+  const entry = { text: 'a\nb\r\nc\u2028d\u2029e\u0085f\0g\ud800h\u{1f600}' };
+  appendLine(events, entry);
+  assert.equal(readFileSync(events, 'utf8').split('\n').length, 2);
+  assert.deepEqual(readLines(events).entries, [entry]);
+});
+
+test('Windows line ends and blank lines that an editor left are no torn lines.', (t) => {
+  const { events } = aProject(t);
+  writeFileSync(events, '{"n":1}\r\n\r\n\n  \n{"n":2}\r\n');
+  assert.deepEqual(readLines(events), { entries: [{ n: 1 }, { n: 2 }], torn: 0, next: 24 });
+});
+
+test('Blocks of NUL, as a power cut leaves them, cost their own line only.', (t) => {
+  const { events } = aProject(t);
+  writeFileSync(events, `{"n":1}\n${'\0'.repeat(4096)}`);
+  appendLine(events, { n: 2 });
+  const { entries, torn } = readLines(events);
+  assert.deepEqual({ entries, torn }, { entries: [{ n: 1 }, { n: 2 }], torn: 1 });
+});
+
+test('Lines that are JSON and no object are counted as torn.', (t) => {
+  const { events } = aProject(t);
+  writeFileSync(events, '1\n"x"\nnull\n[{}]\n{"n":1}\n');
+  const { entries, torn } = readLines(events);
+  assert.deepEqual({ entries, torn }, { entries: [{ n: 1 }], torn: 4 });
+});
+
+test('A huge line is written and read whole.', (t) => {
+  const { events } = aProject(t);
+  const entry = { text: 'ü'.repeat(5_000_000) };
+  appendLine(events, entry);
+  appendLine(events, { n: 2 });
+  assert.deepEqual(readLines(events).entries, [entry, { n: 2 }]);
+});
+
+test('A line longer than the budget is stepped over, and those behind it are reached by further reads.', (t) => {
+  const { events } = aProject(t);
+  appendLine(events, { text: 'x'.repeat(1000) });
+  appendLine(events, { n: 2 });
+  const entries: object[] = [];
+  let from = 0;
+  for (let reads = 0; reads < 100; reads++) {
+    const lines = readLines(events, from, 64);
+    entries.push(...lines.entries);
+    if (lines.next === from) break;
+    from = lines.next;
+  }
+  assert.deepEqual(entries, [{ n: 2 }]);
+  assert.equal(from, readFileSync(events).length);
+});
+
+test('A budget that ends inside a line, or inside a letter, reads what is complete and goes on from there.', (t) => {
+  const { events } = aProject(t);
+  const all = [
+    { n: 1, t: 'üüü' },
+    { n: 2, t: 'üüü' },
+    { n: 3, t: 'üüü' },
+  ];
+  for (const line of all) appendLine(events, line);
+  for (let budget = 24; budget < 80; budget++) {
+    const entries: object[] = [];
+    for (let from = 0, last = -1; from !== last; ) {
+      last = from;
+      const lines = readLines(events, from, budget);
+      assert.equal(lines.torn, 0);
+      entries.push(...lines.entries);
+      from = lines.next;
+    }
+    assert.deepEqual(entries, all, String(budget));
+  }
+});
+
+test('A journal that was replaced by a shorter one is read from its start.', (t) => {
+  const { events } = aProject(t);
+  appendLine(events, { text: 'long'.repeat(10) });
+  const { next } = readLines(events);
+  truncateSync(events);
+  appendLine(events, { n: 1 });
+  assert.deepEqual(readLines(events, next), { entries: [{ n: 1 }], torn: 0, next: 8 });
+});
+
+test('A folder in the place of a journal is an error for writer and reader.', (t) => {
+  const { runtimeDir } = aProject(t);
+  assert.throws(() => appendLine(runtimeDir, {}), { code: 'EISDIR' });
+  assert.throws(() => readLines(runtimeDir));
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { RalphError } from '../../../src/core/ralph-error.ts';
+import { withLock } from '../../../src/state/lock.ts';
+import { newOwner } from '../../../src/state/lock-owner.ts';
+import { aProject, leftovers } from './a-loop.ts';
+
+const AT_ONCE = { waitMs: 0 };
+
+/** The process id of a process that has ended. */
+function deadPid(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid;
+}
+
+function timesOut(work: () => unknown): void {
+  assert.throws(work, (error) => error instanceof RalphError && error.code === 'lock-timeout');
+}
+
+test('The work runs while the lock file names this process, and its result is given back.', (t) => {
+  const { lock } = aProject(t);
+  const owner = withLock(lock, AT_ONCE, () => JSON.parse(readFileSync(lock, 'utf8')));
+  assert.equal(owner.pid, process.pid);
+});
+
+test('Nothing is left in the folder after the work, nor after work that failed.', (t) => {
+  const files = aProject(t);
+  withLock(files.lock, AT_ONCE, () => undefined);
+  assert.throws(() => withLock(files.lock, AT_ONCE, () => assert.fail('the work failed')), /the work failed/);
+  assert.deepEqual(leftovers(files), []);
+});
+
+test('A lock that a living process holds is waited for and then reported with that process.', (t) => {
+  const { lock } = aProject(t);
+  withLock(lock, AT_ONCE, () => {
+    assert.throws(() => withLock(lock, { waitMs: 30 }, () => 'never'), new RegExp(`held by process ${process.pid}`));
+  });
+});
+
+test("A dead process's lock is taken, even by a contender that may not wait.", (t) => {
+  const files = aProject(t);
+  writeFileSync(files.lock, JSON.stringify({ ...newOwner(), pid: deadPid() }));
+  assert.equal(
+    withLock(files.lock, AT_ONCE, () => 'held'),
+    'held',
+  );
+  assert.deepEqual(leftovers(files), []);
+});
+
+test('A process that has the number of the dead owner but another start time does not keep its lock.', (t) => {
+  const { lock } = aProject(t);
+  const owner = newOwner();
+  if (owner.startedAt === null) return t.skip('this system tells no start times');
+  writeFileSync(lock, JSON.stringify({ ...owner, startedAt: `${owner.startedAt}0` }));
+  assert.equal(
+    withLock(lock, AT_ONCE, () => 'held'),
+    'held',
+  );
+});
+
+test('A lock of process 0 or below is dead: such a number would ask for our own process group.', (t) => {
+  const { lock } = aProject(t);
+  for (const pid of [0, -1]) {
+    writeFileSync(lock, JSON.stringify({ ...newOwner(), pid }));
+    assert.equal(
+      withLock(lock, AT_ONCE, () => 'held'),
+      'held',
+    );
+  }
+});
+
+test('A lock of another machine is respected for a minute, because nobody can ask whether its owner lives.', (t) => {
+  const { lock } = aProject(t);
+  writeFileSync(lock, JSON.stringify({ ...newOwner(), pid: deadPid(), host: 'another' }));
+  timesOut(() => withLock(lock, AT_ONCE, () => 'never'));
+  const longAgo = new Date(Date.now() - 61_000);
+  utimesSync(lock, longAgo, longAgo);
+  assert.equal(
+    withLock(lock, AT_ONCE, () => 'held'),
+    'held',
+  );
+});
+
+test('Two machines on one network file system are told apart, though both have the same first process namespace.', (t) => {
+  const { host } = newOwner();
+  if (process.platform !== 'linux') return t.skip('Linux only');
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8);
+  assert.match(host, new RegExp(`^${boot} pid:\\[\\d+\\]$`));
+});
+
+test('An empty or torn lock file stands for nobody: power was cut before its content came to the disk.', (t) => {
+  const files = aProject(t);
+  for (const content of ['', '{"pid":1', 'null', '[]', '{"pid":1,"token":""}', '\0\0\0\0']) {
+    writeFileSync(files.lock, content);
+    assert.equal(
+      withLock(files.lock, AT_ONCE, () => 'held'),
+      'held',
+      JSON.stringify(content),
+    );
+  }
+  assert.deepEqual(leftovers(files), []);
+});
+
+test('An empty lock file is respected while a living process claims to be writing it.', (t) => {
+  const files = aProject(t);
+  const owner = newOwner();
+  const claim = `${files.lock}.${owner.token}.claim`;
+  writeFileSync(files.lock, '');
+  writeFileSync(claim, JSON.stringify(owner));
+  timesOut(() => withLock(files.lock, AT_ONCE, () => 'never'));
+  writeFileSync(claim, JSON.stringify({ ...owner, pid: deadPid() }));
+  assert.equal(
+    withLock(files.lock, AT_ONCE, () => 'held'),
+    'held',
+  );
+});
+
+for (const depth of [1, 2, 5]) {
+  test(`A lock is taken though ${depth} reapers in a row died while they held their markers.`, (t) => {
+    const files = aProject(t);
+    let path = files.lock;
+    for (let marker = 0; marker <= depth; marker++) {
+      const owner = { ...newOwner(), pid: deadPid() };
+      writeFileSync(path, JSON.stringify(owner));
+      path = `${path}.reap-${owner.token.slice(-8)}`;
+    }
+    assert.equal(
+      withLock(files.lock, AT_ONCE, () => 'held'),
+      'held',
+    );
+    assert.deepEqual(leftovers(files), []);
+  });
+}
+
+test('A marker of a living reaper is respected, and the contender says whom it waits for.', (t) => {
+  const { lock } = aProject(t);
+  const dead = { ...newOwner(), pid: deadPid() };
+  writeFileSync(lock, JSON.stringify(dead));
+  const marker = `${lock}.reap-${dead.token.slice(-8)}`;
+  writeFileSync(marker, JSON.stringify(newOwner()));
+  timesOut(() => withLock(lock, AT_ONCE, () => 'never'));
+  unlinkSync(marker);
+  assert.equal(
+    withLock(lock, AT_ONCE, () => 'held'),
+    'held',
+  );
+});
+
+test('The markers of the longest loop name still fit into a file name at the greatest depth.', (t) => {
+  const files = aProject(t, 'n'.repeat(64));
+  const longest = `${files.lock}${'.reap-12345678'.repeat(8)}.zzzzz-0123456789abc-zzz12345678.claim`;
+  writeFileSync(longest, '');
+});
+
+test('A lock that somebody deleted and another took is not released by the first holder, who hears of it.', (t) => {
+  const { lock } = aProject(t);
+  const other = JSON.stringify({ ...newOwner(), token: 'other' });
+  assert.throws(
+    () =>
+      withLock(lock, AT_ONCE, (assertHeld) => {
+        assertHeld();
+        unlinkSync(lock);
+        assert.throws(assertHeld, /was taken away/);
+        writeFileSync(lock, other);
+        assert.throws(assertHeld, /was taken away/);
+      }),
+    (error) => error instanceof RalphError && error.code === 'state-io',
+  );
+  assert.equal(readFileSync(lock, 'utf8'), other);
+});
+
+test('A dangling link or a folder in the place of the lock ends in an error, never in an endless wait.', (t) => {
+  const { lock } = aProject(t);
+  symlinkSync('/nowhere/at/all', lock);
+  timesOut(() => withLock(lock, { waitMs: 30 }, () => 'never'));
+  unlinkSync(lock);
+  mkdirSync(lock);
+  assert.throws(() => withLock(lock, { waitMs: 30 }, () => 'never'), { code: 'EISDIR' });
+});
+
+test('A contender that gave up leaves nothing in the folder.', (t) => {
+  const files = aProject(t);
+  withLock(files.lock, AT_ONCE, () => timesOut(() => withLock(files.lock, { waitMs: 50 }, () => 'never')));
+  assert.deepEqual(readdirSync(files.runtimeDir), []);
+});

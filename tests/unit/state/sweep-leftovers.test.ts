@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { withLock } from '../../../src/state/lock.ts';
+import { newOwner } from '../../../src/state/lock-owner.ts';
+import { sweepLeftovers } from '../../../src/state/sweep-leftovers.ts';
+import { aProject, aState, putState } from './a-loop.ts';
+
+const LATER = Date.now() + 120_000;
+
+function tokenOf(pid: number): string {
+  return `${pid.toString(36)}-k3j4h5g6-1abcdefgh`;
+}
+
+function deadPid(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid;
+}
+
+function names(paths: readonly string[]): string[] {
+  return paths.map((path) => basename(path)).sort();
+}
+
+test('Drafts of dead processes go, wherever the state layer makes them.', (t) => {
+  const files = aProject(t);
+  const token = tokenOf(deadPid());
+  const marker = `${files.lock}.reap-12345678`;
+  const archived = join(files.archiveDir, '2026-02-28T11-00-00Z-complete.json');
+  mkdirSync(files.archiveDir, { recursive: true });
+  mkdirSync(files.outsideDir, { recursive: true });
+  const drafts = [
+    `${files.lock}.${token}`,
+    `${files.lock}.${token}.claim`,
+    `${marker}.${token}`,
+    `${files.state}.${token}.tmp`,
+    `${files.cost}.${token}.tmp`,
+    `${archived}.${token}.tmp`,
+    `${files.contract}.${token}.tmp`,
+  ];
+  for (const draft of drafts) writeFileSync(draft, '');
+  assert.deepEqual(names(sweepLeftovers(files, LATER)), names(drafts));
+  assert.deepEqual(sweepLeftovers(files, LATER), []);
+});
+
+test('Drafts of living processes stay, and so do those younger than a minute.', (t) => {
+  const files = aProject(t);
+  writeFileSync(`${files.state}.${tokenOf(process.pid)}.tmp`, '');
+  assert.deepEqual(sweepLeftovers(files, LATER), []);
+  writeFileSync(`${files.state}.${tokenOf(deadPid())}.tmp`, '');
+  assert.deepEqual(sweepLeftovers(files), []);
+  assert.equal(readdirSync(files.runtimeDir).length, 2);
+});
+
+test('Everything that is no leftover of ours stays.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  const token = tokenOf(deadPid());
+  const others = [
+    'notes.json',
+    `notes.json.${token}`,
+    `ralph-events.jsonl`,
+    `ralph-state.json.lock`,
+    'a.b-2026-deployment',
+  ];
+  for (const name of others) writeFileSync(join(files.runtimeDir, name), '');
+  mkdirSync(join(files.runtimeDir, `ralph-archive.x.json.${token}`));
+  const before = readdirSync(files.runtimeDir);
+  assert.deepEqual(sweepLeftovers(files, LATER), []);
+  assert.deepEqual(readdirSync(files.runtimeDir), before);
+});
+
+test('Markers of dead reapers go when their lock is gone, and stay while it is there.', (t) => {
+  const files = aProject(t);
+  const dead = { ...newOwner(), pid: deadPid() };
+  const marker = `${files.lock}.reap-${dead.token.slice(-8)}`;
+  const second = `${marker}.reap-87654321`;
+  writeFileSync(files.lock, JSON.stringify(dead));
+  writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
+  writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
+  assert.deepEqual(names(sweepLeftovers(files, LATER)), []);
+  withLock(files.lock, { waitMs: 0 }, () => undefined);
+  writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
+  writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
+  assert.deepEqual(names(sweepLeftovers(files, LATER)), names([marker, second]));
+});
+
+test('Markers of living reapers stay, and so does the one for a lock without an owner.', (t) => {
+  const files = aProject(t);
+  writeFileSync(`${files.lock}.reap-12345678`, JSON.stringify(newOwner()));
+  writeFileSync(`${files.lock}.reap-`, JSON.stringify({ ...newOwner(), pid: deadPid() }));
+  assert.deepEqual(sweepLeftovers(files, LATER), []);
+});
+
+test('A loop that never ran has nothing to sweep.', (t) => {
+  assert.deepEqual(sweepLeftovers(aProject(t), LATER), []);
+});

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { type ErrorCode, RalphError } from '../../../src/core/ralph-error.ts';
+import type { LoopState } from '../../../src/core/schema/state.ts';
+import { quarantine } from '../../../src/state/archive.ts';
+import { withLock } from '../../../src/state/lock.ts';
+import { readState } from '../../../src/state/read-state.ts';
+import { serialise, withState } from '../../../src/state/with-state.ts';
+import { aProject, aState, leftovers, putState } from './a-loop.ts';
+
+const AT_ONCE = { waitMs: 0 };
+
+function refused(code: ErrorCode, work: () => unknown): void {
+  assert.throws(work, (error) => error instanceof RalphError && error.code === code);
+}
+
+test('The first state of a loop makes its folder and its file.', (t) => {
+  const files = aProject(t);
+  rmSync(files.runtimeDir, { recursive: true });
+  const found = withState(files, AT_ONCE, (current) => ({ next: aState(), result: current.kind }));
+  assert.equal(found, 'absent');
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
+  assert.deepEqual(leftovers(files, 'ralph-state.json'), []);
+});
+
+test('A change is decided on what lies on disk, under the lock, and is on disk afterwards.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  for (let iteration = 1; iteration <= 3; iteration++) {
+    const result = withState(files, AT_ONCE, (current) => {
+      assert.ok(current.kind === 'loop');
+      refused('lock-timeout', () => withLock(files.lock, AT_ONCE, () => 'never'));
+      return { next: { ...current.state, iteration: current.state.iteration + 1 }, result: current.state.iteration };
+    });
+    assert.equal(result, iteration - 1);
+    assert.equal(JSON.parse(readFileSync(files.state, 'utf8')).iteration, iteration);
+  }
+});
+
+test('Nothing is written where nothing changed.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  const before = statSync(files.state).ino;
+  withState(files, AT_ONCE, () => ({ next: 'keep', result: 0 }));
+  withState(files, AT_ONCE, () => ({ next: aState(), result: 0 }));
+  assert.equal(statSync(files.state).ino, before);
+});
+
+test('A change made in the very object that was read is written too.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  withState(files, AT_ONCE, (current) => {
+    assert.ok(current.kind === 'loop');
+    current.state.iteration = 7;
+    return { next: current.state, result: 0 };
+  });
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState({ iteration: 7 }) });
+});
+
+test('A removed state is gone, and one that was gone already is as good as removed.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  for (const kind of ['loop', 'absent']) {
+    const found = withState(files, AT_ONCE, (current) => ({ next: 'remove', result: current.kind }));
+    assert.equal(found, kind);
+    assert.deepEqual(leftovers(files), []);
+  }
+});
+
+test('A decision that fails changes nothing and gives the lock back.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  assert.throws(() => withState(files, AT_ONCE, () => assert.fail('no decision')), /no decision/);
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
+  assert.equal(
+    withState(files, AT_ONCE, () => ({ next: 'keep', result: 'free' })),
+    'free',
+  );
+});
+
+test('A write from an older epoch is fenced off; the same epoch, a newer one and another loop may write.', (t) => {
+  const files = aProject(t);
+  putState(files, aState({ epoch: 5 }));
+  const write = (next: LoopState): void => withState(files, AT_ONCE, () => ({ next, result: undefined }));
+  refused('state-fenced', () => write(aState({ epoch: 4, iteration: 9 })));
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState({ epoch: 5 }) });
+  for (const next of [aState({ epoch: 5, iteration: 1 }), aState({ epoch: 6 }), aState({ loopId: 'loop-2' })]) {
+    write(next);
+    assert.deepEqual(readState(files.state), { kind: 'loop', state: next });
+  }
+});
+
+test('A holder of a lease is not even asked once another took the loop over, replaced it or removed nothing of it.', (t) => {
+  const files = aProject(t);
+  const lease = { loopId: 'loop-1', epoch: 4 };
+  const remove = (): void =>
+    withState(files, { ...AT_ONCE, lease }, () => {
+      asked += 1;
+      return { next: 'remove', result: undefined };
+    });
+  let asked = 0;
+  putState(files, aState({ epoch: 5 }));
+  refused('state-fenced', remove);
+  putState(files, aState({ loopId: 'loop-2' }));
+  refused('state-fenced', remove);
+  assert.equal(asked, 0);
+  putState(files, aState({ epoch: 4 }));
+  remove();
+  assert.deepEqual([asked, readState(files.state).kind], [1, 'absent']);
+});
+
+test("A newer program's file is neither overwritten nor removed.", (t) => {
+  const files = aProject(t);
+  const text = '{"schemaVersion":2,"iteration":40}';
+  writeFileSync(files.state, text);
+  refused('state-newer', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
+  refused('state-newer', () => withState(files, AT_ONCE, () => ({ next: 'remove', result: 0 })));
+  assert.equal(readFileSync(files.state, 'utf8'), text);
+});
+
+test('A corrupt file is not written over: it is moved aside first, or stays.', (t) => {
+  const files = aProject(t);
+  writeFileSync(files.state, '{"iter');
+  refused('state-corrupt', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
+  assert.equal(readFileSync(files.state, 'utf8'), '{"iter');
+  const moved = withState(files, AT_ONCE, () => {
+    const result = quarantine(files, '2026-02-28T10:00:00Z', 'corrupt');
+    return { next: aState(), result };
+  });
+  assert.equal(readFileSync(moved, 'utf8'), '{"iter');
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
+});
+
+test('A state that was moved aside as tampered is written anew even when the restored one is the same.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  withState(files, AT_ONCE, () => {
+    quarantine(files, '2026-02-28T10:00:00Z', 'tampered');
+    return { next: aState(), result: 0 };
+  });
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
+});
+
+test('A state that nobody could read again is refused, and the old one stands.', (t) => {
+  const files = aProject(t);
+  putState(files, aState());
+  const bad: Partial<LoopState>[] = [
+    { iteration: Number.NaN },
+    { iteration: -1 },
+    { lastRunAt: 'yesterday' },
+    { schemaVersion: 2 as never },
+    { usage: undefined as never },
+  ];
+  for (const change of bad) {
+    refused('state-corrupt', () => withState(files, AT_ONCE, () => ({ next: aState(change), result: 0 })));
+  }
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
+});
+
+test('Two loops of one project have locks and states of their own.', (t) => {
+  const files = aProject(t);
+  const named = { ...files, state: `${files.state}.x`, lock: `${files.state}.x.lock` };
+  withState(files, AT_ONCE, () => {
+    withState(named, AT_ONCE, () => ({ next: aState({ name: 'x' }), result: 0 }));
+    return { next: aState(), result: 0 };
+  });
+  assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
+  assert.equal(readFileSync(named.state, 'utf8'), serialise(aState({ name: 'x' })));
+});
+
+test('A state that cannot be read for a reason of the system is no loop and no corruption, but an error.', (t) => {
+  const files = aProject(t);
+  rmSync(files.runtimeDir, { recursive: true });
+  mkdirSync(files.runtimeDir, { recursive: true });
+  // A name that is too long stands for any error that readState does not know.
+  const long = { ...files, state: `${files.state}${'x'.repeat(255)}` };
+  assert.throws(() => withState(long, AT_ONCE, () => assert.fail('asked')), { code: 'ENAMETOOLONG' });
+  assert.deepEqual(leftovers(files), []);
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { syncDirectory, writeAtomically } from '../../../src/state/write-atomically.ts';
+import { aProject } from './a-loop.ts';
+
+test('The content is there in every byte, and no draft beside it.', (t) => {
+  const { state, runtimeDir } = aProject(t);
+  for (const content of ['', 'one\n', 'ü\u2028\u{1f600}\0end', 'x'.repeat(3_000_000)]) {
+    writeAtomically(state, content);
+    assert.equal(readFileSync(state, 'utf8'), content);
+  }
+  assert.deepEqual(readdirSync(runtimeDir), ['ralph-state.json']);
+});
+
+test('A reader that opened the old file goes on reading the old content.', (t) => {
+  const { state } = aProject(t);
+  writeAtomically(state, 'old');
+  const before = statSync(state).ino;
+  writeAtomically(state, 'new');
+  assert.notEqual(statSync(state).ino, before);
+});
+
+test('A contract is readable by its owner alone, other files by everybody the umask allows.', (t) => {
+  const { state, contract, outsideDir } = aProject(t);
+  mkdirSync(outsideDir, { recursive: true });
+  const umask = process.umask(0o022);
+  try {
+    writeAtomically(contract, '', 0o600);
+    writeAtomically(state, '');
+    writeAtomically(contract, '', 0o600);
+  } finally {
+    process.umask(umask);
+  }
+  assert.deepEqual([statSync(contract).mode & 0o777, statSync(state).mode & 0o777], [0o600, 0o644]);
+});
+
+test('What cannot be replaced stays as it was, the error is told, and no draft is left.', (t) => {
+  const { runtimeDir } = aProject(t);
+  const folder = join(runtimeDir, 'folder');
+  mkdirSync(join(folder, 'full'), { recursive: true });
+  assert.throws(() => writeAtomically(folder, 'new'), { code: 'EISDIR' });
+  assert.throws(() => writeAtomically(join(runtimeDir, 'absent', 'file'), 'new'), { code: 'ENOENT' });
+  assert.deepEqual(readdirSync(runtimeDir), ['folder']);
+  assert.deepEqual(readdirSync(folder), ['full']);
+});
+
+test('A link in the place of the file is replaced, and what it points to is left alone.', (t) => {
+  const { state, runtimeDir } = aProject(t);
+  const target = join(runtimeDir, 'target');
+  writeFileSync(target, 'mine');
+  symlinkSync(target, state);
+  writeAtomically(state, 'new');
+  assert.deepEqual([readFileSync(target, 'utf8'), readFileSync(state, 'utf8')], ['mine', 'new']);
+});
+
+test('A folder that may be written and not read does not fail a write that is done.', (t) => {
+  const { state, runtimeDir } = aProject(t);
+  chmodSync(runtimeDir, 0o300);
+  try {
+    writeAtomically(state, 'new');
+    assert.equal(readFileSync(state, 'utf8'), 'new');
+  } finally {
+    chmodSync(runtimeDir, 0o700);
+  }
+});
+
+test('A folder that is gone cannot be made durable, and that is said.', (t) => {
+  assert.throws(() => syncDirectory(join(aProject(t).runtimeDir, 'absent')), { code: 'ENOENT' });
+});
