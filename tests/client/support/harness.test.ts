@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runClient, startClient } from './client.ts';
+import { clientVersion } from './client-binary.ts';
+import { clientEnvironment } from './client-environment.ts';
+import { startInteractiveClient } from './interactive-client.ts';
+import {
+  bash,
+  byLastUserText,
+  delay,
+  hang,
+  type Script,
+  startScriptedModel,
+  status,
+  steps,
+  text,
+  together,
+  tool,
+} from './scripted-model.ts';
+import { startTerminal } from './terminal.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
+
+const inWorkspace = async (
+  script: Script,
+  body: (workspace: Workspace, model: Awaited<ReturnType<typeof startScriptedModel>>) => Promise<void>,
+) => {
+  const workspace = createWorkspace();
+  const model = await startScriptedModel(script);
+  try {
+    await body(workspace, model);
+  } finally {
+    await model.close();
+    workspace.cleanup();
+  }
+};
+
+test('the pinned client is the one the facts were measured on', () => {
+  assert.equal(clientVersion(), '2.1.330');
+});
+
+test('a headless run makes one request a step, and its tool calls are carried out', async () => {
+  await inWorkspace(steps([bash('echo made > made.txt'), text('all done')]), async (workspace, model) => {
+    const run = await runClient({ workspace, model, prompt: 'make the file' });
+    assert.equal(run.code, 0, run.stderr);
+    assert.equal(run.result?.result, 'all done');
+    assert.equal(workspace.read('made.txt'), 'made\n');
+    model.check();
+    assert.equal(model.mainRequests()[0]?.lastUserText, 'make the file');
+    assert.equal(workspace.transcripts().length, 1);
+  });
+});
+
+test('parallel tool calls arrive in one message', async () => {
+  await inWorkspace(
+    steps([together(text('two'), bash('echo 1 > a'), bash('echo 2 > b')), text('done')]),
+    async (workspace, model) => {
+      await runClient({ workspace, model, prompt: 'go' });
+      assert.ok(workspace.has('a') && workspace.has('b'));
+      model.check();
+    },
+  );
+});
+
+test("a subagent's requests use up no step of the main script", async () => {
+  const start = tool('Agent', {
+    description: 'look',
+    prompt: 'look around',
+    subagent_type: 'general-purpose',
+    run_in_background: false,
+  });
+  await inWorkspace(
+    { ...steps([start], text('over')), subagent: () => text('the subagent saw it') },
+    async (workspace, model) => {
+      const run = await runClient({ workspace, model, prompt: 'delegate' });
+      assert.equal(run.result?.result, 'over');
+      assert.equal(model.requests.filter((request) => request.kind === 'subagent').length, 1);
+      model.check();
+    },
+  );
+});
+
+test('left-over and over-run steps are told', async () => {
+  await inWorkspace(steps([text('a'), text('b')]), async (workspace, model) => {
+    await runClient({ workspace, model, prompt: 'go' });
+    assert.throws(() => model.check(), /1 of 2 steps/);
+  });
+  await inWorkspace(steps([bash('true')]), async (workspace, model) => {
+    await runClient({ workspace, model, prompt: 'go' });
+    assert.throws(() => model.check(), /1 requests came after/);
+  });
+});
+
+test('an API error reaches the client as one', async () => {
+  await inWorkspace(byLastUserText([[/fail/, status(401)]]), async (workspace, model) => {
+    const run = await runClient({ workspace, model, prompt: 'fail please', env: { CLAUDE_CODE_MAX_RETRIES: '0' } });
+    assert.equal(run.code, 1);
+    assert.equal(run.result?.is_error, true);
+  });
+});
+
+test('a run that hangs is cut off by the time limit, and the shells it started with it', async () => {
+  // A long `sleep` is refused by the Bash tool; the interval only makes the command line unique.
+  const command = `tail -s 61.${process.pid} -f /dev/null`;
+  const running = (): boolean =>
+    readdirSync('/proc').some((name) => {
+      try {
+        return (
+          /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').startsWith(command)
+        );
+      } catch {
+        return false;
+      }
+    });
+  await inWorkspace(steps([bash(command)], hang()), async (workspace, model) => {
+    const client = startClient({ workspace, model, prompt: 'go', timeLimitMs: 2_000 });
+    await sleep(1_500);
+    assert.equal(running(), true, 'control: the shell must be seen while it runs');
+    const run = await client.done;
+    assert.equal(run.timedOut, true);
+    assert.equal(run.signal, 'SIGKILL');
+    assert.equal(running(), false);
+  });
+});
+
+test('the terminal client starts without a question, takes a typed prompt, shows the reply and exits', async () => {
+  await inWorkspace(steps([text('first reply'), delay(200, text('second reply'))]), async (workspace, model) => {
+    const terminal = await startInteractiveClient({ workspace, model, prompt: 'given as argument' });
+    try {
+      await terminal.waitFor('first reply');
+      await terminal.submit('typed by hand');
+      await terminal.waitFor('second reply');
+      assert.equal(model.mainRequests()[1]?.lastUserText, 'typed by hand');
+      model.check();
+      await terminal.submit('/exit');
+      assert.equal(await terminal.waitForExit(), 0);
+    } finally {
+      await terminal.close();
+    }
+  });
+});
+
+test('a launcher script finds the client on its PATH, and sees none of our own variables', async () => {
+  await inWorkspace(steps([]), async (workspace, model) => {
+    const script = workspace.write('launch.sh', '#!/bin/sh\nclaude --version\necho "leak:$CLAUDECODE:$TMUX:"\n', 0o755);
+    const terminal = await startTerminal({
+      command: script,
+      env: clientEnvironment(workspace, model.url),
+      cwd: workspace.project,
+    });
+    try {
+      assert.equal(await terminal.waitForExit(), 0);
+      const screen = await terminal.history();
+      assert.match(screen, /2\.1\.330/);
+      assert.match(screen, /leak:::/);
+    } finally {
+      await terminal.close();
+    }
+  });
+});

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+const parentOf = (pid: number): number | undefined => {
+  try {
+    // The command name is in parentheses and may hold spaces: fields are counted from the last ")".
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Linux only; [] elsewhere. */
+export const childrenOf = (parent: number): number[] => {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => parentOf(pid) === parent);
+  } catch {
+    return [];
+  }
+};
+
+/** All descendants of a process, nearest first. The client starts hooks and shells in groups of their own. */
+export const descendants = (root: number): number[] =>
+  childrenOf(root).flatMap((child) => [child, ...descendants(child)]);
+
+export const signalQuietly = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended already.
+  }
+};
+
+/** Kills a process group leader, its group and everything it ever started that is still its descendant. */
+export const killTree = (leader: number): void => {
+  const children = descendants(leader);
+  signalQuietly(-leader, 'SIGKILL');
+  for (const pid of children) signalQuietly(pid, 'SIGKILL');
+};
