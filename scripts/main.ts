@@ -1,1 +1,112 @@
-console.log(1);
+import { RalphError } from '../src/core/ralph-error.ts';
+import { projectDirOf } from '../src/install/project-dir.ts';
+import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
+import { isTerminal } from '../src/term/is-terminal.ts';
+import { writeText } from '../src/term/write-text.ts';
+import type { Command } from './commands/command.ts';
+import { commandHelp } from './commands/command-help.ts';
+import { commandList } from './commands/command-list.ts';
+import { commandName } from './commands/command-name.ts';
+import { parseOptions } from './commands/parse-options.ts';
+import { VERSION } from './commands/version.ts';
+
+/**
+ * Every command, loaded when it is called: `status` and the status line must not pay for zod and yaml.
+ * In the order of the help.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./commands/init.ts')).INIT_COMMAND,
+  uninit: async () => (await import('./commands/uninit.ts')).UNINIT_COMMAND,
+};
+
+/** `init` begins a project where the user stands; every other command finds the one it is called in. */
+const IN_THIS_DIRECTORY = new Set(['init']);
+
+void main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = await dispatch(argv);
+  } catch (error) {
+    const known = error instanceof RalphError;
+    const { message, stack } = error as Error;
+    writeText(2, `ralph: ${known || !stack ? message : `this should not happen, please report it: ${stack}`}`);
+    process.exitCode = 1;
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [first] = argv;
+  if (first === '--version' || first === '-v') return say(VERSION);
+  if (first === '--help' || first === '-h' || first === 'help') {
+    const topic = argv[1] === undefined ? undefined : COMMANDS[argv[1]];
+    return say(topic ? commandHelp(await topic()) : await help());
+  }
+  const line = commandName(argv);
+  const load = line.name !== null && Object.hasOwn(COMMANDS, line.name) ? COMMANDS[line.name] : undefined;
+  if (load === undefined) {
+    writeText(
+      2,
+      `${line.name === null ? 'ralph: no command given.' : `ralph: unknown command ${line.name}.`}\n\n${await help()}`,
+    );
+    return 1;
+  }
+  return run(await load(), line.args);
+}
+
+async function run(command: Command, args: readonly string[]): Promise<number> {
+  const parsed = parseOptions(command, args);
+  if (parsed.problem !== null) {
+    writeText(2, `ralph: ${parsed.problem}\n\n${commandHelp(command)}`);
+    return 1;
+  }
+  const { values, positionals, rest } = parsed;
+  if (values['help'] === true) return say(commandHelp(command));
+  const { env } = process;
+  if (command.control && env['CLAUDECODE'] === '1') throw new RalphError('refused', agentRefusal(command.name));
+  const projectDir = projectDirOf({
+    given: text(values['project']),
+    env,
+    cwd: process.cwd(),
+    search: !IN_THIS_DIRECTORY.has(command.name),
+  });
+  const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
+  return command.run({
+    values,
+    positionals,
+    rest,
+    env,
+    projectDir,
+    files: loopFiles(projectDir, name, env),
+    forPeople: values['json'] !== true && isTerminal(1),
+    now: () => new Date().toISOString(),
+    out: (line) => writeText(1, line),
+    err: (line) => writeText(2, line),
+  });
+}
+
+async function help(): Promise<string> {
+  return commandList(await Promise.all(Object.values(COMMANDS).map((load) => load())));
+}
+
+function say(line: string): number {
+  writeText(1, line);
+  return 0;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function loopName(name: string | null): string | null {
+  if (name === null || LOOP_NAME.test(name)) return name;
+  throw new RalphError(
+    'usage',
+    `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit, at most 64.`,
+  );
+}
+
+/** Ruling 21: who steers a loop is the user, at a terminal of their own. */
+function agentRefusal(name: string): string {
+  return `"${name}" is for the user at a terminal, and this is the shell of a Claude Code session (CLAUDECODE=1), where an agent could run it as well. The user can run it in another terminal, outside Claude Code: ${process.argv[1] ?? 'main.cjs'} ${name}`;
+}

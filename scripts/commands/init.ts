@@ -1,0 +1,69 @@
+import { bundleDir } from '../../src/install/bundle-dir.ts';
+import { type InitReport, initProject } from '../../src/install/init-project.ts';
+import type { Command } from './command.ts';
+import { VERSION } from './version.ts';
+
+export const INIT_COMMAND: Command = {
+  name: 'init',
+  summary: 'Set this project up: hooks, templates, registration.',
+  usage: '[--project DIR]',
+  help: `Sets up the project in the current directory. Creates what is missing:
+  .claude/skills/ralph-loop     the bundle itself
+  .claude/hooks/ralph-*.cjs     the hooks, registered in .claude/settings.json
+  .claude/ralph                 PROMPT.md (your task), guardrails.md, the launchers
+  .claude/context               learnings.md, decisions.md; the loop's state, which git ignores
+Nothing that you wrote or changed is overwritten. Run it again after an update: files that are as an
+earlier init wrote them are brought up to date. uninit takes everything out again.`,
+  options: {},
+  control: true,
+  run({ projectDir, forPeople, out }) {
+    const report = initProject({ projectDir, bundle: bundleDir(), version: VERSION });
+    const notes = notesOn(report);
+    out(
+      forPeople
+        ? forReading(projectDir, report, notes)
+        : JSON.stringify({ success: true, projectDir, ...report, notes }),
+    );
+    return 0;
+  },
+};
+
+function notesOn({ kept, created }: InitReport): string[] {
+  const hooks = kept.filter((path) => path.startsWith('.claude/hooks/') || path.startsWith('.claude/skills/'));
+  return [
+    ...(hooks.length === 0
+      ? []
+      : [
+          `${hooks.join(', ')}: not ours, or changed since, so left alone; a loop may not work with ${hooks.length === 1 ? 'it' : 'them'}. Move away what you do not need and run init again.`,
+        ]),
+    ...(created.includes('.claude/context/runtime/.gitignore')
+      ? ['.claude/context/runtime has a .gitignore that keeps the state of loops out of version control.']
+      : []),
+  ];
+}
+
+function forReading(projectDir: string, report: InitReport, notes: readonly string[]): string {
+  const { created, updated, removed, kept, settings } = report;
+  const lines = [
+    ...grouped('Created', created),
+    ...grouped('Updated', updated),
+    ...grouped('Removed, needed no more', removed),
+    ...grouped('Kept as you have them', kept),
+    `.claude/settings.json: ${{ created: 'created', changed: 'hooks added', unchanged: 'hooks were there already' }[settings]}.`,
+    ...notes,
+  ];
+  const done = created.length + updated.length === 0 ? `${projectDir} was set up already.` : `${projectDir} is set up.`;
+  return [
+    ...lines,
+    '',
+    `${done} Next: write your task into .claude/ralph/PROMPT.md, then run .claude/ralph/ralph-audit.sh (ralph-audit.bat on Windows).`,
+  ].join('\n');
+}
+
+/** The many files of the bundle are one line. */
+function grouped(title: string, paths: readonly string[]): string[] {
+  const bundle = paths.filter((path) => path.startsWith('.claude/skills/ralph-loop/')).length;
+  const others = paths.filter((path) => !path.startsWith('.claude/skills/ralph-loop/'));
+  const shown = [...(bundle === 0 ? [] : [`.claude/skills/ralph-loop (${bundle} files)`]), ...others];
+  return shown.length === 0 ? [] : [`${title}:`, ...shown.map((path) => `  ${path}`)];
+}

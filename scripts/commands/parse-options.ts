@@ -1,0 +1,28 @@
+import { parseArgs } from 'node:util';
+import type { Command, CommandContext } from './command.ts';
+import { COMMON_OPTIONS } from './common-options.ts';
+
+export type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
+  /** What is wrong with the command line, or null. */
+  readonly problem: string | null;
+};
+
+/** A command's own options and those that every command has. Everything after `--` passes through untouched. */
+export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
+  const end = args.indexOf('--');
+  const own = end === -1 ? args : args.slice(0, end);
+  const rest = end === -1 ? [] : args.slice(end + 1);
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...own],
+      options: { ...command.options, ...COMMON_OPTIONS },
+      allowPositionals: true,
+      strict: true,
+    });
+    return { values, positionals, rest, problem: null };
+  } catch (error) {
+    // parseArgs ends its sentence with advice that is about code, not about this command line.
+    const problem = (error as Error).message.split('. To specify')[0] ?? '';
+    return { values: {}, positionals: [], rest, problem };
+  }
+}

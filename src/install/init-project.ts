@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { addRegistration } from './add-registration.ts';
+import { fileDigest } from './file-digest.ts';
+import { type InstallManifest, MANIFEST_PATH, readManifest } from './install-manifest.ts';
+import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './planned-files.ts';
+import { readText } from './read-text.ts';
+import { sessionRegistration } from './registration.ts';
+import { safePath } from './safe-path.ts';
+import type { SettingsRecord } from './settings-record.ts';
+import { withdrawRegistration } from './withdraw-registration.ts';
+import { placeFile, removeFile } from './write-files.ts';
+
+/** Path of the settings file that holds the registration, relative to the project. */
+export const SETTINGS_PATH = '.claude/settings.json';
+
+export interface InitReport {
+  /** Paths relative to the project. */
+  readonly created: readonly string[];
+  readonly updated: readonly string[];
+  /** Files of an older version that are needed no more. */
+  readonly removed: readonly string[];
+  /** Files that differ from ours and were left alone, because somebody wrote or changed them. */
+  readonly kept: readonly string[];
+  readonly unchanged: number;
+  readonly settings: 'created' | 'changed' | 'unchanged';
+}
+
+export interface InitRequest {
+  readonly projectDir: string;
+  /** The bundle to install from. */
+  readonly bundle: string;
+  readonly version: string;
+  readonly platform?: NodeJS.Platform;
+}
+
+/**
+ * Sets a project up. Creates what is missing, updates what an earlier `init` wrote and nobody changed, and leaves
+ * everything else alone. Everything is looked at before anything is written; then the manifest comes first, so that a
+ * crash leaves nothing behind that `uninit` does not know.
+ */
+export function initProject(request: InitRequest): InitReport {
+  const { projectDir, bundle, version } = request;
+  const manifest = readManifest(projectDir);
+  const plan = plannedFiles(bundle, projectDir).map((file) => judge(file, projectDir, manifest));
+  const settings = planSettings(request, manifest);
+  const of = (...verdicts: Verdict[]): string[] =>
+    plan.filter(({ verdict }) => verdicts.includes(verdict)).map(({ path }) => path);
+  const outdated = outdatedFiles(request, manifest, new Set(plan.map(({ path }) => path)));
+  const next: InstallManifest = {
+    manifestVersion: 1,
+    version,
+    files: {
+      // What was changed stays known by what was written, so that undoing the change makes it ours again.
+      ...Object.fromEntries(Object.entries(manifest?.files ?? {}).filter(([path]) => !outdated.includes(path))),
+      ...Object.fromEntries(plan.filter(({ verdict }) => OURS.has(verdict)).map((file) => [file.path, file.digest])),
+    },
+    directories: [...new Set([...(manifest?.directories ?? []), ...missingDirectories(projectDir, plan)])].sort(),
+    settings: settings.record,
+  };
+  placeFile(projectDir, MANIFEST_PATH, `${JSON.stringify(next, null, 2)}\n`, 0o644);
+  for (const file of plan) {
+    if (file.verdict === 'create' || file.verdict === 'update')
+      placeFile(projectDir, file.path, file.content, file.mode);
+  }
+  for (const path of outdated) removeFile(projectDir, path);
+  if (settings.text !== null) placeFile(projectDir, SETTINGS_PATH, settings.text, 0o644);
+  return {
+    created: of('create'),
+    updated: of('update'),
+    removed: outdated,
+    kept: of('kept'),
+    unchanged: of('same', 'theirs').length,
+    settings: settings.change,
+  };
+}
+
+/** `same`: ours and up to date. `theirs`: was there before us, with the very content that we would write. */
+type Verdict = 'create' | 'update' | 'same' | 'theirs' | 'kept';
+
+const OURS: ReadonlySet<Verdict> = new Set<Verdict>(['create', 'update', 'same']);
+
+interface JudgedFile extends PlannedFile {
+  readonly digest: string;
+  readonly verdict: Verdict;
+}
+
+function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest | null): JudgedFile {
+  const digest = fileDigest(file.content);
+  const current = readText(safePath(projectDir, file.path));
+  const written = manifest?.files[file.path];
+  return { ...file, digest, verdict: verdictOn(current, file.content, written) };
+}
+
+function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {
+  if (current === null) return 'create';
+  // A checkout on Windows may have turned the line ends.
+  const plain = current.replaceAll('\r\n', '\n');
+  if (plain === wanted.replaceAll('\r\n', '\n')) return written === undefined ? 'theirs' : 'same';
+  if (written === undefined) return 'kept';
+  return fileDigest(current) === written || fileDigest(plain) === written ? 'update' : 'kept';
+}
+
+interface PlannedSettings {
+  /** null when nothing has to be written. */
+  readonly text: string | null;
+  readonly record: SettingsRecord | null;
+  readonly change: InitReport['settings'];
+}
+
+function planSettings({ projectDir, platform }: InitRequest, manifest: InstallManifest | null): PlannedSettings {
+  const before = readText(safePath(projectDir, SETTINGS_PATH));
+  const record = manifest?.settings ?? null;
+  const registration = sessionRegistration(platform);
+  const same = addRegistration(before ?? '', registration, SETTINGS_PATH);
+  if (before !== null && same.inserted.length === 0) return { text: null, record, change: 'unchanged' };
+  // Entries of an older version of ours go first, so that each event has one.
+  const clean = before === null || record === null ? before : withdrawRegistration(before, record, SETTINGS_PATH);
+  const added = addRegistration(clean ?? '', registration, SETTINGS_PATH);
+  return {
+    text: added.text,
+    record: {
+      createdFile: clean === null || record?.createdFile === true,
+      after: fileDigest(added.text),
+      inserted: added.inserted,
+      created: added.created,
+    },
+    change: before === null ? 'created' : 'changed',
+  };
+}
+
+function outdatedFiles(
+  { bundle, projectDir }: InitRequest,
+  manifest: InstallManifest | null,
+  planned: ReadonlySet<string>,
+): string[] {
+  const here = runsFromProject(bundle, projectDir);
+  return Object.entries(manifest?.files ?? {}).flatMap(([path, digest]) => {
+    // The bundle that this very program runs from was not planned, and is needed.
+    if (planned.has(path) || (here && path.startsWith(`${BUNDLE_HOME}/`))) return [];
+    const current = readText(safePath(projectDir, path));
+    return current !== null && fileDigest(current) === digest ? [path] : [];
+  });
+}
+
+function missingDirectories(projectDir: string, plan: readonly JudgedFile[]): string[] {
+  const missing = new Set<string>();
+  for (const path of [
+    ...plan.filter(({ verdict }) => verdict === 'create').map((file) => file.path),
+    MANIFEST_PATH,
+    SETTINGS_PATH,
+  ]) {
+    for (let dir = dirname(path); dir !== '.'; dir = dirname(dir)) {
+      const full = join(projectDir, dir);
+      if (!existsSync(full)) missing.add(dir);
+    }
+  }
+  return [...missing];
+}

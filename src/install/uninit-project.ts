@@ -1,0 +1,87 @@
+import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RalphError } from '../core/ralph-error.ts';
+import { fileDigest } from './file-digest.ts';
+import { SETTINGS_PATH } from './init-project.ts';
+import { MANIFEST_PATH, readManifest } from './install-manifest.ts';
+import { liveLoop } from './live-loop.ts';
+import { RUNTIME_IGNORE } from './planned-files.ts';
+import { readText } from './read-text.ts';
+import { safePath } from './safe-path.ts';
+import type { SettingsRecord } from './settings-record.ts';
+import { withdrawRegistration } from './withdraw-registration.ts';
+import { placeFile, removeFile } from './write-files.ts';
+
+export interface UninitReport {
+  readonly removed: readonly string[];
+  /** Files of ours that were changed since, and what loops have left behind. */
+  readonly kept: readonly string[];
+  readonly settings: 'removed' | 'restored' | 'unchanged';
+}
+
+/**
+ * Takes out of a project what `init` put in, and nothing else: files only while they are as they were written,
+ * directories only where they are empty. Throws `refused` while a loop is live and where `init` was never run.
+ */
+export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): UninitReport {
+  const manifest = readManifest(projectDir);
+  if (manifest === null) {
+    throw new RalphError(
+      'refused',
+      `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`,
+    );
+  }
+  const live = liveLoop(projectDir, env);
+  if (live !== null) {
+    const which = live.name === null ? '' : ` --loop ${live.name}`;
+    throw new RalphError('refused', `a loop is live in ${projectDir}. End it first: main.cjs cancel${which}.`);
+  }
+  const settings = withdrawSettings(projectDir, manifest.settings);
+  const removed: string[] = [];
+  const kept: string[] = [];
+  for (const [path, digest] of Object.entries(manifest.files)) {
+    const verdict = isOurs(projectDir, path, digest);
+    if (verdict !== 'gone') (verdict === 'ours' ? removed : kept).push(path);
+  }
+  for (const path of removed) removeFile(projectDir, path);
+  removeFile(projectDir, MANIFEST_PATH);
+  removeEmptyDirectories(projectDir, manifest.directories);
+  return { removed, kept, settings };
+}
+
+function withdrawSettings(projectDir: string, record: SettingsRecord | null): UninitReport['settings'] {
+  const before = readText(safePath(projectDir, SETTINGS_PATH));
+  if (before === null || record === null) return 'unchanged';
+  const text = withdrawRegistration(before, record, SETTINGS_PATH);
+  if (text === null) {
+    removeFile(projectDir, SETTINGS_PATH);
+    return 'removed';
+  }
+  if (text === before) return 'unchanged';
+  placeFile(projectDir, SETTINGS_PATH, text, 0o644);
+  return 'restored';
+}
+
+function isOurs(projectDir: string, path: string, digest: string): 'ours' | 'changed' | 'gone' {
+  const place = join(projectDir, path);
+  if (!existsSync(place)) return 'gone';
+  if (lstatSync(place).isSymbolicLink()) return 'changed';
+  const text = readText(safePath(projectDir, path)) ?? '';
+  const same = fileDigest(text) === digest || fileDigest(text.replaceAll('\r\n', '\n')) === digest;
+  if (!same) return 'changed';
+  // What loops left in there stays, and stays out of version control.
+  if (path === RUNTIME_IGNORE && readdirSync(dirname(place)).length > 1) return 'changed';
+  return 'ours';
+}
+
+/** Deepest first; what is not empty holds something of the user's and stays. */
+function removeEmptyDirectories(projectDir: string, directories: readonly string[]): void {
+  for (const path of [...directories].sort((a, b) => b.length - a.length)) {
+    try {
+      rmdirSync(safePath(projectDir, path));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOTEMPTY' && code !== 'ENOENT' && code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { elapsed } from '../core/clock.ts';
+import { formatDuration } from '../core/duration.ts';
+import type { LoopState } from '../core/schema/state.ts';
+
+/** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
+export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
+  const { iteration, maxIterations, usage } = state;
+  const shown = state.status === 'running' || state.status === 'verifying' ? iteration + 1 : iteration;
+  return [
+    `ralph: ${state.name ?? 'default'}`,
+    statusText(state, at),
+    `iter ${Math.min(shown, maxIterations)}/${maxIterations}`,
+    formatDuration(Math.max(1_000, elapsed(state.startedAt, at))),
+    ...costText(usage, sessionCost),
+  ].join(' │ ');
+}
+
+function statusText(state: LoopState, at: string): string {
+  switch (state.status) {
+    case 'waiting':
+      return state.waiting.woken ? 'waking' : `idle, next look in ${formatDuration(elapsed(at, state.waiting.until))}`;
+    case 'paused':
+      return `paused (${state.paused.reason})`;
+    case 'ended':
+      return state.ended.as;
+    case 'running':
+      return state.stopRequested ? 'running, stops after this iteration' : 'running';
+    case 'verifying':
+    case 'awaiting-consent':
+      return state.status;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** The loop's own cost: what the session has cost since the loop began in it, on top of what it had cost before. */
+function costText({ costUsd, costBaseUsd }: LoopState['usage'], sessionCost: number | null): string[] {
+  const cost = sessionCost === null ? costUsd : sessionCost - (costBaseUsd ?? -(costUsd ?? 0));
+  return cost === null || cost < 0 ? [] : [`$${cost.toFixed(2)}`];
+}
