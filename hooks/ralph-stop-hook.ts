@@ -1,48 +1,33 @@
-import { parseHookInput } from '../src/claude/hook-input.ts';
-import { readStdin } from '../src/claude/read-stdin.ts';
-import { writeStdout } from '../src/claude/write-stdout.ts';
-import { hookContext } from '../src/drive/hook/context.ts';
-import { stop } from '../src/drive/hook/stop.ts';
-import type { StopWork } from '../src/drive/hook/stop-work.ts';
+import type { HookContext } from '../src/drive/hook/context.ts';
+import { runHook } from '../src/drive/hook/run-hook.ts';
+import { stopQuickly } from '../src/drive/hook/stop-quickly.ts';
 import { HOOK_TEXTS, said } from '../src/drive/texts.ts';
-import { log } from '../src/state/log.ts';
-import { loopFiles } from '../src/state/loop-files.ts';
 
 // The build puts the guard on RALPH_ACTIVE before everything here, so that another session pays for nothing.
 declare const require: (path: string) => unknown;
 
-const STDIN_LIMIT = 64 * 1024 * 1024;
 /** What the client grants a hook that is registered without a timeout. */
 const CLIENT_DEFAULT_SECONDS = 600;
 
-void main();
+const controller = new AbortController();
 
-/** Reads a Stop, decides, answers. Whatever goes wrong lets the stop happen and is said in one line. */
-async function main(): Promise<void> {
-  const controller = new AbortController();
+void runHook(
+  ['Stop'],
+  (context) => {
+    const quick = stopQuickly(context);
+    return quick === 'slow' ? slowly(context) : quick.answer;
+  },
+  (message, log) => (controller.signal.aborted ? null : { systemMessage: said(HOOK_TEXTS.failed(message, log)) }),
+);
+
+/** What is heavy lies in a file beside this one and is loaded when it is needed. */
+function slowly(context: HookContext): Promise<object | null> {
   process.on('SIGTERM', () => controller.abort());
-  const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
-  const at = new Date().toISOString();
-  try {
-    const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '');
-    if (input === null || input.event !== 'Stop') {
-      log(files, at, 'stop', 'standard input was no Stop event; the stop is allowed');
-      return;
-    }
-    const answer = await stop(hookContext(input, process.env), {
-      timeoutMs: timeoutSeconds() * 1000,
-      signal: controller.signal,
-      loadWork: () => require('./ralph-stop-work.cjs') as StopWork,
-    });
-    if (answer !== null) writeStdout(answer);
-  } catch (error) {
-    const { message, stack } = error as Error;
-    log(files, at, 'stop', stack ?? message);
-    if (!controller.signal.aborted) writeStdout({ systemMessage: said(HOOK_TEXTS.failed(message, files.log)) });
-  }
+  const { decideStop } = require('./ralph-stop-work.cjs') as typeof import('./ralph-stop-work.ts');
+  return decideStop(context, { timeoutMs: timeoutSeconds() * 1000, signal: controller.signal });
 }
 
-/** The registered timeout, passed as `--timeout SECONDS`. */
+/** The registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client. */
 function timeoutSeconds(): number {
   const at = process.argv.indexOf('--timeout');
   const seconds = at === -1 ? Number.NaN : Number(process.argv[at + 1]);

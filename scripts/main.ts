@@ -15,6 +15,15 @@ import { VERSION } from './commands/version.ts';
  * In the order of the help.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import('./commands/start.ts')).START_COMMAND,
+  stop: async () => (await import('./commands/stop.ts')).STOP_COMMAND,
+  cancel: async () => (await import('./commands/cancel.ts')).CANCEL_COMMAND,
+  pause: async () => (await import('./commands/pause.ts')).PAUSE_COMMAND,
+  resume: async () => (await import('./commands/resume.ts')).RESUME_COMMAND,
+  wake: async () => (await import('./commands/wake.ts')).WAKE_COMMAND,
+  steer: async () => (await import('./commands/steer.ts')).STEER_COMMAND,
+  accept: async () => (await import('./commands/accept.ts')).ACCEPT_COMMAND,
+  statusline: async () => (await import('./commands/statusline.ts')).STATUSLINE_COMMAND,
   init: async () => (await import('./commands/init.ts')).INIT_COMMAND,
   uninit: async () => (await import('./commands/uninit.ts')).UNINIT_COMMAND,
 };

@@ -1,5 +1,5 @@
-import type { Notices, Steering } from './schema/state.ts';
 import type { Policy } from './schema/policy.ts';
+import type { Notices, Steering } from './schema/state.ts';
 import { completionText } from './signals.ts';
 
 export interface PromptParts {
@@ -42,9 +42,20 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     );
   }
   if (notices.misplacedSignal !== null) preface.push(notices.misplacedSignal);
-  if (notices.warnings.length > 0) preface.push(section('Notices', notices.warnings.map((text) => `- ${text}`)));
+  if (notices.warnings.length > 0)
+    preface.push(
+      section(
+        'Notices',
+        notices.warnings.map((text) => `- ${text}`),
+      ),
+    );
   if (parts.steering.length > 0) {
-    preface.push(section('The user says', parts.steering.map(({ text }) => shorten(text))));
+    preface.push(
+      section(
+        'The user says',
+        parts.steering.map(({ text }) => shorten(text)),
+      ),
+    );
   }
   if (parts.guardrailsPath !== null) {
     preface.push(`Read ${parts.guardrailsPath} first: it holds the lessons of earlier iterations.`);

@@ -59,8 +59,11 @@ export type EngineEvent =
       readonly at: string;
       /** A prompt with the id of the running turn was queued while the agent worked: nobody interrupted anything. */
       readonly promptId: string | null;
-      /** The client woke itself, because background work ended. */
-      readonly notification: boolean;
+      /**
+       * Who speaks: a person, the client itself because background work ended (`notification`), or the client itself
+       * because a usage limit has reset (`continuation`).
+       */
+      readonly by: 'user' | 'notification' | 'continuation';
     }
   | { readonly type: 'turn-released'; readonly at: string; readonly why: 'background' | 'message' }
   | { readonly type: 'api-error'; readonly at: string; readonly error: ApiError }

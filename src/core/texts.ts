@@ -13,7 +13,8 @@ const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   tdd: 'tdd',
 };
 
-export const RESUME_HINT = 'Go on with: main.cjs resume, then send any message in the session.';
+/** In another terminal: the client runs `!command` as it runs the agent's, and control commands refuse there. */
+export const RESUME_HINT = 'To go on: main.cjs resume in another terminal, then send any message in the session.';
 
 export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];

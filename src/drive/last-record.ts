@@ -1,6 +1,6 @@
-import { readTail } from '../state/read-tail.ts';
 import type { IterationRecord } from '../core/schema/records.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
+import { readTail } from '../state/read-tail.ts';
 
 const TAIL_BYTES = 64 * 1024;
 

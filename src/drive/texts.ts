@@ -6,6 +6,8 @@ export const HOOK_TEXTS = {
     `the state file could not be read (${problem}). It was moved to ${moved}, and the loop is over. Start again with: main.cjs start --resume or --fresh.`,
   restored: (moved: string, iteration: number): string =>
     `the loop's state had been rewritten from outside. It was restored from the contract and the journal (iteration ${iteration}); what was found lies in ${moved}.`,
+  contractChanged:
+    'the contract was changed from outside, so that nothing proves what may run. The user has to start the loop again: main.cjs start --resume.',
   orphaned:
     'the contract of this loop is gone, so that nothing proves what may run. Stop it (main.cjs cancel) or start it again: main.cjs start --resume.',
   taskMissing: (path: string): string =>
@@ -14,10 +16,18 @@ export const HOOK_TEXTS = {
     `the frontmatter of ${path} changed while the loop runs. It is not adopted: the loop goes on under its contract. The user can adopt it with: main.cjs accept.`,
   failed: (message: string, log: string): string =>
     `the Stop hook failed and let the turn end: ${message} Details: ${log}. The loop is still there: main.cjs status.`,
-  waiting: (seconds: string): string => `idle, next look in ${seconds}.`,
-  background: (labels: string): string => `waiting for background work: ${labels}.`,
   vanished:
     'the state file of this loop is gone, so the loop is over. If nobody meant that: main.cjs start --resume goes on from the archive, --fresh begins anew.',
+  leftBehind: (iteration: number): string =>
+    `a loop of a client that is gone lies here (iteration ${iteration}). It is left alone. Go on with it: main.cjs start --resume; begin anew: main.cjs start --fresh.`,
+  startedByHand:
+    'a loop has begun, because RALPH_ACTIVE=1 is set and there is a PROMPT.md. Send it as the first prompt, or leave with: main.cjs cancel.',
+  exportCap:
+    'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
+  next: (iteration: number, max: number): string => `iteration ${iteration} of ${max}.`,
+  cancelledStop: 'the loop was cancelled.',
+  toolFailed: (message: string): string =>
+    `ralph-loop could not judge this call and refuses it: ${message} Try again, or end your turn and say so.`,
   cancelled: 'this loop was cancelled by the user: stop working on it and end your turn.',
 } as const;
 
@@ -25,3 +35,32 @@ export const HOOK_TEXTS = {
 export function said(message: string): string {
   return `ralph: ${message}`;
 }
+
+export const START_TEXTS = {
+  taskOutside: (path: string, project: string): string =>
+    `the task file ${path} lies outside the project ${project}. Move it into the project, or start in its own.`,
+  taskUnreadable: (path: string, code: string): string =>
+    code === 'ENOENT'
+      ? `there is no task file ${path}. main.cjs init writes one to fill in.`
+      : `the task file ${path} cannot be read (${code}).`,
+  taskEmpty: (path: string): string => `the task file ${path} is empty. Write what is to be done, then start again.`,
+  invalid: (path: string, list: string): string => `${path} cannot be started:\n${list}`,
+  badConfig: (path: string, problem: string): string => `${path} is no valid JSON: ${problem}`,
+  newer: (path: string): string =>
+    `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`,
+  stateLies: (iteration: number): string =>
+    `a loop already lies here (iteration ${iteration}), and its client is gone. Go on with it: start --resume. Put it into the archive and begin anew: start --fresh.`,
+  alive: (iteration: number, pid: number): string =>
+    `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it: start --loop NAME.`,
+  nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
+  noIterationsLeft: (iteration: number, max: number): string =>
+    `this loop has used ${iteration} of ${max} iterations. Grant more: start --resume --max-iterations N.`,
+} as const;
+
+export const LAUNCH_TEXTS = {
+  waitingForLimit: (until: string): string => `a rate limit holds until ${until}; the loop goes on then.`,
+  stillThere: 'the client ended, and the loop is still there. Go on with: main.cjs start --resume.',
+  unknownEnd: 'the loop is gone and the archive does not say how it ended. See: main.cjs logs.',
+  needsMode:
+    'a headless loop needs a permission mode, because the default one denies every write and command. Give --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox), or permission_mode in the frontmatter.',
+} as const;

@@ -12,7 +12,7 @@ export function userPrompt(state: Live, prompted: Prompted): Transition {
   // The client announces a message at once when it is queued, under the id of the turn that is still running.
   if (prompted.promptId !== null && prompted.promptId === state.promptId) return { state, effects: [] };
   const heard: Live = { ...state, promptId: prompted.promptId };
-  if (prompted.notification) return turn(heard, heard.turn === 'user' ? 'user' : 'agent');
+  if (prompted.by !== 'user') return byClient(heard, prompted);
   if (heard.status === 'paused') return whilePaused(heard, prompted.at);
   if (heard.status === 'awaiting-consent') return turn(heard, 'user');
   switch (heard.turn) {
@@ -26,6 +26,15 @@ export function userPrompt(state: Live, prompted: Prompted): Transition {
     default:
       return heard.turn satisfies never;
   }
+}
+
+/** The client goes on by itself: that is the loop's own work, unless the user was being answered. */
+function byClient(state: Live, { by, at }: Prompted): Transition {
+  if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited') {
+    const resumed: LoopState = { ...running(state), turn: 'agent' };
+    return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+  }
+  return turn(state, state.turn === 'user' || state.status === 'paused' ? 'user' : 'agent');
 }
 
 /** A rate limit that has passed needs no `resume`: the user speaks, is answered, and the loop goes on. */

@@ -1,5 +1,5 @@
-import { readUsage } from '../../claude/transcript-usage.ts';
 import { begunByUser, lastAssistantText, transcriptSize } from '../../claude/transcript.ts';
+import { readUsage } from '../../claude/transcript-usage.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
@@ -52,7 +52,11 @@ export function gatherIteration(
       usage,
       costUsd: readCost(files, input.sessionId),
       progress:
-        projectMark === null || state.projectMark === null ? 'unknown' : projectMark === state.projectMark ? 'no' : 'yes',
+        projectMark === null || state.projectMark === null
+          ? 'unknown'
+          : projectMark === state.projectMark
+            ? 'no'
+            : 'yes',
       projectMark,
       error: null,
       scenario: null,

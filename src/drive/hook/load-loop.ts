@@ -2,16 +2,16 @@ import { bindSession } from '../../core/bind-session.ts';
 import { adoptFourKeys } from '../../core/initial-state.ts';
 import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
-import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { quarantine } from '../../state/archive.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { ReadState } from '../../state/read-state.ts';
-import { lastRecord } from '../last-record.ts';
+import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { restoreState } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { clientIdentity, ownership } from './ownership.ts';
+import { setBack } from './set-back.ts';
 
 export type LoadedLoop =
   | { readonly kind: 'none'; readonly message: string | null }
@@ -68,20 +68,14 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
 
 function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
   const owned = ownership(state, context);
-  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID'])) return { kind: 'none', message: null };
+  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
+    return { kind: 'none', message: null };
   const stored = readContract(context.files);
-  if (stored !== null && tampered(state, stored, context)) return restored(stored, context);
+  if (stored !== null && setBack(state, stored, context.files)) return restored(stored, context);
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
   const orphaned = stored === null && state.contractHash !== null;
   return { kind: 'loop', state: bound, policy, stored, mended: null, orphaned };
-}
-
-/** Counters only rise, and the journal is written after the state: a state behind its journal was set back. */
-function tampered(state: LoopState, stored: StoredContract, { files }: HookContext): boolean {
-  if (state.contractHash !== stored.hash || state.loopId !== stored.contract.loopId) return true;
-  const last = lastRecord(files, state.loopId);
-  return last !== null && last.iteration > state.iteration;
 }
 
 function restored(stored: StoredContract, context: HookContext): LoadedLoop {

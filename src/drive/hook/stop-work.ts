@@ -1,10 +1,7 @@
 import type { CheckResult } from '../../core/events.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 
-/**
- * The heavy half of the Stop hook, in a file of its own that is loaded when it is needed: gates, fingerprints of files.
- * What it brings (child processes, hashes, globs, a shell parser) would cost every Stop more than its whole budget.
- */
+/** The slow things that a Stop may need; given by the entry, so that a test can give its own. */
 export interface StopWork {
   /** Runs the contract's checks; empty when there is nothing to check. */
   runChecks(

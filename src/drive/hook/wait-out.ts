@@ -51,7 +51,9 @@ function changesTheWait(before: ReturnType<typeof readState>, now: ReturnType<ty
   if (before.kind !== 'loop' || now.kind !== 'loop' || before.state.status !== now.state.status) return true;
   if (before.state.stopRequested !== now.state.stopRequested || before.state.loopId !== now.state.loopId) return true;
   if (before.state.status !== 'waiting' || now.state.status !== 'waiting') return false;
-  return before.state.waiting.woken !== now.state.waiting.woken || before.state.waiting.until !== now.state.waiting.until;
+  return (
+    before.state.waiting.woken !== now.state.waiting.woken || before.state.waiting.until !== now.state.waiting.until
+  );
 }
 
 function stamp(path: string): string {

@@ -1,0 +1,12 @@
+import type { StopAnswer } from '../src/drive/hook/answer-block.ts';
+import type { HookContext } from '../src/drive/hook/context.ts';
+import { stopWork } from '../src/drive/hook/run-stop-work.ts';
+import { stop } from '../src/drive/hook/stop.ts';
+
+/** The whole decision of a Stop, with everything it may need. */
+export function decideStop(
+  context: HookContext,
+  options: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<StopAnswer | null> {
+  return stop(context, { ...options, work: stopWork });
+}

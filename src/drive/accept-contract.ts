@@ -1,0 +1,59 @@
+import { RalphError } from '../core/ralph-error.ts';
+import type { Contract } from '../core/schema/contract.ts';
+import { readContract, writeContract } from '../state/contract-store.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { buildContract } from '../task/build-contract.ts';
+import { operate } from './operate.ts';
+import { prepareContract } from './prepare-contract.ts';
+
+/**
+ * Makes what the task file and the project's scripts say now the contract of the running loop, and gives back what
+ * changed, one line each. Throws RalphError with every problem of the new frontmatter; then nothing was changed.
+ */
+export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: string): { changes: string[] } {
+  const stored = readContract(files);
+  if (stored === null)
+    throw new RalphError(
+      'contract-missing',
+      'this loop has no contract to change. Start it again: main.cjs start --resume.',
+    );
+  const before = stored.contract;
+  const { terms } = prepareContract({
+    projectDir: files.projectDir,
+    name: files.name,
+    task: before.taskPath,
+    flags: {},
+    env,
+    at: before.createdAt,
+    headless: before.headless,
+    clientVersion: before.clientVersion,
+    bundleDir: before.bundleDir,
+  });
+  const next = buildContract({ ...terms, loopId: before.loopId });
+  const changes = differences(before, next.contract);
+  if (next.hash === stored.hash) return { changes: [] };
+  const { maxIterations } = next.contract.policy;
+  operate(files, env, at, () => {
+    // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
+    writeContract(files, next);
+    return { kind: 'accept', contractHash: next.hash, maxIterations };
+  });
+  return { changes };
+}
+
+function differences(before: Contract, after: Contract): string[] {
+  const lines: string[] = [];
+  const keys = Object.keys(after) as (keyof Contract)[];
+  for (const key of keys) {
+    if (JSON.stringify(before[key]) === JSON.stringify(after[key])) continue;
+    lines.push(
+      key === 'frontmatter' ? 'the frontmatter’s text' : `${key}: ${short(before[key])} -> ${short(after[key])}`,
+    );
+  }
+  return lines;
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}

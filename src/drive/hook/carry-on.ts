@@ -1,0 +1,132 @@
+import type { Effect } from '../../core/effects.ts';
+import type { EngineEvent } from '../../core/events.ts';
+import { transition } from '../../core/transition.ts';
+import { withState } from '../../state/with-state.ts';
+import { carryOut } from '../carry-out.ts';
+import { endedLoop } from '../ended-loop.ts';
+import { HOOK_TEXTS, said } from '../texts.ts';
+import { blockAnswer, type StopAnswer } from './answer-block.ts';
+import { type HookContext, LOCK_WAIT } from './context.ts';
+import type { LoadedLoop } from './load-loop.ts';
+import { readTask } from './read-task.ts';
+import type { StopWork } from './stop-work.ts';
+import { waitOut } from './wait-out.ts';
+
+export interface StopOptions {
+  /** The timeout this hook is registered with, in milliseconds: it cannot ask the client. */
+  readonly timeoutMs: number;
+  /** Aborted when the client tells the hook to go. */
+  readonly signal: AbortSignal;
+  readonly work: StopWork;
+}
+
+export type Loaded = Extract<LoadedLoop, { kind: 'loop' }>;
+
+export interface Turn {
+  readonly context: HookContext;
+  readonly options: StopOptions;
+  readonly deadline: number;
+  /** What the user should read beside the decision. */
+  readonly notes: string[];
+  loaded: Loaded;
+}
+
+/** Carries the effects out until one of them is the answer. */
+export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<StopAnswer | null> {
+  let effects = decided;
+  for (;;) {
+    carryOut(turn.context.files, turn.context.now(), effects);
+    for (const effect of effects) if (effect.type === 'notify') turn.notes.push(effect.message);
+    const step = effects.find(isStep);
+    switch (step?.type) {
+      case undefined:
+        return null;
+      case 'ignore':
+        return null;
+      case 'allow':
+        return letGo(turn, step.message);
+      case 'prompt': {
+        const task = readTask(turn.context.files.projectDir, turn.loaded.state.taskPath);
+        if (task !== null) return blockAnswer(turn.context, turn.loaded, step, task, turn.notes);
+        const message = HOOK_TEXTS.taskMissing(turn.loaded.state.taskPath);
+        effects = feed(turn, { type: 'task-missing', at: turn.context.now(), message });
+        break;
+      }
+      case 'wait':
+        effects = await waitStep(turn, step.until);
+        break;
+      case 'look':
+        effects = look(turn);
+        break;
+      case 'verify':
+        effects = await verifyStep(turn);
+        break;
+      default:
+        step satisfies never;
+    }
+  }
+}
+
+type Step = Extract<Effect, { type: 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' }>;
+
+function isStep(effect: Effect): effect is Step {
+  return ['prompt', 'allow', 'wait', 'look', 'verify', 'ignore'].includes(effect.type);
+}
+
+/** Tells the engine what came of an effect, under the lock and only while the loop is still this one. */
+export function feed(turn: Turn, event: EngineEvent): readonly Effect[] {
+  const { loaded, context } = turn;
+  return withState(context.files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) {
+      const message = endedLoop(context.files, loaded.state.loopId)?.message ?? null;
+      return { next: 'keep' as const, result: [{ type: 'allow', message }] as const };
+    }
+    const next = transition(current.state, event, loaded.policy);
+    turn.loaded = { ...loaded, state: next.state };
+    return { next: next.state, result: next.effects };
+  });
+}
+
+async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
+  const { context, options, deadline, loaded } = turn;
+  const end = await waitOut(context, {
+    until: Date.parse(until),
+    deadline,
+    signal: options.signal,
+    taskPath: loaded.state.taskPath,
+  });
+  const at = context.now();
+  if (end === 'aborted') return feed(turn, { type: 'interrupted', at, by: 'signal' });
+  const cause = end === 'state-changed' ? 'elapsed' : end;
+  return feed(turn, { type: 'time-passed', at, cause, seen: null });
+}
+
+/** Wake on change: compares what is watched now with what it was when the agent said idle. */
+function look(turn: Turn): readonly Effect[] {
+  const { context, options, loaded } = turn;
+  const { idle } = loaded.policy;
+  const before = loaded.state.status === 'waiting' ? loaded.state.waiting.seen : null;
+  const now = options.work.watchFingerprint(context.files.projectDir, idle?.watch ?? [], loaded.state.taskPath);
+  const cause = before !== null && before !== now ? 'changed' : 'quiet';
+  return feed(turn, { type: 'time-passed', at: context.now(), cause, seen: now });
+}
+
+/** Runs the checks outside the lock; the client's signal ends them and their whole process groups. */
+async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
+  const { context, options, loaded } = turn;
+  const results = await options.work.runChecks(loaded.stored, context.files.projectDir, {
+    signal: options.signal,
+    env: context.env,
+    contractHash: loaded.state.contractHash,
+  });
+  const at = context.now();
+  if (options.signal.aborted) return feed(turn, { type: 'interrupted', at, by: 'signal' });
+  return feed(turn, { type: 'verified', at, results });
+}
+
+function letGo(turn: Turn, message: string | null): StopAnswer | null {
+  const lines = message === null ? turn.notes : [...turn.notes, message];
+  // Told to go by the client: nobody reads what is printed now.
+  if (lines.length === 0 || turn.options.signal.aborted) return null;
+  return { systemMessage: lines.map(said).join('\n') };
+}

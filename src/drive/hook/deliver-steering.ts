@@ -1,0 +1,21 @@
+import { transition } from '../../core/transition.ts';
+import { carryOut } from '../carry-out.ts';
+import type { HookContext } from './context.ts';
+import { changeOwnLoop, type Live } from './with-own-loop.ts';
+
+/**
+ * What the user has to say to the agent at this tool call, or null. Taken out of the state under the lock before it is
+ * told: of several hooks that run at once only one delivers it, once.
+ */
+export function deliverSteering(context: HookContext, seen: Live): string | null {
+  if (!seen.steering.some(({ delivery }) => delivery === 'now')) return null;
+  const taken = changeOwnLoop(context, (state, policy) => {
+    const due = state.steering.filter(({ delivery }) => delivery === 'now');
+    const ids = due.map(({ id }) => id);
+    const next = transition(state, { type: 'steering-delivered', at: context.now(), ids }, policy);
+    return { state: next.state, result: { due, effects: next.effects } };
+  });
+  if (taken === null || taken.due.length === 0) return null;
+  carryOut(context.files, context.now(), taken.effects);
+  return `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
+}

@@ -1,0 +1,48 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { GuardRules } from '../../guard/guard-rules.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
+
+/** Commands that serve agents; every other one is the user's alone (spec ruling 21). */
+const AGENT_COMMANDS = [
+  ...['router', 'tdd', 'status', 'explain', 'check', 'logs', 'signs', 'list', 'statusline'],
+  ...['help', '--help', '-h', '--version'],
+];
+
+/** What is the loop's own while it runs: state, journals, contract, hooks, bundle, every settings file of the client. */
+export function ownRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
+  const home = env['HOME'] || homedir();
+  const claude = join(files.projectDir, '.claude');
+  const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
+  const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
+  const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
+  return {
+    projectDir: files.projectDir,
+    home,
+    ownFiles: [
+      outsideRoot(env),
+      ...bundles,
+      ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
+      join(user, '.claude.json'),
+      join(home, '.claude.json'),
+      join(claude, 'ralph', 'config.json'),
+      join(claude, 'ralph', '.install.json'),
+      ...launchers,
+    ],
+    ownGlobs: [
+      { dir: files.runtimeDir, prefix: 'ralph-' },
+      { dir: join(claude, 'hooks'), prefix: 'ralph-' },
+    ],
+    controlProgram: [...bundles.map((path) => join(path, 'scripts', 'main.cjs')), ...launchers],
+    agentCommands: AGENT_COMMANDS,
+    caseInsensitive: process.platform === 'darwin' || process.platform === 'win32',
+    variables: variables(env),
+  };
+}
+
+/** Variables whose value the agent's shell surely shares, so that `$XDG_STATE_HOME/…` is no hiding place. */
+function variables(env: NodeJS.ProcessEnv): Record<string, string> {
+  const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA'];
+  return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}

@@ -1,0 +1,33 @@
+import { parseHookInput } from '../../claude/hook-input.ts';
+import { readStdin } from '../../claude/read-stdin.ts';
+import { writeStdout } from '../../claude/write-stdout.ts';
+import { log } from '../../state/log.ts';
+import { loopFiles } from '../../state/loop-files.ts';
+import { type HookContext, hookContext } from './context.ts';
+
+const STDIN_LIMIT = 64 * 1024 * 1024;
+
+/**
+ * One hook, start to end: reads the payload, lets `decide` answer, writes one JSON object or nothing. `failed` answers
+ * for whatever goes wrong, and may end the process with another exit code.
+ */
+export async function runHook(
+  events: readonly string[],
+  decide: (context: HookContext) => Promise<object | null> | object | null,
+  failed: (message: string, logPath: string) => object | null,
+): Promise<void> {
+  const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
+  try {
+    const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '');
+    if (input === null || !events.includes(input.event)) {
+      throw new Error(`standard input was no ${events[0] ?? ''} event`);
+    }
+    const answer = await decide(hookContext(input, process.env));
+    if (answer !== null) writeStdout(answer);
+  } catch (error) {
+    const { message, stack } = error as Error;
+    log(files, new Date().toISOString(), events[0] ?? 'hook', stack ?? message);
+    const answer = failed(message, files.log);
+    if (answer !== null) writeStdout(answer);
+  }
+}

@@ -1,0 +1,20 @@
+import { hashContract } from '../../state/hash-contract.ts';
+import { runGate } from '../../task/gate.ts';
+
+const watchFingerprint = (..._: unknown[]): string => '';
+
+import { HOOK_TEXTS } from '../texts.ts';
+import type { StopWork } from './stop-work.ts';
+
+export const stopWork: StopWork = {
+  async runChecks(stored, projectDir, { signal, env, contractHash }) {
+    if (stored === null) return [];
+    // The hash that stands in the contract is only its word; here, before anything runs, it is proved.
+    if (hashContract(stored.contract) !== contractHash) {
+      return [{ name: 'contract', outcome: 'changed', detail: HOOK_TEXTS.contractChanged }];
+    }
+    return runGate(stored.contract, projectDir, { signal, env });
+  },
+  watchFingerprint,
+  projectFingerprint: (projectDir) => watchFingerprint(projectDir, ['**'], ''),
+};

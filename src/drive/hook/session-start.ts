@@ -1,0 +1,79 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { transcriptSize } from '../../claude/transcript.ts';
+import { bindSession } from '../../core/bind-session.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { readState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { DEFAULT_TASK } from '../../task/default-task.ts';
+import { HOOK_TEXTS, said } from '../texts.ts';
+import { type HookContext, LOCK_WAIT } from './context.ts';
+import { clientAlive, clientIdentity, ownership } from './ownership.ts';
+
+/**
+ * A session begins: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
+ * that the agent itself will start. `startByHand` is heavy (frontmatter) and loaded only there; it gives the problem
+ * when the task file cannot be started.
+ */
+export function sessionStart(context: HookContext, startByHand: () => string | null): { systemMessage: string } | null {
+  shieldNestedClients(context);
+  const { env, files, input } = context;
+  if (env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return null;
+  const current = readState(files.state);
+  if (current.kind === 'absent') {
+    const byHand =
+      !env['RALPH_LOOP_ID'] && input.source === 'startup' && existsSync(join(files.projectDir, DEFAULT_TASK));
+    if (!byHand) return null;
+    const problem = startByHand();
+    if (problem !== null) return { systemMessage: said(problem) };
+    bind(context);
+    return { systemMessage: said(byHandText(env)) };
+  }
+  if (current.kind !== 'loop') return null; // the Stop hook decides about it, and says so
+  return bind(context) || input.source !== 'startup' ? null : leftBehind(current.state, context);
+}
+
+/**
+ * The agent's shell sees RALPH_ACTIVE=0 from here on, and the hooks still see 1: a `claude` that the agent starts is no
+ * part of the loop. Lost after /clear if written at start-up only, so on every source.
+ */
+function shieldNestedClients({ env }: HookContext): void {
+  const file = env['CLAUDE_ENV_FILE'];
+  if (file) appendFileSync(file, 'export RALPH_ACTIVE=0\n');
+}
+
+/** Binds the loop to this session where it may be: true when it is now this session's. */
+function bind(context: HookContext): boolean {
+  return withState<boolean>(context.files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
+    return { next: bound(current.state, context), result: true };
+  });
+}
+
+function mayBind(state: LoopState, context: HookContext): boolean {
+  if (state.status === 'ended') return false;
+  const owned = ownership(state, context);
+  if (owned !== 'foreign') return true;
+  // A launcher that came back for a loop whose client died brings the loop's own id.
+  return context.env['RALPH_LOOP_ID'] === state.loopId && state.mode === 'hook' && !clientAlive(state);
+}
+
+function bound(state: LoopState, context: HookContext): LoopState {
+  const { transcriptPath } = context.input;
+  const next = bindSession(state, clientIdentity(context));
+  // What stands in a resumed transcript was paid for before; everything from here on is the loop's.
+  const fresh = next.marks.transcriptPath !== transcriptPath;
+  const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;
+  return { ...next, marks: { ...next.marks, transcriptPath, transcriptBytes } };
+}
+
+/** A start by hand next to the state of a client that is gone: the loop is not taken over by chance. */
+function leftBehind(state: LoopState, { env }: HookContext): { systemMessage: string } | null {
+  if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
+  return { systemMessage: said(HOOK_TEXTS.leftBehind(state.iteration)) };
+}
+
+function byHandText(env: NodeJS.ProcessEnv): string {
+  const capped = env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] === '0' ? '' : ` ${HOOK_TEXTS.exportCap}`;
+  return `${HOOK_TEXTS.startedByHand}${capped}`;
+}

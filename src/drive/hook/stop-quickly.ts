@@ -1,0 +1,79 @@
+import type { Effect } from '../../core/effects.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { completionText } from '../../core/signals.ts';
+import { iterationEnded } from '../../core/transitions/iteration-ended.ts';
+import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import { readState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { recordJournal } from '../record-journal.ts';
+import { blockAnswer, type StopAnswer } from './answer-block.ts';
+import { type HookContext, LOCK_WAIT } from './context.ts';
+import { gatherIteration } from './gather-iteration.ts';
+import { ownership } from './ownership.ts';
+import { readTask } from './read-task.ts';
+import { setBack } from './set-back.ts';
+import { underTombstone } from './tombstone.ts';
+
+type Quick = { readonly answer: StopAnswer | null };
+
+/**
+ * The Stop that comes again and again: an ordinary iteration is over, the task goes back. Everything else (a claim, an
+ * idle wait, background work, a mended state, an end) answers `slow`, with nothing changed, and is decided by stop();
+ * both are made of the same functions. It is apart because it is small: the file it comes in is loaded at every turn,
+ * and has a few milliseconds.
+ */
+export function stopQuickly(context: HookContext): Quick | 'slow' {
+  const { files, input } = context;
+  const text = input.lastMessage;
+  if (text === null || text.includes('ralph:state') || input.backgroundTasks.some(({ running }) => running))
+    return 'slow';
+  const peek = readState(files.state);
+  if (peek.kind !== 'loop' || !ordinary(peek.state, context)) return 'slow';
+  const stored = readContract(files);
+  if (stored === null || underTombstone(context) || stored.contract.policy.breaker.noProgress > 0) return 'slow';
+  const wanted = completionText(stored.contract.policy.completion);
+  if (wanted !== null && text.includes(wanted)) return 'slow';
+  const task = readTask(files.projectDir, peek.state.taskPath);
+  if (task === null || task.frontmatter !== stored.contract.frontmatter) return 'slow';
+  const decided = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided | 'slow' } => {
+    if (current.kind !== 'loop' || !ordinary(current.state, context) || setBack(current.state, stored, files)) {
+      return { next: 'keep', result: 'slow' };
+    }
+    return decide(context, current.state, stored);
+  });
+  if (decided === 'slow') return 'slow';
+  const { effects, state } = decided;
+  recordJournal(files, context.now(), effects);
+  const step = effects.find((effect): effect is Extract<Effect, { type: 'prompt' }> => effect.type === 'prompt');
+  if (step === undefined) return { answer: null };
+  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
+  return { answer: blockAnswer(context, { state, policy: stored.contract.policy, stored }, step, task, notes) };
+}
+
+interface Decided {
+  readonly state: LoopState;
+  readonly effects: readonly Effect[];
+}
+
+const QUICK: readonly Effect['type'][] = ['prompt', 'ignore', 'notify', 'record-iteration', 'record-event'];
+
+function decide(
+  context: HookContext,
+  state: Exclude<LoopState, { status: 'ended' }>,
+  stored: StoredContract,
+): { next: LoopState | 'keep'; result: Decided | 'slow' } {
+  const { event, marks } = gatherIteration(context, state, stored, { seen: null, projectMark: null });
+  const decided = iterationEnded(state, event, stored.contract.policy);
+  if (!decided.effects.every(({ type }) => QUICK.includes(type))) return { next: 'keep', result: 'slow' };
+  const ignored = decided.effects.some(({ type }) => type === 'ignore');
+  if (ignored) return { next: 'keep', result: { state, effects: [] } };
+  const next = { ...decided.state, marks };
+  return { next, result: { state: next, effects: decided.effects } };
+}
+
+/** This session's own loop, running, with nothing asked of it. */
+function ordinary(state: LoopState, context: HookContext): state is Extract<LoopState, { status: 'running' }> {
+  return (
+    state.status === 'running' && state.sessionId === context.input.sessionId && ownership(state, context) === 'ours'
+  );
+}

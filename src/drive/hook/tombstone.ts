@@ -1,0 +1,34 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import type { LoopState } from '../../core/schema/state.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { removeIfThere } from '../../state/remove-if-there.ts';
+import { writeAtomically } from '../../state/write-atomically.ts';
+import type { HookContext } from './context.ts';
+
+/** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
+export function raiseTombstone(files: LoopFiles, state: LoopState): void {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  const { loopId, sessionId } = state;
+  writeAtomically(files.tombstone, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
+}
+
+/** Whether this session's loop was cancelled while it worked. */
+export function underTombstone({ env, files, input }: HookContext): boolean {
+  let text: string;
+  try {
+    text = readFileSync(files.tombstone, 'utf8');
+  } catch {
+    return false;
+  }
+  try {
+    const { loopId, sessionId } = JSON.parse(text) as Record<string, unknown>;
+    return sessionId === input.sessionId || (sessionId === null && loopId === env['RALPH_LOOP_ID']);
+  } catch {
+    return false;
+  }
+}
+
+/** The turn is over, or the user has spoken: whatever runs now is theirs, not the cancelled loop's. */
+export function clearTombstone(files: LoopFiles): void {
+  removeIfThere(files.tombstone);
+}

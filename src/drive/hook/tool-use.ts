@@ -1,0 +1,112 @@
+import type { CallRecord } from '../../core/schema/records.ts';
+import type { GuardRules, ToolCall, Verdict } from '../../guard/guard-rules.ts';
+import { appendLine } from '../../state/append-line.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import { readState } from '../../state/read-state.ts';
+import { HOOK_TEXTS, said } from '../texts.ts';
+import type { HookContext } from './context.ts';
+import { deliverSteering } from './deliver-steering.ts';
+import { ownRules } from './guard-rules.ts';
+import { ownership } from './ownership.ts';
+import { underTombstone } from './tombstone.ts';
+import type { Live } from './with-own-loop.ts';
+
+export interface PreToolAnswer {
+  readonly continue?: false;
+  readonly stopReason?: string;
+  readonly systemMessage?: string;
+  readonly hookSpecificOutput?: {
+    readonly hookEventName: 'PreToolUse';
+    readonly permissionDecision?: 'deny';
+    readonly permissionDecisionReason?: string;
+    readonly additionalContext?: string;
+  };
+}
+
+export interface PostToolAnswer {
+  readonly hookSpecificOutput: { readonly hookEventName: string; readonly additionalContext: string };
+}
+
+type Judge = (call: ToolCall, rules: GuardRules) => Promise<Verdict>;
+
+/**
+ * A tool call is about to run: refuses it after a cancel, refuses what touches the loop's own files and control
+ * commands, notes it in the calls journal, and brings the user's steering. Throws when it cannot decide: the caller
+ * then refuses the call.
+ */
+export async function preToolUse(context: HookContext, judge: Judge): Promise<PreToolAnswer | null> {
+  if (underTombstone(context)) {
+    return {
+      continue: false,
+      stopReason: said(HOOK_TEXTS.cancelledStop),
+      hookSpecificOutput: denied(HOOK_TEXTS.cancelled),
+    };
+  }
+  const loop = guardedLoop(context);
+  if (loop === 'none') return null;
+  const { files, env, input } = context;
+  const tool = input.toolName ?? '';
+  const verdict = await judge(
+    { tool, input: input.toolInput, cwd: input.cwd },
+    ownRules(files, env, readContract(files)),
+  );
+  if (verdict.decision === 'deny') {
+    note(context, loop, 'denied', verdict.rule);
+    return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
+  }
+  note(context, loop, 'asked');
+  const steering = loop === 'unreadable' ? null : deliverSteering(context, loop);
+  if (steering === null) return null;
+  return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
+}
+
+/** A tool call has run, or failed: notes it, and brings the user's steering. */
+export function postToolUse(context: HookContext): PostToolAnswer | null {
+  const loop = guardedLoop(context);
+  if (loop === 'none') return null;
+  note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
+  const steering = loop === 'unreadable' ? null : deliverSteering(context, loop);
+  if (steering === null) return null;
+  return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
+}
+
+/**
+ * The loop whose rules hold here: this session's, or one that is not bound yet (spec D24). A state that cannot be read
+ * still has its files guarded.
+ */
+function guardedLoop(context: HookContext): Live | 'unreadable' | 'none' {
+  const { env, files } = context;
+  const current = readState(files.state);
+  if (current.kind === 'absent') return 'none';
+  if (current.kind !== 'loop') return 'unreadable';
+  const { state } = current;
+  if (state.status === 'ended') return 'none';
+  // The runner's children and a host session have their own rules; the files are the same.
+  if (env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return 'unreadable';
+  return ownership(state, context) === 'foreign' ? 'none' : state;
+}
+
+function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']> {
+  return { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason };
+}
+
+function note(context: HookContext, loop: Live | 'unreadable', phase: CallRecord['phase'], rule?: string): void {
+  if (loop === 'unreadable') return;
+  const { files, input } = context;
+  const record: CallRecord = {
+    at: context.now(),
+    loopId: loop.loopId,
+    tool: input.toolName ?? '',
+    callId: input.toolUseId ?? '',
+    phase,
+    ...(rule === undefined ? {} : { rule }),
+    ...(input.agentId === null ? {} : { agentId: input.agentId }),
+  };
+  try {
+    appendLine(files.calls, record);
+  } catch (error) {
+    // The journal counts calls for the breaker; a full disk must not stop the agent's tools.
+    log(files, record.at, 'calls', (error as Error).message);
+  }
+}

@@ -1,0 +1,58 @@
+import type { StoredContract } from '../../state/contract-store.ts';
+import { withState } from '../../state/with-state.ts';
+import { carryOut } from '../carry-out.ts';
+import { said } from '../texts.ts';
+import type { StopAnswer } from './answer-block.ts';
+import { carryOn, feed, type StopOptions, type Turn } from './carry-on.ts';
+import { type HookContext, LOCK_WAIT } from './context.ts';
+import { loadLoop } from './load-loop.ts';
+import { waitOut } from './wait-out.ts';
+
+/**
+ * Background work that will wake the session by itself: waits inside the hook, because a stop that is allowed while a
+ * shell runs on brings no further Stop. A notification or a message of the user lets the turn end with nothing counted;
+ * past `background_wait` those tasks are given up and the Stop is decided as if nothing ran.
+ */
+export async function waitForBackground(
+  context: HookContext,
+  options: StopOptions,
+  stored: StoredContract | null,
+  deadline: number,
+): Promise<StopAnswer | null | 'decide'> {
+  const running = context.input.backgroundTasks.filter((task) => task.running);
+  if (running.length === 0) return 'decide';
+  const loaded = withState(context.files, LOCK_WAIT, (current) => {
+    const found = loadLoop(current, context);
+    return { next: found.kind === 'loop' ? found.state : 'keep', result: found };
+  });
+  if (loaded.kind === 'none') return loaded.message === null ? null : { systemMessage: said(loaded.message) };
+  const awaited = running.filter(({ id }) => !loaded.state.waitedOut.includes(id));
+  const { status } = loaded.state;
+  if (awaited.length === 0 || status === 'paused' || status === 'awaiting-consent') return 'decide';
+  const turn: Turn = { context, options, deadline, notes: [], loaded };
+  const patience = stored?.contract.policy.backgroundWaitMs ?? loaded.policy.backgroundWaitMs;
+  const end = await waitOut(context, {
+    until: Date.now() + patience,
+    deadline,
+    signal: options.signal,
+    taskPath: null,
+  });
+  const at = context.now();
+  switch (end) {
+    case 'aborted':
+      return carryOn(turn, feed(turn, { type: 'interrupted', at, by: 'signal' }));
+    case 'message':
+      return carryOn(turn, feed(turn, { type: 'turn-released', at, why: 'message' }));
+    case 'notification':
+      return carryOn(turn, feed(turn, { type: 'turn-released', at, why: 'background' }));
+    case 'elapsed':
+    case 'deadline':
+      carryOut(context.files, at, feed(turn, { type: 'waited-out', at, taskIds: awaited.map(({ id }) => id) }));
+      return 'decide';
+    case 'state-changed':
+    case 'changed':
+      return 'decide';
+    default:
+      return end satisfies never;
+  }
+}

@@ -1,0 +1,34 @@
+import type { Policy } from '../../core/schema/policy.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { readState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
+import { type HookContext, LOCK_WAIT } from './context.ts';
+import { ownership } from './ownership.ts';
+
+export type Live = Exclude<LoopState, { status: 'ended' }>;
+
+/** This session's own live loop as it stands on disk, or null. Looks only; takes no lock. */
+export function ownLoop(context: HookContext): Live | null {
+  const current = readState(context.files.state);
+  if (current.kind !== 'loop' || current.state.status === 'ended') return null;
+  return ownership(current.state, context) === 'ours' ? current.state : null;
+}
+
+/** Changes this session's own live loop under the lock; null when it is not, or no longer, this session's. */
+export function changeOwnLoop<T>(
+  context: HookContext,
+  change: (state: Live, policy: Policy) => { state: LoopState; result: T },
+): T | null {
+  return withState<T | null>(context.files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.status === 'ended') return { next: 'keep', result: null };
+    if (ownership(current.state, context) !== 'ours') return { next: 'keep', result: null };
+    const { state, result } = change(current.state, policyOf(context));
+    return { next: state, result };
+  });
+}
+
+function policyOf(context: HookContext): Policy {
+  return readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
+}

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { assemblePrompt, wholePrompt } from '../core/assemble-prompt.ts';
+import { exitCode } from '../core/exit-code.ts';
+import type { LoopState } from '../core/schema/state.ts';
+import { transition } from '../core/transition.ts';
+import { readContract } from '../state/contract-store.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { readState } from '../state/read-state.ts';
+import { withState } from '../state/with-state.ts';
+import { carryOut } from './carry-out.ts';
+import { endedLoop } from './ended-loop.ts';
+import { guardrailsPath, readTask } from './hook/read-task.ts';
+import { noteApiError } from './note-api-error.ts';
+import type { StartedLoop } from './start-loop.ts';
+import { LAUNCH_TEXTS } from './texts.ts';
+
+export interface LaunchOptions {
+  readonly client: string;
+  readonly headless: boolean;
+  /** Our settings for the client: hooks, environment, status line, as one JSON text. */
+  readonly settings: string;
+  readonly permissionMode: string | null;
+  readonly model: string | null;
+  readonly effort: string | null;
+  /** Passed through to the client as they are. */
+  readonly rest: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly say: (text: string) => void;
+}
+
+export interface LaunchResult {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** A prompt of this size would not fit an argument list everywhere; then the file is named instead. */
+const ARGUMENT_LIMIT = 100 * 1024;
+/** How long to wait when a rate limit does not say until when: doubled each time, bounded. */
+const UNKNOWN_LIMIT_MS = 60_000;
+const UNKNOWN_LIMIT_MAX_MS = 30 * 60_000;
+
+/**
+ * Runs the client for a started loop until the loop is over or the client is gone, and says how it ended. Headless, a
+ * rate limit is waited out and the same session goes on.
+ */
+export async function launch(loop: StartedLoop, options: LaunchOptions): Promise<LaunchResult> {
+  const { files, loopId } = loop;
+  let session: string | null = null;
+  for (let limits = 0; ; limits++) {
+    await runClient(loop, options, session);
+    const now = (): string => new Date().toISOString();
+    if (options.headless) noteApiError(files, loopId, now());
+    const state = ownState(files, loopId);
+    const limited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
+    if (!options.headless || !limited) return settle(files, loopId, now());
+    const until = state.paused.resumesAt;
+    const pause = until === null ? unknownPause(limits) : Math.max(1_000, Date.parse(until) - Date.now() + 1_000);
+    options.say(LAUNCH_TEXTS.waitingForLimit(new Date(Date.now() + pause).toISOString()));
+    if (!(await waitFor(pause, files, loopId))) return settle(files, loopId, now());
+    resume(files, loopId, now());
+    session = state.sessionId;
+  }
+}
+
+function unknownPause(limits: number): number {
+  return Math.min(UNKNOWN_LIMIT_MS * 2 ** limits, UNKNOWN_LIMIT_MAX_MS);
+}
+
+function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
+  const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
+  const args = [
+    ...(headless ? ['-p'] : []),
+    firstPrompt(loop),
+    ...['--settings', settings],
+    ...(session === null ? [] : ['--resume', session]),
+    ...(permissionMode === null ? [] : ['--permission-mode', permissionMode]),
+    ...(model === null ? [] : ['--model', model]),
+    ...(effort === null ? [] : ['--effort', effort]),
+    ...rest,
+  ];
+  return new Promise((resolve, reject) => {
+    const child = spawn(client, args, {
+      stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
+      cwd: loop.files.projectDir,
+      env,
+      shell: client.endsWith('.cmd'),
+    });
+    // Ctrl+C belongs to the client, which shares the terminal; what is sent to us alone is passed on.
+    const ignore = (): void => undefined;
+    const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+    const interrupt = headless ? pass : ignore;
+    process.on('SIGINT', interrupt);
+    process.on('SIGTERM', pass);
+    process.on('SIGHUP', pass);
+    const finish = (): void => {
+      process.off('SIGINT', interrupt);
+      process.off('SIGTERM', pass);
+      process.off('SIGHUP', pass);
+    };
+    child.once('error', (error) => {
+      finish();
+      reject(error);
+    });
+    child.once('exit', () => {
+      finish();
+      resolve();
+    });
+  });
+}
+
+/** The first prompt, assembled as every later one; also for a client that comes back to a loop. */
+function firstPrompt(loop: StartedLoop): string {
+  const { files, stored, loopId } = loop;
+  const state = ownState(files, loopId) ?? loop.state;
+  const task = readTask(files.projectDir, state.taskPath);
+  const { policy } = stored.contract;
+  const prompt = assemblePrompt({
+    iteration: state.iteration + 1,
+    maxIterations: state.maxIterations,
+    notices: state.notices,
+    steering: state.steering.filter(({ delivery }) => delivery === 'next'),
+    guardrailsPath: guardrailsPath(files.projectDir),
+    findings: null,
+    taskPath: state.taskPath,
+    body: task?.body ?? '',
+    completion: policy.completion,
+    idle: policy.idle !== null,
+  });
+  const whole = wholePrompt(prompt);
+  if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
+  return `${prompt.preface}\n\nRead ${state.taskPath} now, whole, and work by it.\n\n${prompt.closing}\n`;
+}
+
+/** The loop's state while it is still this one, else null. */
+function ownState(files: LoopFiles, loopId: string): LoopState | null {
+  const current = readState(files.state);
+  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+}
+
+/** true when the time has passed and the loop still waits for it; false when somebody ended or changed it. */
+async function waitFor(milliseconds: number, files: LoopFiles, loopId: string): Promise<boolean> {
+  const end = Date.now() + milliseconds;
+  while (Date.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, Math.min(500, end - Date.now())));
+    if (ownState(files, loopId)?.status !== 'paused') return false;
+  }
+  return true;
+}
+
+function resume(files: LoopFiles, loopId: string, at: string): void {
+  change(files, loopId, at, { type: 'operator', at, command: { kind: 'resume' } });
+}
+
+/** The client is gone: a loop that still lives was interrupted. Gives the exit code and says why it ended. */
+function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
+  change(files, loopId, at, { type: 'interrupted', at, by: 'client-exit' });
+  const state = ownState(files, loopId);
+  if (state?.status === 'paused') {
+    const { reason, message } = state.paused;
+    return { code: exitCode(reason === 'interrupted' ? 'interrupted' : 'paused'), message };
+  }
+  if (state !== null && state.status !== 'ended')
+    return { code: exitCode('interrupted'), message: LAUNCH_TEXTS.stillThere };
+  const ended = endedLoop(files, loopId);
+  if (ended === null) return { code: exitCode('error'), message: LAUNCH_TEXTS.unknownEnd };
+  return { code: exitCode(ended.as), message: ended.message };
+}
+
+function change(files: LoopFiles, loopId: string, at: string, event: Parameters<typeof transition>[1]): void {
+  const stored = readContract(files);
+  if (stored === null) return;
+  const effects = withState(files, { waitMs: 10_000 }, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
+    const next = transition(current.state, event, stored.contract.policy);
+    return { next: next.state, result: next.effects };
+  });
+  carryOut(files, at, effects);
+}

@@ -1,0 +1,59 @@
+import type { Effect } from '../core/effects.ts';
+import type { OperatorCommand } from '../core/events.ts';
+import { RalphError } from '../core/ralph-error.ts';
+import type { Policy } from '../core/schema/policy.ts';
+import type { LoopState } from '../core/schema/state.ts';
+import { transition } from '../core/transition.ts';
+import { readContract } from '../state/contract-store.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { withState } from '../state/with-state.ts';
+import { policyFromEnvironment } from '../task/policy-from-environment.ts';
+import { carryOut } from './carry-out.ts';
+import { clientAlive } from './hook/ownership.ts';
+import { raiseTombstone } from './hook/tombstone.ts';
+
+export interface Operated {
+  readonly before: LoopState;
+  readonly after: LoopState;
+}
+
+/**
+ * The user's command to a live loop, whatever drives it. Throws RalphError `no-loop` where there is none, with nothing
+ * changed. After a cancel the session that still works on it meets a tombstone at its next tool call.
+ */
+export function operate(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  commandFor: (state: LoopState) => OperatorCommand,
+): Operated {
+  const policy = policyOf(files, env);
+  const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, { waitMs: 10_000 }, (current) => {
+    if (current.kind !== 'loop') throw noLoop(files, current.kind);
+    const command = commandFor(current.state);
+    const live = clientAlive(current.state) && current.state.sessionId !== null;
+    if (command.kind === 'cancel' && live) raiseTombstone(files, current.state);
+    const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
+    return { next: state, result: { before: current.state, after: state, effects } };
+  });
+  carryOut(files, at, done.effects);
+  return done;
+}
+
+function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv): Policy {
+  return readContract(files)?.contract.policy ?? policyFromEnvironment(env).policy;
+}
+
+function noLoop(files: LoopFiles, kind: string): RalphError {
+  const which = files.name === null ? '' : ` named ${files.name}`;
+  if (kind === 'absent') {
+    return new RalphError(
+      'no-loop',
+      `there is no live loop${which} here. main.cjs list shows the loops of this project.`,
+    );
+  }
+  return new RalphError(
+    'no-loop',
+    `the state file ${files.state} is no loop that can be steered (${kind}). main.cjs status says more; main.cjs reset puts it into the archive.`,
+  );
+}

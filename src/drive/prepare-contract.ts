@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { RalphError } from '../core/ralph-error.ts';
+import type { ContractTerms } from '../task/build-contract.ts';
+import { checkTaskFile } from '../task/check-task-file.ts';
+import { costProblem } from '../task/cost-problem.ts';
+import { DEFAULT_TASK } from '../task/default-task.ts';
+import type { Problem } from '../task/problem.ts';
+import { type ResolvedPolicy, resolvePolicy } from '../task/resolve-policy.ts';
+import { splitFrontmatter } from '../task/split-frontmatter.ts';
+import { START_TEXTS } from './texts.ts';
+
+export interface ContractRequest {
+  readonly projectDir: string;
+  readonly name: string | null;
+  /** Absolute, or relative to the project; null is PROMPT.md. */
+  readonly task: string | null;
+  /** Settings given on the command line, by key path. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: NodeJS.ProcessEnv;
+  readonly at: string;
+  readonly headless: boolean;
+  readonly clientVersion: string | null;
+  readonly bundleDir: string | null;
+}
+
+export interface PreparedContract {
+  readonly resolved: Extract<ResolvedPolicy, { ok: true }>;
+  readonly terms: Omit<ContractTerms, 'loopId'>;
+  readonly warnings: readonly Problem[];
+}
+
+/**
+ * Reads the task file and every source of settings once, and checks them. Throws RalphError with every problem at once.
+ */
+export function prepareContract(request: ContractRequest): PreparedContract {
+  const { projectDir, env } = request;
+  const absolute = resolve(projectDir, request.task ?? DEFAULT_TASK);
+  const taskPath = relative(projectDir, absolute).replaceAll('\\', '/');
+  if (taskPath.startsWith('..') || isAbsolute(taskPath)) {
+    throw new RalphError('task-missing', START_TEXTS.taskOutside(absolute, projectDir));
+  }
+  const text = readTaskText(absolute, taskPath);
+  const checked = checkTaskFile(taskPath, text);
+  refuse(checked.problems, taskPath);
+  const resolved = resolvePolicy({
+    kind: checked.kind,
+    flags: request.flags,
+    env,
+    frontmatter: checked.frontmatter,
+    projectConfig: readJson(join(projectDir, '.claude', 'ralph', 'config.json')),
+    userConfig: readJson(userConfigPath(env)),
+  });
+  refuse(resolved.problems, taskPath);
+  if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
+  // The client tells its cost to a status line, and runs one only in a terminal.
+  const cost = costProblem(resolved.policy.budget, !request.headless);
+  if (cost !== null) throw new RalphError('task-invalid', cost);
+  const warnings = [...checked.problems, ...resolved.problems].filter(({ severity }) => severity === 'warning');
+  return {
+    resolved,
+    warnings,
+    terms: {
+      name: request.name,
+      projectDir,
+      taskPath,
+      createdAt: request.at,
+      frontmatter: splitFrontmatter(text).frontmatter,
+      policy: resolved.policy,
+      validation: resolved.settings.validation,
+      findingsLog: resolved.settings.findingsLog,
+      clientVersion: request.clientVersion,
+      headless: request.headless,
+      bundleDir: request.bundleDir,
+    },
+  };
+}
+
+function readTaskText(path: string, shown: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'unknown'), error);
+  }
+  if (text.trim() === '') throw new RalphError('task-missing', START_TEXTS.taskEmpty(shown));
+  return text;
+}
+
+function refuse(problems: readonly Problem[], taskPath: string): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return;
+  const list = errors.map(
+    ({ line, path, message }) =>
+      `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${path ? `${path}: ` : ''}${message}`,
+  );
+  throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, list.join('\n')));
+}
+
+/** Parsed JSON, undefined where there is no file. */
+function readJson(path: string): unknown {
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new RalphError('task-invalid', START_TEXTS.badConfig(path, (error as Error).message), error);
+  }
+}
+
+export function userConfigPath(env: NodeJS.ProcessEnv): string {
+  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
+  return join(base, 'ralph-loop', 'config.json');
+}

@@ -1,0 +1,23 @@
+import type { Effect } from '../core/effects.ts';
+import { appendLine } from '../state/append-line.ts';
+import { log } from '../state/log.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+
+/**
+ * Writes the records among the effects. A journal that cannot be written is logged and changes no decision: the state
+ * already says what counts.
+ */
+export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
+  for (const effect of effects) {
+    if (effect.type === 'record-iteration') append(files, at, files.iterations, effect.record);
+    if (effect.type === 'record-event') append(files, at, files.events, effect.event);
+  }
+}
+
+function append(files: LoopFiles, at: string, path: string, entry: object): void {
+  try {
+    appendLine(path, entry);
+  } catch (error) {
+    log(files, at, 'journal', `${path}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Starts a loop of ralph-loop and Claude Code for it, in the terminal you stand in.
+#   .claude/ralph/ralph-audit.sh                                   interactive
+#   .claude/ralph/ralph-audit.sh --headless --permission-mode acceptEdits
+#   .claude/ralph/ralph-audit.sh --resume                          go on with the last loop
+#   .claude/ralph/ralph-audit.sh -- --model opus                   what follows -- goes to claude
+# Leaves with the loop's exit code and says why it ended. All options: node .claude/skills/ralph-loop/scripts/main.cjs start --help
+set -u
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
+project=$(dirname -- "$(dirname -- "$here")")
+main="$project/.claude/skills/ralph-loop/scripts/main.cjs"
+
+node=${RALPH_NODE:-}
+[ -n "$node" ] || node=$(command -v node 2>/dev/null)
+if [ -z "$node" ]; then
+  # Version managers put node on the PATH of interactive shells only.
+  for candidate in "$HOME"/.volta/bin/node "$HOME"/.local/share/fnm/aliases/default/bin/node \
+    "$HOME"/.nvm/versions/node/*/bin/node /usr/local/bin/node /opt/homebrew/bin/node; do
+    [ -x "$candidate" ] && node=$candidate
+  done
+fi
+if [ -z "$node" ]; then
+  echo "ralph: node was not found. Install Node.js 20.12 or newer, or set RALPH_NODE to its path." >&2
+  exit 1
+fi
+if [ ! -f "$main" ]; then
+  echo "ralph: $main is missing. Install the bundle again: main.cjs init." >&2
+  exit 1
+fi
+
+RALPH_ACTIVE=1
+export RALPH_ACTIVE
+exec "$node" "$main" start --launch --project "$project" "$@"
