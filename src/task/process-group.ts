@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+const GRACE_MS = 2_000;
+const AFTER_KILL_MS = 500;
+const POLL_MS = 20;
+
+/** Groups that run now. Whatever ends this process in an orderly way ends them too. */
+const running = new Set<number>();
+
+function endAllAtOnce(): void {
+  for (const leader of running) signalGroup(leader, 'SIGKILL');
+}
+
+/** Has this child's group ended with our own process, until `forgetGroup`. The child must lead a group of its own. */
+export function rememberGroup(leader: number): void {
+  if (running.size === 0) process.on('exit', endAllAtOnce);
+  running.add(leader);
+}
+
+export function forgetGroup(leader: number): void {
+  if (running.delete(leader) && running.size === 0) process.off('exit', endAllAtOnce);
+}
+
+/** Asks every process of the group to end, and makes those end that have not after two seconds. Resolves once they are gone. */
+export async function endGroup(leader: number): Promise<void> {
+  if (!signalGroup(leader, 'SIGTERM')) return;
+  if (await gone(leader, GRACE_MS)) return;
+  signalGroup(leader, 'SIGKILL');
+  // A process that nobody reaps, or that hangs in the kernel, is not waited for.
+  await gone(leader, AFTER_KILL_MS);
+}
+
+/** true while a process of the group runs. */
+export function groupLives(leader: number): boolean {
+  if (process.platform === 'win32' || !signalGroup(leader, 0)) return false;
+  return process.platform !== 'linux' || hasRunningMember(leader);
+}
+
+/**
+ * In a container whose first process reaps nobody, orphans that have ended stay in their group as zombies: waiting for
+ * them would cost each command the whole grace.
+ */
+function hasRunningMember(leader: number): boolean {
+  let processes: string[];
+  try {
+    processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return true; // no /proc here: believe the signal
+  }
+  return processes.some((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      // The command's name stands in brackets and may hold brackets and spaces itself; fields count from its end.
+      const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
+      return Number(group) === leader && state !== 'Z' && state !== 'X';
+    } catch {
+      return false; // it has just gone
+    }
+  });
+}
+
+async function gone(leader: number, within: number): Promise<boolean> {
+  for (const end = Date.now() + within; Date.now() < end; ) {
+    if (!groupLives(leader)) return true;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  return !groupLives(leader);
+}
+
+/** false when there is no process left to tell. */
+function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+  if (process.platform === 'win32') {
+    // There is no group and no polite way: the whole tree ends at once.
+    if (signal !== 0) spawnSync('taskkill', ['/pid', String(leader), '/T', '/F'], { windowsHide: true });
+    return false;
+  }
+  try {
+    process.kill(-leader, signal);
+    return true;
+  } catch (error) {
+    // EPERM: somebody of the group changed its user; it is there, and not ours to end.
+    return (error as NodeJS.ErrnoException).code === 'EPERM' && signal !== 'SIGKILL';
+  }
+}

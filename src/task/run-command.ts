@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { StringDecoder } from 'node:string_decoder';
+import { countLine, NO_COUNT, type TestCount } from '../core/vacuous-green.ts';
+import { boundedOutput } from './bounded-output.ts';
+import { findShell } from './find-shell.ts';
+import { lineSplitter } from './line-splitter.ts';
+import { endGroup, forgetGroup, groupLives, rememberGroup } from './process-group.ts';
+
+export interface CommandRun {
+  readonly run: string;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onLine?: (line: string) => void;
+}
+
+export interface CommandOutcome {
+  readonly end:
+    | { readonly kind: 'exit'; readonly code: number }
+    | { readonly kind: 'signal'; readonly signal: string }
+    | { readonly kind: 'timeout' }
+    | { readonly kind: 'unavailable'; readonly why: string };
+  /** stdout and stderr together, bounded and trimmed. */
+  readonly output: string;
+  /** What test runners said in the whole output. */
+  readonly tests: TestCount;
+}
+
+/** How long the output of a shell that has ended may still come: from `> >(tee log)`, not from a server left behind. */
+const DRAIN_MS = 250;
+
+/**
+ * Runs a shell text in a process group of its own, with no input. At the timeout, on abort and at the shell's end every
+ * process of the group is ended, and only then does this resolve; on abort it rejects with the signal's reason. What
+ * a command starts in a session of its own (setsid) escapes.
+ */
+export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
+  command.signal.throwIfAborted();
+  const shell = findShell(command.env);
+  if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
+  let child: ChildProcess;
+  try {
+    child = spawn(shell.program, shell.arguments(command.run), {
+      cwd: command.directory,
+      env: command.env as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+  } catch (error) {
+    return unavailable((error as Error).message); // a NUL byte, a text that is too long for the system
+  }
+  const heard = listen(child, command.onLine);
+  const end = await ended(child, command);
+  heard.finish();
+  command.signal.throwIfAborted();
+  return { end, output: heard.output(), tests: heard.tests() };
+}
+
+function unavailable(why: string): CommandOutcome {
+  return { end: { kind: 'unavailable', why }, output: '', tests: NO_COUNT };
+}
+
+/** Resolves when the command is over and nothing of it is left. */
+async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Promise<CommandOutcome['end']> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const over = new Promise<CommandOutcome['end']>((resolve) => {
+    child.once('error', (error) => resolve({ kind: 'unavailable', why: error.message }));
+    child.once('exit', (code, by) =>
+      resolve(by === null ? { kind: 'exit', code: code ?? 0 } : { kind: 'signal', signal: by }),
+    );
+  });
+  const leader = child.pid;
+  if (leader === undefined) return over;
+  rememberGroup(leader);
+  const limit = deadline(timeoutMs, signal);
+  try {
+    const end = await Promise.race([over, limit.reached]);
+    if (end.kind !== 'timeout') await Promise.race([closed, delay(DRAIN_MS)]);
+    if (end.kind === 'timeout' || groupLives(leader)) await endGroup(leader);
+    await Promise.race([closed, delay(DRAIN_MS)]);
+    return end;
+  } finally {
+    limit.clear();
+    forgetGroup(leader);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+/** Reached at the timeout or on abort, whichever comes first. */
+function deadline(
+  timeoutMs: number,
+  signal: AbortSignal,
+): { reached: Promise<{ kind: 'timeout' }>; clear: () => void } {
+  let clear = (): void => {};
+  const reached = new Promise<{ kind: 'timeout' }>((resolve) => {
+    const stop = (): void => resolve({ kind: 'timeout' });
+    const timer = setTimeout(stop, timeoutMs);
+    signal.addEventListener('abort', stop, { once: true });
+    clear = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    };
+  });
+  return { reached, clear };
+}
+
+function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+}
+
+/** Reads both streams as they come: the output bounded, the tests counted, each line passed on. */
+function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
+  const output = boundedOutput();
+  let tests = NO_COUNT;
+  const endings: (() => void)[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    const decoder = new StringDecoder('utf8');
+    const lines = lineSplitter((line) => {
+      tests = countLine(tests, line);
+      onLine?.(line);
+    });
+    stream?.on('data', (chunk: Buffer) => {
+      const text = decoder.write(chunk);
+      output.add(text, chunk.length);
+      lines.add(text);
+    });
+    stream?.on('error', () => {}); // torn down with its process: what came until then stands
+    endings.push(() => {
+      const rest = decoder.end();
+      output.add(rest, 0);
+      lines.add(rest);
+      lines.end();
+    });
+  }
+  const finish = (): void => {
+    for (const end of endings) end();
+  };
+  return { finish, output: output.text, tests: () => tests };
+}

@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import type { ValidationEntry } from '../../../src/task/frontmatter-schema.ts';
+import { type GateOptions, runGate } from '../../../src/task/gate.ts';
+import { project, writeFiles } from './support/project.ts';
+import { terms } from './support/terms.ts';
+
+/** Our own runner's variable would make a node:test in a command believe that it is nested. */
+const { NODE_TEST_CONTEXT: _, ...ENV } = process.env;
+
+function gate(directory: string, validation: readonly ValidationEntry[], more: Partial<GateOptions> = {}) {
+  const { contract } = buildContract(terms(directory, validation));
+  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, ...more });
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return process.platform !== 'linux';
+  }
+}
+
+async function eventually(what: string, holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (holds()) return;
+    await sleep(20);
+  }
+  assert.fail(`never: ${what}`);
+}
+
+/** A command that leaves a grandchild sleeping and writes both process ids down. */
+const FAMILY = 'sleep 300 & echo $! > grandchild; echo $$ > child; ';
+const pidIn = (directory: string, name: string) => Number(readFileSync(join(directory, name), 'utf8'));
+
+test('a loop with nothing to check has no result', async (context) => {
+  assert.deepEqual(await gate(project(context), []), []);
+});
+
+test('every command is run, and each says how it ended', async (context) => {
+  const results = await gate(project(context), [
+    'true',
+    'echo out; echo err >&2; exit 3',
+    'kill -KILL $$',
+    'no-such-program-here',
+    'exit 1',
+  ]);
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['ok', 'failed', 'failed', 'failed', 'failed'],
+  );
+  assert.equal(results[0]?.detail, 'exit code 0.');
+  assert.match(results[1]?.detail ?? '', /^exit code 3\.\n(?:out\nerr|err\nout)$/);
+  assert.match(results[2]?.detail ?? '', /^ended by SIGKILL\. It printed nothing\.$/);
+  assert.match(results[3]?.detail ?? '', /^exit code 127\.\n.*no-such-program-here/);
+  assert.equal(results[4]?.detail, 'exit code 1. It printed nothing.');
+});
+
+test('commands run in the project directory, with no input, outside the loop', async (context) => {
+  const directory = project(context);
+  const env = {
+    ...ENV,
+    RALPH_ACTIVE: '1',
+    NODE_EXTRA_CA_CERTS: '',
+    RALPH_NODE_EXTRA_CA_CERTS: '/certs.pem',
+    CLAUDECODE: '1',
+  };
+  const [result] = await gate(
+    directory,
+    ['pwd; wc -c; echo "$RALPH_ACTIVE $NODE_EXTRA_CA_CERTS $CLAUDECODE"; env | grep -c RALPH_NODE; exit 9'],
+    { env },
+  );
+  assert.match(result?.detail ?? '', new RegExp(`^exit code 9\\.\n${directory}\n\\s*0\n0 /certs\\.pem 1\n0$`));
+  const without = { ...ENV, NODE_EXTRA_CA_CERTS: '' };
+  const [bare] = await gate(directory, ['env | grep -c NODE_EXTRA; exit 9'], { env: without });
+  assert.equal(bare?.detail, 'exit code 9.\n0');
+});
+
+test('bash is found by PATH, and sh serves without it', async (context) => {
+  const directory = project(context);
+  const [bash] = await gate(directory, ['[[ bash == b* ]] && echo bash; exit 1']);
+  assert.match(bash?.detail ?? '', /\nbash$/);
+  const bin = join(directory, 'bin');
+  mkdirSync(bin);
+  symlinkSync('/bin/sh', join(bin, 'sh'));
+  const [posix] = await gate(directory, ['echo from-sh; exit 1'], { env: { PATH: `relative:${bin}` } });
+  assert.match(posix?.detail ?? '', /\nfrom-sh$/);
+});
+
+test('a shell in the project is not found by a relative PATH', async (context) => {
+  const directory = project(context, { 'bin/bash': '#!/bin/sh\nexit 0\n' });
+  const [result] = await gate(directory, ['exit 4'], { env: { PATH: `bin:.:${ENV['PATH']}` } });
+  assert.match(result?.detail ?? '', /^exit code 4\./);
+});
+
+test('a command over its time is ended with everything it started', async (context) => {
+  const directory = project(context);
+  const [result] = await gate(directory, [{ run: `${FAMILY} echo working; sleep 300`, timeout: 1 }]);
+  assert.equal(result?.outcome, 'timeout');
+  assert.equal(result?.detail, 'not done after 1 s, so it was ended.\nworking');
+  assert.equal(alive(pidIn(directory, 'child')), false);
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+});
+
+test('a process that ignores SIGTERM is ended all the same', async (context) => {
+  const directory = project(context);
+  const stubborn = `trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo $! > grandchild; echo $$ > child; while :; do sleep 0.1; done`;
+  const [result] = await gate(directory, [{ run: stubborn, timeout: 1 }]);
+  assert.equal(result?.outcome, 'timeout');
+  assert.equal(alive(pidIn(directory, 'child')), false);
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+});
+
+test('what a command leaves behind when it ends is ended too', async (context) => {
+  const directory = project(context);
+  const [result] = await gate(directory, [`${FAMILY} exit 0`]);
+  assert.equal(result?.outcome, 'ok');
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+});
+
+test('output that comes through a process substitution is not lost', async (context) => {
+  const [result] = await gate(project(context), ['exec > >(sleep 0.1; cat); echo late; exit 1']);
+  assert.equal(result?.detail, 'exit code 1.\nlate');
+});
+
+test('an abort ends everything and rejects with its reason', async (context) => {
+  const directory = project(context);
+  const abort = new AbortController();
+  const running = gate(directory, [`${FAMILY} sleep 300`, 'touch second'], { signal: abort.signal });
+  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
+  abort.abort(new Error('the hook was told to end'));
+  await assert.rejects(running, /the hook was told to end/);
+  assert.equal(alive(pidIn(directory, 'child')), false);
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+  assert.equal(existsSync(join(directory, 'second')), false);
+});
+
+test('an abort before the start runs nothing', async (context) => {
+  const directory = project(context);
+  await assert.rejects(gate(directory, ['touch ran'], { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  assert.equal(existsSync(join(directory, 'ran')), false);
+});
+
+test('a process that ends while its gate runs takes the commands with it', async (context) => {
+  const directory = project(context);
+  const program = `
+    import { runCommand } from ${JSON.stringify(new URL('../../../src/task/run-command.ts', import.meta.url).href)};
+    runCommand({ run: ${JSON.stringify(`${FAMILY} sleep 300`)}, directory: process.cwd(), env: process.env, timeoutMs: 60000, signal: new AbortController().signal });
+    process.stdin.on('data', () => process.exit(0));
+  `;
+  writeFileSync(join(directory, 'driver.ts'), program);
+  const driver = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), 'driver.ts'], {
+    cwd: directory,
+    env: ENV,
+    stdio: ['pipe', 'inherit', 'inherit'],
+  });
+  const done = new Promise((resolve) => driver.once('exit', resolve));
+  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
+  assert.equal(alive(pidIn(directory, 'grandchild')), true, 'control: it lives while the driver does');
+  driver.stdin?.write('end\n');
+  assert.equal(await done, 0);
+  await eventually(
+    'the family is gone',
+    () => !alive(pidIn(directory, 'child')) && !alive(pidIn(directory, 'grandchild')),
+  );
+});
+
+test('a long output keeps its head and its tail with the count of its bytes', async (context) => {
+  const [result] = await gate(project(context), [
+    'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo last; exit 1',
+  ]);
+  const detail = result?.detail ?? '';
+  assert.ok(detail.length <= 12_000 + 'exit code 1.\n'.length, String(detail.length));
+  assert.match(detail, /^exit code 1\.\nfirst\nx+\n\[… 1000012 bytes in all, the middle left out …\]\nx+\nlast$/);
+  const [head = '', tail = ''] = detail.split(/\n\[…[^\]]*\]\n/);
+  assert.equal(head.length - 'exit code 1.\n'.length, 8400);
+  assert.ok(tail.length > 3500);
+});
+
+test('lines are passed on as they come', async (context) => {
+  const lines: string[] = [];
+  await gate(project(context), [{ name: 'talk', run: 'printf "a\\r\\nb"; echo c >&2' }], {
+    onLine: (line, name) => lines.push(`${name}: ${line}`),
+  });
+  assert.deepEqual(lines.toSorted(), ['talk: a', 'talk: b', 'talk: c']);
+});
+
+test('a green that executed no test is vacuous, even when its summary is lost in the middle', async (context) => {
+  const directory = project(context);
+  const noise = 'head -c 100000 /dev/zero | tr "\\0" "\\n"';
+  const [plain, lost, real] = await gate(directory, [
+    'echo "No tests found, exiting with code 0"',
+    `${noise}; echo "0 passing (1ms)"; ${noise}`,
+    'echo "1 passing (1ms)"',
+  ]);
+  assert.equal(plain?.outcome, 'vacuous');
+  assert.match(plain?.detail ?? '', /executed no test.*\nNo tests found/);
+  assert.equal(lost?.outcome, 'vacuous');
+  assert.equal(real?.outcome, 'ok');
+});
+
+test('a real node:test run over a file without a test is vacuous', async (context) => {
+  const directory = project(context, {
+    'empty.test.mjs': 'export {};\n',
+    'skip.test.mjs': "import test from 'node:test';\ntest.skip('a', () => {});\n",
+    'real.test.mjs': "import test from 'node:test';\ntest('a', () => {});\n",
+  });
+  const run = (reporter: string, ...files: string[]) =>
+    `"${process.execPath}" --test --test-reporter=${reporter} ${files.join(' ')}`;
+  const results = await gate(directory, [
+    run('tap', 'empty.test.mjs'),
+    run('spec', 'empty.test.mjs'),
+    run('tap', 'skip.test.mjs'),
+    run('spec', 'skip.test.mjs', 'empty.test.mjs'),
+    run('tap', 'real.test.mjs', 'empty.test.mjs', 'skip.test.mjs'),
+    run('spec', 'real.test.mjs', 'empty.test.mjs'),
+  ]);
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['vacuous', 'vacuous', 'vacuous', 'vacuous', 'ok', 'ok'],
+  );
+});
+
+test('a missing package script fails by its exit code', async (context) => {
+  const [result] = await gate(project(context, { 'package.json': '{"scripts":{}}' }), ['npm test']);
+  assert.equal(result?.outcome, 'failed');
+});
+
+function changedGate(context: TestContext, change: (directory: string) => void) {
+  const directory = project(context, {
+    'check.sh': '#!/bin/sh\nexit 0\n',
+    'package.json': '{"scripts":{"test":"./check.sh","lint":"true"}}',
+  });
+  const { contract } = buildContract(
+    terms(directory, ['bash check.sh', 'sh ./check.sh', 'npm test', 'npm run lint', 'true']),
+  );
+  change(directory);
+  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV });
+}
+
+test('a script that changed is not run, and every check that names it says what to do', async (context) => {
+  const results = await changedGate(context, (directory) =>
+    writeFiles(directory, { 'check.sh': '#!/bin/sh\ntouch forged\n' }),
+  );
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['changed', 'changed', 'changed', 'ok', 'ok'],
+  );
+  assert.match(
+    results[0]?.detail ?? '',
+    /^check\.sh was changed since the loop started, so it was not run\..*main\.cjs accept\.$/,
+  );
+});
+
+test('control: nothing changed, everything is run', async (context) => {
+  const results = await changedGate(context, () => {});
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'ok', 'ok', 'ok'],
+  );
+});
+
+test('a script that is gone counts as changed', async (context) => {
+  const results = await changedGate(context, (directory) => rmSync(join(directory, 'check.sh')));
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['changed', 'changed', 'changed', 'ok', 'ok'],
+  );
+  assert.match(results[1]?.detail ?? '', /^check\.sh is gone since/);
+});
+
+test('a package script that was rewritten is not run, other changes of package.json are allowed', async (context) => {
+  const forged = await changedGate(context, (directory) =>
+    writeFiles(directory, { 'package.json': '{"scripts":{"test":"true","lint":"true"}}' }),
+  );
+  assert.deepEqual(
+    forged.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'changed', 'ok', 'ok'],
+  );
+  const grown = await changedGate(context, (directory) =>
+    writeFiles(directory, {
+      'package.json': '{"scripts":{"test":"./check.sh","lint":"true","more":"x"},"dependencies":{}}',
+    }),
+  );
+  assert.deepEqual(
+    grown.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'ok', 'ok', 'ok'],
+  );
+});
+
+test('an OPEN finding rejects, a log without one is a passed check, and no log is no check', async (context) => {
+  const directory = project(context);
+  assert.deepEqual(await gate(directory, []), []);
+  const log = '.claude/ralph/findings.md';
+  writeFiles(directory, { [log]: '### FINDING-003: [Bug] Off by one\nStatus: OPEN\n### FINDING-004: x\n' });
+  assert.deepEqual(await gate(directory, []), [
+    {
+      name: 'findings log',
+      outcome: 'failed',
+      detail: `2 OPEN: FINDING-003 Off by one, FINDING-004 x (has no Status line) (in ${log}).`,
+    },
+  ]);
+  writeFiles(directory, { [log]: '### FINDING-003: x\nStatus: FIXED_THIS_ITERATION\n' });
+  assert.deepEqual(await gate(directory, []), [
+    { name: 'findings log', outcome: 'ok', detail: `no OPEN finding in ${log}.` },
+  ]);
+});
+
+test('a findings log that leads out of the project, or is no file, is no proof', async (context) => {
+  const directory = project(context, { 'logs/x.md': '' });
+  symlinkSync('/etc/hostname', join(directory, 'out.md'));
+  for (const findingsLog of ['../x.md', '/etc/hostname', 'out.md', 'logs']) {
+    const { contract } = buildContract(terms(directory, [], { findingsLog }));
+    const [result] = await runGate(contract, directory, { signal: new AbortController().signal, env: ENV });
+    assert.equal(result?.outcome, 'unavailable', findingsLog);
+  }
+});
+
+test('a project that is gone makes the command unavailable, not the gate fail', async (context) => {
+  const directory = project(context);
+  const { contract } = buildContract(terms(directory, ['true', 'a\0b']));
+  const [gone] = await runGate(contract, join(directory, 'gone'), { signal: new AbortController().signal, env: ENV });
+  assert.equal(gone?.outcome, 'unavailable');
+  const [, broken] = await runGate(contract, directory, { signal: new AbortController().signal, env: ENV });
+  assert.equal(broken?.outcome, 'unavailable');
+});
