@@ -1,0 +1,135 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { isAbsolute, join, relative, sep } from 'node:path';
+import picomatch from 'picomatch';
+import { projectPath } from './project-file.ts';
+
+const SKIPPED = new Set([
+  '.git',
+  'node_modules',
+  'dist',
+  'build',
+  'coverage',
+  '.next',
+  '.turbo',
+  '.cache',
+  '.ralph-runner',
+]);
+const RUNTIME_DIR = '.claude/context/runtime';
+const MAX_FILES = 20_000;
+
+/**
+ * A fingerprint of the task file and of the files that the globs name: it changes when one of them comes, goes, or has
+ * another size or time. Looks at 20,000 files at most, in a fixed order; folders that a glob names literally are
+ * looked into whatever they are called. A symlink that leads out of the project stands for itself. Never throws for
+ * what a project can hold.
+ */
+export function watchFingerprint(projectDir: string, globs: readonly string[], taskPath: string): string {
+  const walk: Walk = {
+    projectDir,
+    real: realOf(projectDir),
+    hash: createHash('sha256'),
+    seen: new Set(),
+    left: MAX_FILES,
+  };
+  add(walk, taskPath);
+  const patterns = globs.map((glob) => pattern(glob)).filter((found) => found !== null);
+  for (const base of bases(patterns)) visit(walk, base, patterns);
+  if (walk.left <= 0) walk.hash.update('and more\n');
+  return walk.hash.digest('hex');
+}
+
+interface Pattern {
+  /** The folder or file that its literal beginning names, relative to the project; '' is the project. */
+  readonly base: string;
+  readonly matches: (path: string) => boolean;
+}
+
+interface Walk {
+  readonly projectDir: string;
+  readonly real: string;
+  readonly hash: Hash;
+  readonly seen: Set<string>;
+  left: number;
+}
+
+function pattern(glob: string): Pattern | null {
+  const plain = glob.replace(/^(?:\.\/)+/, '');
+  const { base, isGlob } = picomatch.scan(plain);
+  const place = (isGlob ? base : plain).replace(/\/+$/, '');
+  if (isAbsolute(plain) || place.split('/').includes('..')) return null;
+  const folded = process.platform === 'win32' || process.platform === 'darwin';
+  const matches = picomatch(isGlob ? plain : place, { dot: true, nocase: folded });
+  // A name without a wildcard stands for what is beneath it too, when it is a folder.
+  const beneath = isGlob ? () => false : (path: string): boolean => path.startsWith(`${place}/`);
+  return { base: place, matches: (path) => matches(path) || beneath(path) };
+}
+
+/** The folders to walk, none inside another. */
+function bases(patterns: readonly Pattern[]): string[] {
+  const all = [...new Set(patterns.map(({ base }) => base))].sort();
+  return all.filter(
+    (base) =>
+      !all.some((other) => other !== base && (other === '' || base.startsWith(`${other}/`)) && !isSkipped(base, other)),
+  );
+}
+
+/** true when a walk from `other` would not come to `base`. */
+function isSkipped(base: string, other: string): boolean {
+  const between = base.slice(other === '' ? 0 : other.length + 1).split('/');
+  return between.some((name) => SKIPPED.has(name));
+}
+
+function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
+  const whole = join(walk.projectDir, path);
+  if (walk.left <= 0 || path === RUNTIME_DIR || !leadsInside(walk, whole)) return;
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(whole, { withFileTypes: true });
+  } catch {
+    if (path !== '' && patterns.some(({ matches }) => matches(path))) add(walk, path);
+    return;
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const inner = path === '' ? entry.name : `${path}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (!SKIPPED.has(entry.name)) visit(walk, inner, patterns);
+    } else {
+      walk.left -= 1;
+      if (walk.left <= 0) return;
+      if (patterns.some(({ matches }) => matches(inner))) add(walk, inner);
+    }
+  }
+}
+
+function add({ projectDir, real, hash, seen }: Walk, path: string): void {
+  const inside = projectPath(projectDir, projectDir, path) ?? path;
+  if (seen.has(inside)) return;
+  seen.add(inside);
+  const whole = isAbsolute(path) ? path : join(projectDir, path);
+  const found = statOf({ real }, whole);
+  hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
+}
+
+/** What a path leads to inside the project; of one that leads out of it, the link itself. */
+function statOf(walk: Pick<Walk, 'real'>, whole: string): Stats | null {
+  try {
+    return leadsInside(walk, whole) ? statSync(whole) : lstatSync(whole);
+  } catch {
+    return null;
+  }
+}
+
+function leadsInside({ real }: Pick<Walk, 'real'>, whole: string): boolean {
+  const inside = relative(real, realOf(whole));
+  return !isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`);
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
