@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runClient } from './support/client.ts';
 import { inLoopProject } from './support/loop-project.ts';
 import { type Script, text } from './support/scripted-model.ts';
 
@@ -20,5 +21,22 @@ test('twenty-five iterations without a tool call are twenty-five turns and twent
     assert.equal(project.ended().as, 'max-iterations');
     assert.equal(run.code, 2);
     assert.match(run.said, /stopped after 25 iterations, the limit \(max-iterations\)/);
+  });
+});
+
+test("under the client's own cap on blocks the same loop dies early, and the next prompt tells the user why", async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 25' }, talker, async (project) => {
+    const { loopId } = JSON.parse(project.main(['start', '--json']).stdout) as { loopId: string };
+    const { env, ...settings } = project.settings(loopId);
+    const { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: cap, ...uncapped } = env;
+    assert.equal(cap, '0');
+    const client = { workspace: project.workspace, model: project.model, settings: { ...settings, env: uncapped } };
+    const first = await runClient({ ...client, prompt: 'begin' });
+    assert.equal(project.model.mainRequests().length, 9, 'eight blocks, then the client overrides the ninth');
+    assert.equal(first.result?.['result'], '');
+    const session = String(project.state()?.['sessionId']);
+    const second = await runClient({ ...client, prompt: 'and now?', args: ['--resume', session] });
+    assert.equal(project.events('block.overridden').length, 1);
+    assert.match(second.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
   });
 });
