@@ -1,7 +1,7 @@
 import type { HookContext } from '../src/drive/hook/context.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stopQuickly } from '../src/drive/hook/stop-quickly.ts';
-import { HOOK_TEXTS, said } from '../src/drive/texts.ts';
+import { failedText, said } from '../src/drive/said.ts';
 
 // The build puts the guard on RALPH_ACTIVE before everything here, so that another session pays for nothing.
 declare const require: (path: string) => unknown;
@@ -17,7 +17,7 @@ void runHook(
     const quick = stopQuickly(context);
     return quick === 'slow' ? slowly(context) : quick.answer;
   },
-  (message, log) => (controller.signal.aborted ? null : { systemMessage: said(HOOK_TEXTS.failed(message, log)) }),
+  (message, log) => (controller.signal.aborted ? null : { systemMessage: said(failedText(message, log)) }),
 );
 
 /** What is heavy lies in a file beside this one and is loaded when it is needed. */

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import * as z from 'zod';
+import { INSTANT } from '../src/core/instant-pattern.ts';
 import { contract } from '../src/core/schema/contract.ts';
 import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
@@ -77,6 +78,7 @@ function writeHookSchemas(): void {
     fourKeyState: forHooks(jsonSchema(fourKeyState)),
   };
   writeFileSync(join(generated, 'state-schemas.json'), JSON.stringify(schemas));
+  writeFileSync(join(generated, 'state-shapes.json'), JSON.stringify(compact(schemas)));
 }
 
 async function bundle(): Promise<void> {
@@ -136,6 +138,36 @@ function forHooks(schema: unknown): unknown {
     return [[key, key === 'items' || key === 'additionalProperties' ? forHooks(value) : value]];
   });
   return Object.fromEntries(kept);
+}
+
+/** The same checks in half the bytes: what every schema of ours repeats is said in short (see check-shape). */
+function compact(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(compact);
+  if (typeof node !== 'object' || node === null) return node;
+  const { type, required, ...rest } = node as Record<string, unknown>;
+  const name = shortName({ type, ...rest });
+  if (name !== null) return name;
+  const inner = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, compact(value)]));
+  const { anyOf } = inner;
+  if (Array.isArray(anyOf) && anyOf.length === 2 && typeof anyOf[0] === 'string' && anyOf[1]?.type === 'null') {
+    return `${anyOf[0]}?`;
+  }
+  const properties = Object.keys((rest['properties'] ?? {}) as object);
+  // An object with named properties, all of them required, needs to say neither.
+  if (type === 'object' && Array.isArray(required) && required.length === properties.length) return inner;
+  return { ...(type === undefined ? {} : { type }), ...(required === undefined ? {} : { required }), ...inner };
+}
+
+function shortName(schema: Record<string, unknown>): string | null {
+  const rest = Object.keys(schema).filter((key) => key !== 'type');
+  const { type } = schema;
+  if (type === 'integer' && rest.length === 1 && schema['minimum'] === 0) return 'count';
+  if (type === 'string' && rest.length === 1 && schema['pattern'] === INSTANT.source) return 'instant';
+  if (rest.length > 0) return null;
+  if (type === 'string' || type === 'boolean' || type === 'number') return type;
+  if (!Array.isArray(type) || type.length !== 2 || type[1] !== 'null') return null;
+  const bare = shortName({ type: type[0] });
+  return bare === null ? null : `${bare}?`;
 }
 
 await build();

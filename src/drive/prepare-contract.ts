@@ -42,6 +42,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
     throw new RalphError('task-missing', START_TEXTS.taskOutside(absolute, projectDir));
   }
   const text = readTaskText(absolute, taskPath);
+  const { frontmatter, body } = splitFrontmatter(text);
   const checked = checkTaskFile(taskPath, text);
   refuse(checked.problems, taskPath);
   const resolved = resolvePolicy({
@@ -66,7 +67,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       projectDir,
       taskPath,
       createdAt: request.at,
-      frontmatter: splitFrontmatter(text).frontmatter,
+      frontmatter,
+      head: text.slice(0, text.length - body.length),
       policy: resolved.policy,
       validation: resolved.settings.validation,
       findingsLog: resolved.settings.findingsLog,

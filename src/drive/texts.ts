@@ -1,3 +1,5 @@
+export { said } from './said.ts';
+
 /** What the drivers say to people: what happened, where, what to do next. */
 export const HOOK_TEXTS = {
   newer: (path: string, version: number): string =>
@@ -14,8 +16,6 @@ export const HOOK_TEXTS = {
     `the task file ${path} is missing or empty, so the loop is over. Write it and start again: main.cjs start --resume.`,
   frontmatterChanged: (path: string): string =>
     `the frontmatter of ${path} changed while the loop runs. It is not adopted: the loop goes on under its contract. The user can adopt it with: main.cjs accept.`,
-  failed: (message: string, log: string): string =>
-    `the Stop hook failed and let the turn end: ${message} Details: ${log}. The loop is still there: main.cjs status.`,
   vanished:
     'the state file of this loop is gone, so the loop is over. If nobody meant that: main.cjs start --resume goes on from the archive, --fresh begins anew.',
   leftBehind: (iteration: number): string =>
@@ -24,17 +24,11 @@ export const HOOK_TEXTS = {
     'a loop has begun, because RALPH_ACTIVE=1 is set and there is a PROMPT.md. Send it as the first prompt, or leave with: main.cjs cancel.',
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
-  next: (iteration: number, max: number): string => `iteration ${iteration} of ${max}.`,
   cancelledStop: 'the loop was cancelled.',
   toolFailed: (message: string): string =>
     `ralph-loop could not judge this call and refuses it: ${message} Try again, or end your turn and say so.`,
   cancelled: 'this loop was cancelled by the user: stop working on it and end your turn.',
 } as const;
-
-/** Every line that reaches the user through the client begins so. */
-export function said(message: string): string {
-  return `ralph: ${message}`;
-}
 
 export const START_TEXTS = {
   taskOutside: (path: string, project: string): string =>

@@ -1,5 +1,13 @@
+import { INSTANT } from '../core/instant-pattern.ts';
+
 /** The part of JSON Schema that the state's own schemas use; the build fails on any other keyword. */
-export interface Shape {
+export type Shape = NamedShape | SchemaShape;
+
+/** Short for what every schema of ours repeats; `?` lets it be null. */
+type Name = 'string' | 'boolean' | 'number' | 'count' | 'instant';
+type NamedShape = Name | `${Name}?`;
+
+export interface SchemaShape {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -8,6 +16,7 @@ export interface Shape {
   readonly minLength?: number;
   readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Shape>>;
+  /** Left out: every property is required. */
   readonly required?: readonly string[];
   readonly items?: Shape;
   readonly additionalProperties?: Shape;
@@ -21,6 +30,7 @@ export interface Shape {
  */
 export function checkShape(value: unknown, shape: Shape, path = ''): string | null {
   const here = path || 'it';
+  if (typeof shape === 'string') return hasName(value, shape) ? null : `${here} must be ${shape}`;
   if (shape.const !== undefined && value !== shape.const) return `${here} must be ${JSON.stringify(shape.const)}`;
   if (shape.enum && !shape.enum.includes(value)) return `${here} must be one of ${shape.enum.join(', ')}`;
   if (shape.type !== undefined && !hasType(value, shape.type)) return `${here} must be ${String(shape.type)}`;
@@ -36,8 +46,10 @@ export function checkShape(value: unknown, shape: Shape, path = ''): string | nu
     if (shape.minLength !== undefined && value.length < shape.minLength) return `${here} must not be empty`;
     if (shape.pattern !== undefined && !new RegExp(shape.pattern).test(value)) return `${here} is not of its form`;
   }
-  if (Array.isArray(value)) return shape.items ? checkItems(value, shape.items, path) : null;
-  return typeof value === 'object' && value !== null ? checkObject(value, shape, path) : null;
+  if (Array.isArray(value) && shape.properties === undefined)
+    return shape.items ? checkItems(value, shape.items, path) : null;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return checkObject(value, shape, path);
+  return shape.properties && shape.type === undefined ? `${here} must be object` : null;
 }
 
 function checkItems(values: readonly unknown[], shape: Shape, path: string): string | null {
@@ -48,8 +60,8 @@ function checkItems(values: readonly unknown[], shape: Shape, path: string): str
   return null;
 }
 
-function checkObject(value: object, shape: Shape, path: string): string | null {
-  for (const key of shape.required ?? []) {
+function checkObject(value: object, shape: SchemaShape, path: string): string | null {
+  for (const key of shape.required ?? Object.keys(shape.properties ?? {})) {
     if (!Object.hasOwn(value, key)) return `${path}/${key} is missing`;
   }
   for (const [key, item] of Object.entries(value)) {
@@ -59,6 +71,15 @@ function checkObject(value: object, shape: Shape, path: string): string | null {
     if (problem !== null) return problem;
   }
   return null;
+}
+
+function hasName(value: unknown, name: NamedShape): boolean {
+  const optional = name.endsWith('?');
+  if (value === null) return optional;
+  const bare = optional ? name.slice(0, -1) : name;
+  if (bare === 'count') return Number.isInteger(value) && Number(value) >= 0;
+  if (bare === 'instant') return typeof value === 'string' && INSTANT.test(value);
+  return typeof value === bare;
 }
 
 function hasType(value: unknown, type: string | readonly string[]): boolean {

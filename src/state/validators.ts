@@ -1,4 +1,4 @@
-import schemas from '../../.build/state-schemas.json' with { type: 'json' };
+import schemas from '../../.build/state-shapes.json' with { type: 'json' };
 import { checkShape, type Shape } from './check-shape.ts';
 
 const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;

@@ -22,6 +22,8 @@ export const contract = z.strictObject({
   createdAt: instant,
   /** The frontmatter's text, byte for byte, so that a change during the run is seen without a hash. */
   frontmatter: z.string(),
+  /** Everything of the task file before its body: a file that begins so has that frontmatter, unparsed. */
+  head: z.string(),
   policy,
   validation: z.array(commandDefinition),
   findingsLog: z.string().min(1),

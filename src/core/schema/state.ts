@@ -97,10 +97,7 @@ const base = {
   lastDecision: lastDecision.nullable(),
   lastTurn: lastTurn.nullable(),
   /** What the last prompt carried, until a turn shows that it arrived: a prompt that the client overrode never did. */
-  handedOver: z
-    .object({ notices, steering: z.array(steering) })
-    .nullable()
-    .optional(),
+  handedOver: z.object({ notices, steering: z.array(steering) }).nullable(),
   /**
    * Whose words the turn in progress answers: `first` before any prompt, `agent` for the loop's own prompt,
    * `user` for a person's message, `rest` when the turn was let go with the loop still armed.

@@ -6,9 +6,9 @@ import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
-import { HOOK_TEXTS, said } from '../texts.ts';
+import { nextText, said } from '../said.ts';
 import type { HookContext } from './context.ts';
-import { guardrailsPath, type TaskText } from './read-task.ts';
+import { guardrailsPath } from './guardrails-path.ts';
 
 /** The answer to a Stop: a block with the next prompt, a word to the user, or null for plain silence. */
 export interface StopAnswer {
@@ -26,7 +26,7 @@ export function blockAnswer(
   context: HookContext,
   loop: { readonly state: LoopState; readonly policy: Policy; readonly stored: StoredContract | null },
   step: Extract<Effect, { type: 'prompt' }>,
-  task: TaskText,
+  body: string,
   notes: readonly string[],
 ): StopAnswer {
   const { state, policy, stored } = loop;
@@ -39,7 +39,7 @@ export function blockAnswer(
     guardrailsPath: guardrailsPath(context.files.projectDir),
     findings: null,
     taskPath: state.taskPath,
-    body: task.body,
+    body,
     completion: policy.completion,
     idle: policy.idle !== null,
   });
@@ -51,7 +51,7 @@ export function blockAnswer(
   return {
     decision: 'block',
     reason,
-    systemMessage: [...notes, HOOK_TEXTS.next(iteration, state.maxIterations)].map(said).join('\n'),
+    systemMessage: [...notes, nextText(iteration, state.maxIterations)].map(said).join('\n'),
     ...(additional === null
       ? {}
       : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: additional } }),

@@ -47,7 +47,7 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         return letGo(turn, step.message);
       case 'prompt': {
         const task = readTask(turn.context.files.projectDir, turn.loaded.state.taskPath);
-        if (task !== null) return blockAnswer(turn.context, turn.loaded, step, task, turn.notes);
+        if (task !== null) return blockAnswer(turn.context, turn.loaded, step, task.body, turn.notes);
         const message = HOOK_TEXTS.taskMissing(turn.loaded.state.taskPath);
         effects = feed(turn, { type: 'task-missing', at: turn.context.now(), message });
         break;

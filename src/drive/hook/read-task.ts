@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { splitFrontmatter } from '../../task/split-frontmatter.ts';
 
@@ -17,10 +17,4 @@ export function readTask(projectDir: string, taskPath: string): TaskText | null 
   }
   const { body, frontmatter } = splitFrontmatter(text);
   return body.trim() === '' ? null : { body, frontmatter };
-}
-
-/** Relative path of the project's guardrails file, or null when it has none. */
-export function guardrailsPath(projectDir: string): string | null {
-  const path = '.claude/ralph/guardrails.md';
-  return existsSync(join(projectDir, path)) ? path : null;
 }

@@ -1,7 +1,7 @@
 import { hashContract } from '../../state/hash-contract.ts';
 import { runGate } from '../../task/gate.ts';
 
-const watchFingerprint = (..._: unknown[]): string => '';
+import { watchFingerprint } from '../../task/watch-fingerprint.ts';
 
 import { HOOK_TEXTS } from '../texts.ts';
 import type { StopWork } from './stop-work.ts';

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Effect } from '../../core/effects.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { completionText } from '../../core/signals.ts';
@@ -10,7 +12,6 @@ import { blockAnswer, type StopAnswer } from './answer-block.ts';
 import { type HookContext, LOCK_WAIT } from './context.ts';
 import { gatherIteration } from './gather-iteration.ts';
 import { ownership } from './ownership.ts';
-import { readTask } from './read-task.ts';
 import { setBack } from './set-back.ts';
 import { underTombstone } from './tombstone.ts';
 
@@ -33,8 +34,8 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
   if (stored === null || underTombstone(context) || stored.contract.policy.breaker.noProgress > 0) return 'slow';
   const wanted = completionText(stored.contract.policy.completion);
   if (wanted !== null && text.includes(wanted)) return 'slow';
-  const task = readTask(files.projectDir, peek.state.taskPath);
-  if (task === null || task.frontmatter !== stored.contract.frontmatter) return 'slow';
+  const body = readBody(join(files.projectDir, peek.state.taskPath), stored.contract.head);
+  if (body === null) return 'slow';
   const decided = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided | 'slow' } => {
     if (current.kind !== 'loop' || !ordinary(current.state, context) || setBack(current.state, stored, files)) {
       return { next: 'keep', result: 'slow' };
@@ -47,7 +48,7 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
   const step = effects.find((effect): effect is Extract<Effect, { type: 'prompt' }> => effect.type === 'prompt');
   if (step === undefined) return { answer: null };
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
-  return { answer: blockAnswer(context, { state, policy: stored.contract.policy, stored }, step, task, notes) };
+  return { answer: blockAnswer(context, { state, policy: stored.contract.policy, stored }, step, body, notes) };
 }
 
 interface Decided {
@@ -76,4 +77,16 @@ function ordinary(state: LoopState, context: HookContext): state is Extract<Loop
   return (
     state.status === 'running' && state.sessionId === context.input.sessionId && ownership(state, context) === 'ours'
   );
+}
+
+/** The task's body where the file still begins as it did at the start; null for whatever else it may be now. */
+function readBody(path: string, head: string): string | null {
+  try {
+    const text = readFileSync(path, 'utf8');
+    if (!text.startsWith(head) || (head === '' && /^\ufeff?\s*(---|<!--)/.test(text))) return null;
+    const body = text.slice(head.length);
+    return body.trim() === '' ? null : body;
+  } catch {
+    return null; // missing or unreadable: the slow way says so
+  }
 }
