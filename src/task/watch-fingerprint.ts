@@ -24,17 +24,22 @@ const MAX_FILES = 20_000;
  * looked into whatever they are called. A symlink that leads out of the project stands for itself. Never throws for
  * what a project can hold.
  */
-export function watchFingerprint(projectDir: string, globs: readonly string[], taskPath: string): string {
+export function watchFingerprint(
+  projectDir: string,
+  globs: readonly string[],
+  taskPath: string,
+  maxFiles = MAX_FILES,
+): string {
   const walk: Walk = {
     projectDir,
     real: realOf(projectDir),
     hash: createHash('sha256'),
     seen: new Set(),
-    left: MAX_FILES,
+    left: maxFiles,
   };
   add(walk, taskPath);
   const patterns = globs.map((glob) => pattern(glob)).filter((found) => found !== null);
-  for (const base of bases(patterns)) visit(walk, base, patterns);
+  for (const base of bases(patterns)) if (leadsInside(walk, join(projectDir, base))) visit(walk, base, patterns);
   if (walk.left <= 0) walk.hash.update('and more\n');
   return walk.hash.digest('hex');
 }
@@ -82,7 +87,7 @@ function isSkipped(base: string, other: string): boolean {
 
 function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
   const whole = join(walk.projectDir, path);
-  if (walk.left <= 0 || path === RUNTIME_DIR || !leadsInside(walk, whole)) return;
+  if (walk.left <= 0 || path === RUNTIME_DIR) return;
   let entries: Dirent[];
   try {
     entries = readdirSync(whole, { withFileTypes: true });
@@ -98,24 +103,25 @@ function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
     } else {
       walk.left -= 1;
       if (walk.left <= 0) return;
-      if (patterns.some(({ matches }) => matches(inner))) add(walk, inner);
+      if (patterns.some(({ matches }) => matches(inner))) add(walk, inner, entry.isSymbolicLink());
     }
   }
 }
 
-function add({ projectDir, real, hash, seen }: Walk, path: string): void {
+/** Only a link, and what was named from outside the walk, can lead elsewhere: asking for each file would take longer than the walk. */
+function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = true): void {
   const inside = projectPath(projectDir, projectDir, path) ?? path;
   if (seen.has(inside)) return;
   seen.add(inside);
   const whole = isAbsolute(path) ? path : join(projectDir, path);
-  const found = statOf({ real }, whole);
+  const found = statOf({ real }, whole, mayLeave);
   hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
 }
 
 /** What a path leads to inside the project; of one that leads out of it, the link itself. */
-function statOf(walk: Pick<Walk, 'real'>, whole: string): Stats | null {
+function statOf(walk: Pick<Walk, 'real'>, whole: string, mayLeave: boolean): Stats | null {
   try {
-    return leadsInside(walk, whole) ? statSync(whole) : lstatSync(whole);
+    return mayLeave && leadsInside(walk, whole) ? statSync(whole) : lstatSync(whole);
   } catch {
     return null;
   }
