@@ -26,6 +26,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   statusline: async () => (await import('./commands/statusline.ts')).STATUSLINE_COMMAND,
   init: async () => (await import('./commands/init.ts')).INIT_COMMAND,
   uninit: async () => (await import('./commands/uninit.ts')).UNINIT_COMMAND,
+  status: async () => (await import('./commands/status.ts')).STATUS_COMMAND,
+  list: async () => (await import('./commands/list.ts')).LIST_COMMAND,
+  explain: async () => (await import('./commands/explain.ts')).EXPLAIN_COMMAND,
+  logs: async () => (await import('./commands/logs.ts')).LOGS_COMMAND,
+  archive: async () => (await import('./commands/archive.ts')).ARCHIVE_COMMAND,
+  signs: async () => (await import('./commands/signs.ts')).SIGNS_COMMAND,
+  check: async () => (await import('./commands/check.ts')).CHECK_COMMAND,
+  config: async () => (await import('./commands/config.ts')).CONFIG_COMMAND,
+  reset: async () => (await import('./commands/reset.ts')).RESET_COMMAND,
 };
 
 /** `init` begins a project where the user stands; every other command finds the one it is called in. */

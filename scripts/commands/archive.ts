@@ -1,0 +1,56 @@
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { listArchive } from '../../src/state/archive.ts';
+import { instantText } from '../../src/term/instant-text.ts';
+import { printable } from '../../src/term/printable.ts';
+import { table } from '../../src/term/table.ts';
+import type { Command, CommandContext } from './command.ts';
+import { type EndedLoop, endedLoopOf } from './last-ended.ts';
+
+interface ArchivedFile {
+  readonly file: string;
+  /** null for a file that holds no loop, such as a state that could not be read. */
+  readonly loop: EndedLoop | null;
+}
+
+export const ARCHIVE_COMMAND: Command = {
+  name: 'archive',
+  summary: 'The loops that are over, or one of them whole.',
+  usage: '[show FILE] [--loop NAME] [--json]',
+  help: 'Lists the archived states of the loop, newest last. archive show FILE prints one of them as it lies there.',
+  options: {},
+  control: false,
+  run(context) {
+    const [action, file, ...more] = context.positionals;
+    if (action === undefined) return listing(context);
+    if (action === 'show' && file !== undefined && more.length === 0) return show(context, file);
+    throw new RalphError('usage', 'archive takes nothing, or "show FILE" with a name from the list.');
+  },
+};
+
+function listing({ files, forPeople, out, now }: CommandContext): number {
+  const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({
+    file,
+    loop: content.kind === 'loop' ? endedLoopOf(content.state, file) : null,
+  }));
+  if (!forPeople) out(JSON.stringify({ directory: files.archiveDir, archived }, null, 2));
+  else if (archived.length === 0) out('The archive is empty: no loop has ended here yet.');
+  else out(table(archived.map((entry) => row(entry, now()))));
+  return 0;
+}
+
+function row({ file, loop }: ArchivedFile, at: string): string[] {
+  if (loop === null) return [file, 'not a state that can be read'];
+  return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(loop.message)];
+}
+
+function show({ files, out }: CommandContext, wanted: string): number {
+  const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
+  if (found === undefined) {
+    throw new RalphError(
+      'usage',
+      `there is no ${wanted} in the archive ${files.archiveDir}. main.cjs archive lists it.`,
+    );
+  }
+  out(found.content.kind === 'loop' ? JSON.stringify(found.content.state, null, 2) : `${found.path} holds no loop.`);
+  return 0;
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { checkTaskFile } from '../../src/task/check-task-file.ts';
+import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import type { Problem } from '../../src/task/problem.ts';
+import { painter } from '../../src/term/paint.ts';
+import { printable } from '../../src/term/printable.ts';
+import type { Command, CommandContext } from './command.ts';
+
+export const CHECK_COMMAND: Command = {
+  name: 'check',
+  summary: 'Check a task file, all problems at once.',
+  usage: '[FILE] [--json]',
+  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or FILE from the current directory. Exit code 1 when there is an error.`,
+  options: {},
+  control: false,
+  run(context) {
+    const [given, ...more] = context.positionals;
+    if (more.length > 0) throw new RalphError('usage', 'check takes one file.');
+    const file = given ?? DEFAULT_TASK;
+    const path = given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(given);
+    const { kind, problems } = checkTaskFile(path, read(path, file));
+    const ok = !problems.some(({ severity }) => severity === 'error');
+    context.out(
+      context.forPeople ? forReading(file, problems, context) : JSON.stringify({ ok, file, kind, problems }, null, 2),
+    );
+    return ok ? 0 : 1;
+  },
+};
+
+function read(path: string, shown: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
+    throw new RalphError('task-missing', `${shown}: ${why}.`, error);
+  }
+}
+
+function forReading(file: string, problems: readonly Problem[], { env, forPeople }: CommandContext): string {
+  const paint = painter(forPeople, env);
+  if (problems.length === 0) return `${file} is fine.`;
+  return problems
+    .map(({ line, column, severity, message }) => {
+      const place = line === null ? file : `${file}:${line}:${column ?? 1}`;
+      return `${place}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
+    })
+    .join('\n');
+}

@@ -1,0 +1,108 @@
+import type { LoopState } from '../../src/core/schema/state.ts';
+import { clientAlive } from '../../src/drive/hook/ownership.ts';
+import { listArchive } from '../../src/state/archive.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { readLines } from '../../src/state/read-lines.ts';
+import { readState } from '../../src/state/read-state.ts';
+import { instantText } from '../../src/term/instant-text.ts';
+import { painter } from '../../src/term/paint.ts';
+import { printable } from '../../src/term/printable.ts';
+import type { Command, CommandContext } from './command.ts';
+import { EXPLAIN_TEXTS, explainEnd, explainLive } from './explain-texts.ts';
+import { journalLine } from './journal-line.ts';
+
+export const EXPLAIN_COMMAND: Command = {
+  name: 'explain',
+  summary: 'Why the loop stopped, or what it waits for.',
+  usage: '[--loop NAME] [--json]',
+  help: 'Says in plain words why the loop stopped or what it waits for, what led to it, and what to do next: from its state, its archive and its journal.',
+  options: {},
+  control: false,
+  run(context) {
+    const explanation = explain(context);
+    context.out(context.forPeople ? forReading(explanation, context) : JSON.stringify(explanation, null, 2));
+    return 0;
+  },
+};
+
+export interface Explanation {
+  readonly active: boolean;
+  readonly status: string | null;
+  readonly loopId: string | null;
+  readonly iteration: number | null;
+  /** When that happened, or since when it is so. */
+  readonly at: string | null;
+  readonly why: string;
+  readonly next: string;
+  /** What led to it, oldest first. */
+  readonly events: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Events that say nothing about the why. */
+const ROUTINE = new Set(['iteration.completed', 'steering.delivered', 'turn.released', 'loop.archived-late']);
+const MAX_EVENTS = 8;
+
+function explain({ files }: CommandContext): Explanation {
+  const found = readState(files.state);
+  switch (found.kind) {
+    case 'loop':
+      return explained(found.state, files);
+    case 'four-keys': {
+      const { iteration, lastRunAt } = found.file;
+      const common = { active: true, status: 'running', loopId: null, iteration, at: lastRunAt, events: [] };
+      return { ...common, ...EXPLAIN_TEXTS.fourKeys };
+    }
+    case 'newer':
+      return unusable(EXPLAIN_TEXTS.newer(files.state));
+    case 'corrupt':
+      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem));
+    case 'absent': {
+      const last = listArchive(files)
+        .reverse()
+        .find(({ content }) => content.kind === 'loop');
+      return last?.content.kind === 'loop' ? explained(last.content.state, files, true) : unusable(EXPLAIN_TEXTS.none);
+    }
+    default:
+      return found satisfies never;
+  }
+}
+
+function unusable(texts: { readonly why: string; readonly next: string }): Explanation {
+  return { active: false, status: null, loopId: null, iteration: null, at: null, ...texts, events: [] };
+}
+
+function explained(state: LoopState, files: LoopFiles, archived = false): Explanation {
+  const { loopId, iteration } = state;
+  const events = eventsOf(files, loopId);
+  const common = { loopId, iteration, events };
+  if (state.status === 'ended') {
+    const { as, at, message } = state.ended;
+    return { active: false, status: as, at, ...common, ...explainEnd(as, message, state.ended.verified) };
+  }
+  if (archived)
+    return { active: false, status: state.status, at: state.lastRunAt, ...common, ...EXPLAIN_TEXTS.putAway };
+  const alive = state.clientPid === null ? null : clientAlive(state);
+  return { active: true, status: state.status, ...common, ...explainLive(state, alive) };
+}
+
+/** The last telling events of this loop. */
+function eventsOf(files: LoopFiles, loopId: string): Explanation['events'] {
+  return readLines(files.events, 0, undefined, loopId)
+    .entries.filter((entry) => entry['loopId'] === loopId && !ROUTINE.has(String(entry['type'])))
+    .slice(-MAX_EVENTS);
+}
+
+function forReading(explanation: Explanation, { env, forPeople, now }: CommandContext): string {
+  const paint = painter(forPeople, env);
+  const { status, at, why, next, events, iteration } = explanation;
+  const head =
+    status === null
+      ? printable(why)
+      : `${paint('bold', status)}${iteration === null ? '' : ` after iteration ${iteration}`}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
+  return [
+    head,
+    ...(events.length === 0 ? [] : ['', 'What led to it:', ...events.map((event) => `  ${journalLine(event, env)}`)]),
+    '',
+    `Next: ${next}`,
+  ].join('\n');
+}

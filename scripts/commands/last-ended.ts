@@ -1,0 +1,39 @@
+import { basename } from 'node:path';
+import type { LoopState } from '../../src/core/schema/state.ts';
+import { listArchive } from '../../src/state/archive.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
+
+export interface EndedLoop {
+  readonly loopId: string;
+  readonly status: string;
+  readonly endedAt: string;
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly verified: boolean;
+  readonly message: string;
+  /** Name of its file in the archive. */
+  readonly file: string;
+}
+
+/** The loop of these files that ended last, or null. */
+export function lastEnded(files: LoopFiles): EndedLoop | null {
+  for (const { file, content } of listArchive(files).reverse()) {
+    if (content.kind === 'loop') return endedLoopOf(content.state, file);
+  }
+  return null;
+}
+
+/** What an archived state says of its end. One that was put away before it ended says what it was. */
+export function endedLoopOf(state: LoopState, path: string): EndedLoop {
+  const { loopId, iteration, maxIterations, lastRunAt } = state;
+  const end =
+    state.status === 'ended'
+      ? {
+          status: state.ended.as,
+          endedAt: state.ended.at,
+          verified: state.ended.verified,
+          message: state.ended.message,
+        }
+      : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
+  return { loopId, iteration, maxIterations, file: basename(path), ...end };
+}

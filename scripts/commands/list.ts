@@ -1,0 +1,56 @@
+import { loopNames } from '../../src/install/loop-names.ts';
+import { loopFiles } from '../../src/state/loop-files.ts';
+import { instantText } from '../../src/term/instant-text.ts';
+import { painter } from '../../src/term/paint.ts';
+import { table } from '../../src/term/table.ts';
+import type { Command, CommandContext } from './command.ts';
+import { type EndedLoop, lastEnded } from './last-ended.ts';
+import { type Status, statusOf } from './status.ts';
+
+interface ListedLoop {
+  readonly name: string | null;
+  readonly live: Extract<Status, { active: true }> | null;
+  readonly lastLoop: EndedLoop | null;
+}
+
+export const LIST_COMMAND: Command = {
+  name: 'list',
+  summary: 'All loops of this project, live and last ended.',
+  usage: '[--json]',
+  help: 'Lists the default loop and the named ones: how each stands, and how the one before it ended.',
+  options: {},
+  control: false,
+  run(context) {
+    const loops = listed(context);
+    context.out(context.forPeople ? forReading(loops, context) : JSON.stringify({ loops }, null, 2));
+    return 0;
+  },
+};
+
+function listed({ projectDir, env }: CommandContext): ListedLoop[] {
+  return loopNames(projectDir, env).flatMap((name): ListedLoop[] => {
+    const files = loopFiles(projectDir, name, env);
+    const status = statusOf({ files, env, projectDir });
+    const lastLoop = lastEnded(files);
+    return status.active || lastLoop ? [{ name, live: status.active ? status : null, lastLoop }] : [];
+  });
+}
+
+function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: CommandContext): string {
+  if (loops.length === 0) return 'There has been no loop in this project. Start one: main.cjs start.';
+  const paint = painter(forPeople, env);
+  const at = now();
+  const head = ['LOOP', 'NOW', 'ITERATIONS', 'LAST TURN', 'LAST ENDED AS'].map((title) => paint('dim', title));
+  const rows = loops.map(({ name, live, lastLoop }) => [
+    name ?? '(default)',
+    live === null ? '-' : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
+    live === null ? '-' : `${live.iteration}/${live.maxIterations}`,
+    live === null ? '-' : instantText(live.lastRunAt, at),
+    lastLoop === null ? '-' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
+  ]);
+  return table([head, ...rows]);
+}
+
+function stateOf(live: Extract<Status, { active: true }>): string {
+  return live.clientAlive === false ? `${live.status}, client gone` : live.status;
+}

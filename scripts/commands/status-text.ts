@@ -1,0 +1,64 @@
+import { elapsed } from '../../src/core/clock.ts';
+import { formatDuration } from '../../src/core/duration.ts';
+import { iterations } from '../../src/core/texts.ts';
+import { instantText } from '../../src/term/instant-text.ts';
+import { type Paint, painter } from '../../src/term/paint.ts';
+import { printable } from '../../src/term/printable.ts';
+import { table } from '../../src/term/table.ts';
+import type { CommandContext } from './command.ts';
+import type { EndedLoop } from './last-ended.ts';
+import type { ActiveStatus, Status } from './status.ts';
+
+/** The status for people. */
+export function statusText(status: Status, { now, env, forPeople }: CommandContext): string {
+  const paint = painter(forPeople, env);
+  const at = now();
+  if (status.active) return activeText(status, at, paint);
+  return [status.message, ...(status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)])].join('\n');
+}
+
+function activeText(status: ActiveStatus, at: string, paint: Paint): string {
+  const name = status.name === null ? 'The loop' : `Loop ${status.name}`;
+  const rows = [
+    ['task', status.taskPath + (status.promptExists ? '' : paint('red', '  (missing)'))],
+    ['iterations', progressText(status)],
+    ['started', instantText(status.startedAt, at)],
+    ['last turn', instantText(status.lastRunAt, at)],
+    ['findings', `${status.lastFindingsCount}`],
+    ['client', clientText(status, paint)],
+    ...(status.usage === null ? [] : [['usage', usageText(status.usage)]]),
+    ...(status.guardrailsExists ? [] : [['guardrails', 'no .claude/ralph/guardrails.md']]),
+  ];
+  return `${name} is ${paint('bold', stateText(status, at))}.\n${table(rows.map((row) => ['', ...row]))}`;
+}
+
+function stateText(status: ActiveStatus, at: string): string {
+  if (status.paused !== null) {
+    const resumes = status.paused.resumesAt === null ? '' : `, until ${instantText(status.paused.resumesAt, at)}`;
+    return `paused (${status.paused.reason}${resumes})`;
+  }
+  if (status.waitingUntil !== null)
+    return `idle; the next look is in ${formatDuration(elapsed(at, status.waitingUntil))}`;
+  return status.stopRequested ? `${status.status}, and stops after this iteration` : status.status;
+}
+
+function progressText({ iteration, maxIterations, idleIterations }: ActiveStatus): string {
+  return `${iteration} of ${maxIterations} done${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
+}
+
+function clientText({ clientPid, clientAlive, mode }: ActiveStatus, paint: Paint): string {
+  if (clientPid === null || clientAlive === null) return mode === 'hook' ? 'none yet' : mode;
+  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} is gone: main.cjs start --resume`);
+}
+
+function usageText(usage: NonNullable<ActiveStatus['usage']>): string {
+  const cost = usage.costUsd === null ? 'cost unknown' : `$${usage.costUsd.toFixed(2)}`;
+  const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
+}
+
+/** One line about a loop that is over. */
+export function endedText(loop: EndedLoop, at: string, paint: Paint): string {
+  const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
+  return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
+}

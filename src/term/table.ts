@@ -1,0 +1,25 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Rows as aligned columns, two spaces apart, without trailing blanks. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, width(cell));
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, index) => padded(cell, widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function padded(cell: string, wanted: number): string {
+  return cell + ' '.repeat(wanted - width(cell));
+}
+
+function width(cell: string): number {
+  return stripVTControlCharacters(cell).length;
+}

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DIST, project } from './support/project.ts';
+
+const SETTINGS = '.claude/settings.json';
+const LINT = { type: 'command', command: 'npm run lint' };
+
+/** Settings as people and programs write them. */
+const STYLES: Record<string, string> = {
+  'two spaces': '{\n  "model": "opus",\n  "permissions": {\n    "allow": ["Bash(npm test)"]\n  }\n}\n',
+  'four spaces': '{\n    "env": {\n        "A": "1"\n    }\n}\n',
+  tabs: '{\n\t"env": {\n\t\t"A": "1"\n\t},\n\t"model": "opus"\n}\n',
+  'CRLF line ends': '{\r\n  "env": {\r\n    "A": "1"\r\n  }\r\n}\r\n',
+  'no final newline': '{\n  "model": "opus"\n}',
+  'a byte-order mark': '\uFEFF{\n  "model": "opus"\n}\n',
+  'one line': '{"model":"opus","env":{"A":"1"}}',
+  'one spaced line': '{ "model": "opus", "env": { "A": "1" } }\n',
+  'an empty object': '{}',
+  'an empty object over two lines': '{\n}\n',
+  'an empty file': '',
+  'blank lines only': '\n\n',
+  'an empty list of hooks': '{\n  "hooks": {\n    "Stop": []\n  }\n}\n',
+  'an empty object of hooks': '{\n  "hooks": {}\n}\n',
+  'hooks of the user': JSON.stringify({ hooks: { Stop: [{ hooks: [LINT] }], PreToolUse: [] }, model: 'opus' }, null, 2),
+  'hooks of the user with tabs': `${JSON.stringify({ hooks: { SessionStart: [{ matcher: 'startup', hooks: [LINT] }] } }, null, '\t')}\n`,
+  'hooks of the user on one line': JSON.stringify({ hooks: { Stop: [{ hooks: [LINT] }] } }),
+  'umlauts and escapes': '{\n  "env": {\n    "NAME": "Jürgen \\u00e4 \\" 🙂"\n  }\n}\n',
+};
+
+for (const [style, before] of Object.entries(STYLES)) {
+  test(`settings with ${style} keep every byte beside the hooks, and uninit gives them back byte for byte`, (t) => {
+    const p = project(t);
+    p.write(SETTINGS, before);
+    const tree = p.tree();
+    const init = p.ralph(['init']);
+    assert.equal(init.code, 0, init.stderr);
+    const after = p.read(SETTINGS);
+    const plain = before.replace('\uFEFF', '').trim();
+    const [was, is] = [JSON.parse(plain || '{}'), JSON.parse(after.replace('\uFEFF', ''))];
+    const { hooks, ...others } = is;
+    const { hooks: theirs = {}, ...otherKeys } = was;
+    assert.deepEqual(others, otherKeys);
+    for (const event of ['SessionStart', 'UserPromptSubmit', 'Stop', 'StopFailure']) {
+      const kept = theirs[event] ?? [];
+      assert.deepEqual(hooks[event].slice(0, kept.length), kept, `${event} keeps what was there, first`);
+      assert.equal(hooks[event].length, kept.length + 1);
+    }
+    assert.ok(isWithin(before, after), 'what was there is a subsequence of what is there');
+    if (before.includes('\r\n')) assert.ok(!/[^\r]\n/.test(after), 'every line ends as the file does');
+    if (before.includes('\t')) assert.ok(!/^ /m.test(after), 'indented with tabs alone');
+    const uninit = p.ralph(['uninit']);
+    assert.equal(uninit.code, 0, uninit.stderr);
+    assert.deepEqual(p.tree(), tree);
+  });
+}
+
+/** Whether `text` is what is left of `whole` when some of it is cut out. */
+function isWithin(text: string, whole: string): boolean {
+  let at = 0;
+  for (const char of whole) if (text.startsWith(char, at)) at += char.length;
+  return at === text.length;
+}
+
+test('the control: a settings file that init reformats would be noticed', () => {
+  assert.ok(isWithin('{"a":1}', '{"a":1,"b":2}'));
+  assert.ok(!isWithin('{"a":1}', '{\n  "b": 2\n}'));
+});
+
+test('a project without any .claude is empty again after uninit', (t) => {
+  const p = project(t);
+  assert.deepEqual(p.tree(), {});
+  const { json } = p.ralph(['init']);
+  assert.equal(json['settings'], 'created');
+  assert.ok(statSync(join(p.dir, '.claude/ralph/ralph-audit.sh')).mode & 0o100, 'the launcher can be run');
+  assert.equal(p.ralph(['uninit']).code, 0);
+  assert.deepEqual(p.tree(), {});
+});
+
+test('init puts the bundle, the hooks, the templates and the memory files where they belong', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  for (const path of [
+    '.claude/skills/ralph-loop/SKILL.md',
+    '.claude/skills/ralph-loop/scripts/main.cjs',
+    '.claude/hooks/ralph-stop-hook.cjs',
+    '.claude/hooks/ralph-stop-work.cjs',
+    '.claude/hooks/ralph-session-start.cjs',
+    '.claude/hooks/ralph-user-prompt-submit.cjs',
+    '.claude/hooks/ralph-pre-tool-use.cjs',
+    '.claude/hooks/ralph-post-tool-use.cjs',
+    '.claude/hooks/ralph-stop-failure.cjs',
+    '.claude/ralph/PROMPT.md',
+    '.claude/ralph/guardrails.md',
+    '.claude/ralph/ralph-audit.sh',
+    '.claude/ralph/ralph-audit.bat',
+    '.claude/context/memory/learnings.md',
+    '.claude/context/memory/decisions.md',
+  ]) {
+    assert.ok(p.has(path), path);
+  }
+  assert.equal(p.read('.claude/context/runtime/.gitignore'), '*\n');
+});
+
+test('init twice changes nothing the second time', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  const tree = p.tree();
+  const { json, code } = p.ralph(['init']);
+  assert.equal(code, 0);
+  assert.deepEqual([json['created'], json['updated'], json['kept'], json['settings']], [[], [], [], 'unchanged']);
+  assert.deepEqual(p.tree(), tree);
+});
+
+test('tool hooks are not registered in settings.json, where they would cost every session', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  const { hooks } = JSON.parse(p.read(SETTINGS));
+  assert.deepEqual(Object.keys(hooks), ['SessionStart', 'UserPromptSubmit', 'Stop', 'StopFailure']);
+  assert.equal(hooks.Stop[0].hooks[0].timeout, 86_400);
+  assert.ok(!p.read(SETTINGS).includes('BLOCK_CAP'), 'other Stop hooks keep their cap');
+});
+
+test('what the user wrote before or changed since is kept and named, by init and by uninit', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# My task\n');
+  const first = p.ralph(['init']);
+  assert.deepEqual(first.json['kept'], ['.claude/ralph/PROMPT.md']);
+  p.write('.claude/ralph/guardrails.md', '### Sign: mine\n');
+  const second = p.ralph(['init']);
+  assert.deepEqual(second.json['kept'], ['.claude/ralph/PROMPT.md', '.claude/ralph/guardrails.md']);
+  const { json } = p.ralph(['uninit']);
+  assert.deepEqual(json['kept'], ['.claude/ralph/guardrails.md']);
+  assert.equal(p.read('.claude/ralph/PROMPT.md'), '# My task\n');
+  assert.equal(p.read('.claude/ralph/guardrails.md'), '### Sign: mine\n');
+  assert.deepEqual(
+    Object.keys(p.tree()),
+    ['.claude/', '.claude/ralph/', '.claude/ralph/PROMPT.md', '.claude/ralph/guardrails.md'].sort(),
+  );
+});
+
+test('a hook file of the same name that is not ours is kept, and the answer says that loops may not work', (t) => {
+  const p = project(t);
+  p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n');
+  const { json } = p.ralph(['init']);
+  assert.match(String(json['notes']), /ralph-stop-hook\.cjs: not ours/);
+  assert.equal(p.read('.claude/hooks/ralph-stop-hook.cjs'), 'process.exit(0)\n');
+});
+
+test('a file that an older version wrote and nobody changed is brought up to date', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  const manifest = JSON.parse(p.read('.claude/ralph/.install.json'));
+  const path = '.claude/hooks/ralph-stop-hook.cjs';
+  const now = p.read(path);
+  p.write(path, '// an older version\n');
+  assert.deepEqual(p.ralph(['init']).json['kept'], [path], 'the control: without the manifest it is the user’s');
+  manifest.files[path] = createHash('sha256').update('// an older version\n').digest('hex');
+  p.write('.claude/ralph/.install.json', manifest);
+  assert.deepEqual(p.ralph(['init']).json['updated'], [path]);
+  assert.equal(p.read(path), now);
+});
+
+test('keys that the user adds after init survive uninit, and so do hooks beside ours', (t) => {
+  const p = project(t);
+  p.write(SETTINGS, { model: 'opus' });
+  p.ralph(['init']);
+  const settings = JSON.parse(p.read(SETTINGS));
+  settings.env = { A: '1' };
+  settings.hooks.Stop.unshift({ hooks: [LINT] });
+  settings.hooks.SessionStart[0].hooks.push(LINT);
+  p.write(SETTINGS, settings);
+  const { json } = p.ralph(['uninit']);
+  assert.equal(json['settings'], 'restored');
+  assert.deepEqual(JSON.parse(p.read(SETTINGS)), {
+    model: 'opus',
+    hooks: { SessionStart: [{ hooks: [LINT] }], Stop: [{ hooks: [LINT] }] },
+    env: { A: '1' },
+  });
+});
+
+test('a settings file that init made and the user then used is kept without our hooks', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  p.write(SETTINGS, { ...JSON.parse(p.read(SETTINGS)), model: 'opus' });
+  p.ralph(['init']);
+  p.ralph(['uninit']);
+  assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
+});
+
+test('init run again after the user took one hook out puts it back, and uninit still takes all of them out', (t) => {
+  const p = project(t);
+  p.write(SETTINGS, '{\n  "model": "opus"\n}\n');
+  p.ralph(['init']);
+  const settings = JSON.parse(p.read(SETTINGS));
+  delete settings.hooks.Stop;
+  p.write(SETTINGS, settings);
+  assert.equal(p.ralph(['init']).json['settings'], 'changed');
+  assert.equal(JSON.parse(p.read(SETTINGS)).hooks.Stop.length, 1);
+  assert.equal(JSON.parse(p.read(SETTINGS)).hooks.SessionStart.length, 1);
+  p.ralph(['uninit']);
+  assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
+});
+
+const BROKEN: Record<string, [content: string, message: RegExp]> = {
+  'a comma too many': ['{\n  "a": 1,\n}\n', /settings\.json is no valid JSON: .*line 3, column 1/],
+  'a comment': [
+    '{\n  // mine\n  "a": 1\n}\n',
+    /a comment, which makes Claude Code pass over the whole file, at line 2/,
+  ],
+  'half a file': ['{\n  "a": ', /line 2, column 8/],
+  'a list': ['[]', /no JSON object/],
+  'hooks that are a list': ['{"hooks": []}', /"hooks" should be an object, but is array/],
+  'an event that is no list': ['{"hooks": {"Stop": {}}}', /"hooks\.Stop" should be a list, but is object/],
+};
+
+for (const [what, [content, message]] of Object.entries(BROKEN)) {
+  test(`settings with ${what} are named with their place, and nothing at all is written`, (t) => {
+    const p = project(t);
+    p.write(SETTINGS, content);
+    const tree = p.tree();
+    const { code, stderr, stdout } = p.ralph(['init']);
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, message);
+    assert.deepEqual(p.tree(), tree);
+  });
+}
+
+for (const link of ['.claude', '.claude/settings.json', '.claude/hooks']) {
+  test(`a ${link} that leads out of the project is refused, and nothing is written there`, (t) => {
+    const p = project(t);
+    const outside = join(p.home, 'elsewhere');
+    if (link === '.claude/settings.json') p.write('../home/elsewhere', '{}\n');
+    else mkdirSync(outside);
+    if (link !== '.claude') mkdirSync(join(p.dir, '.claude'));
+    symlinkSync(outside, join(p.dir, link));
+    const { code, stderr } = p.ralph(['init']);
+    assert.equal(code, 1);
+    assert.match(stderr, /leads out of the project through a symbolic link/);
+    assert.ok(!existsSync(join(outside, 'hooks')));
+    if (link === '.claude/settings.json') assert.equal(readFileSync(outside, 'utf8'), '{}\n');
+  });
+}
+
+test('a .claude/settings.json that is a link inside the project stays a link', (t) => {
+  const p = project(t);
+  p.write('shared.json', '{}\n');
+  mkdirSync(join(p.dir, '.claude'));
+  symlinkSync('../shared.json', join(p.dir, SETTINGS));
+  assert.equal(p.ralph(['init']).code, 0);
+  assert.match(p.read('shared.json'), /RALPH_ACTIVE/);
+  p.ralph(['uninit']);
+  assert.equal(p.read('shared.json'), '{}\n');
+});
+
+test('run from the bundle in the project, init copies no bundle and uninit leaves it alone', (t) => {
+  const p = project(t);
+  cpSync(DIST, join(p.dir, '.claude/skills/ralph-loop'), { recursive: true });
+  const tree = p.tree();
+  const main = '.claude/skills/ralph-loop/scripts/main.cjs';
+  assert.equal(p.sh(`"${process.execPath}" ${main} init`).code, 0);
+  assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
+  p.sh(`"${process.execPath}" ${main} uninit`);
+  assert.deepEqual(p.tree(), tree);
+});
+
+test('init from elsewhere and then from the copy keeps the copy, and uninit from the copy takes it out too', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  const main = '.claude/skills/ralph-loop/scripts/main.cjs';
+  assert.equal(p.sh(`"${process.execPath}" ${main} init`).json['settings'], 'unchanged');
+  assert.ok(p.has(main));
+  p.sh(`"${process.execPath}" ${main} uninit`);
+  assert.deepEqual(p.tree(), {});
+});
+
+test('uninit without init says so and removes nothing', (t) => {
+  const p = project(t);
+  p.write('.claude/hooks/ralph-stop-hook.cjs', '// mine\n');
+  const { code, stderr } = p.ralph(['uninit']);
+  assert.equal(code, 1);
+  assert.match(stderr, /was not set up by init/);
+  assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
+});
+
+test('uninit refuses while a loop is live, and keeps what loops have left behind', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  p.write('.claude/ralph/PROMPT.md', '# Task\nDo it.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  const refused = p.ralph(['uninit']);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /a loop is live in .*main\.cjs cancel/);
+  assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
+  p.ralph(['cancel']);
+  const { json } = p.ralph(['uninit']);
+  assert.deepEqual(json['kept'], [
+    '.claude/ralph/PROMPT.md',
+    '.claude/context/memory/learnings.md',
+    '.claude/context/runtime/.gitignore',
+  ]);
+  assert.ok(p.has('.claude/context/runtime/ralph-archive'));
+});
+
+test('init in a directory below a project sets up that directory', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  p.write('packages/one/x', '');
+  assert.equal(p.ralph(['init'], {}, join(p.dir, 'packages/one')).json['projectDir'], join(p.dir, 'packages/one'));
+  assert.equal(p.ralph(['init', '--project', 'packages/one']).json['settings'], 'unchanged');
+});
