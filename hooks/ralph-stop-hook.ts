@@ -9,7 +9,7 @@ declare const require: (path: string) => unknown;
 /** What the client grants a hook that is registered without a timeout. */
 const CLIENT_DEFAULT_SECONDS = 600;
 
-const controller = new AbortController();
+let controller: AbortController | null = null;
 
 void runHook(
   ['Stop'],
@@ -17,14 +17,16 @@ void runHook(
     const quick = stopQuickly(context);
     return quick === 'slow' ? slowly(context) : quick.answer;
   },
-  (message, log) => (controller.signal.aborted ? null : { systemMessage: said(failedText(message, log)) }),
+  (message, log) => (controller?.signal.aborted ? null : { systemMessage: said(failedText(message, log)) }),
 );
 
 /** What is heavy lies in a file beside this one and is loaded when it is needed. */
 function slowly(context: HookContext): Promise<object | null> {
-  process.on('SIGTERM', () => controller.abort());
+  const told = new AbortController();
+  controller = told;
+  process.on('SIGTERM', () => told.abort());
   const { decideStop } = require('./ralph-stop-work.cjs') as typeof import('./ralph-stop-work.ts');
-  return decideStop(context, { timeoutMs: timeoutSeconds() * 1000, signal: controller.signal });
+  return decideStop(context, { timeoutMs: timeoutSeconds() * 1000, signal: told.signal });
 }
 
 /** The registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client. */

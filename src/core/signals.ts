@@ -19,6 +19,9 @@ const FINDINGS =
 export function readSignals(text: string, policy: Pick<Policy, 'completion' | 'signalMatch'>): Signals {
   const wanted = completionText(policy.completion);
   const anywhere = policy.signalMatch === 'anywhere';
+  // Most messages hold no signal at all: they pay for no regular expression.
+  const some = text.includes('ralph:state') || text.includes('RALPH_ITERATION_COMPLETE');
+  if (!some && (wanted === null || !text.includes(wanted))) return { completion: 'none', findings: null, states: [] };
   const lines = visibleLines(text).map((line) => line.text);
   let claimed = false;
   let findings: number | null = null;

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { passesOnWindows } from './passes-on-windows.ts';
-import { bootId, identityOf, isAlive, linkOrNull, type ProcessIdentity } from './process-identity.ts';
+import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from './process-identity.ts';
 import { uniqueToken } from './unique-token.ts';
 
 /** What stands in a lock file. */
@@ -17,12 +17,12 @@ export type FoundOwner = LockOwner | 'gone' | 'unreadable';
 /** A lock from another machine or process namespace: nobody can ask whether its owner lives, only how old it is. */
 const FOREIGN_STALE_MS = 60_000;
 
-let self: Omit<LockOwner, 'token'> | undefined;
+let self: ProcessIdentity | undefined;
 
 /** This process as the owner of one lock, with a token that no other lock ever had. */
 export function newOwner(): LockOwner {
-  self ??= { ...identityOf(process.pid), host: hostIdentity() };
-  return { ...self, token: uniqueToken() };
+  if (self === undefined || self.startedAt === null) self = identityOf(process.pid);
+  return { ...self, token: uniqueToken(), host: hostIdentity() };
 }
 
 export function readOwner(path: string): FoundOwner {
@@ -52,18 +52,13 @@ export function ownerLives(owner: LockOwner | 'unreadable', path: string): boole
   }
 }
 
-let knownHost: string | undefined;
+let knownNamespace: string | null = null;
 
 /**
  * One boot and one process namespace of one machine on Linux, the machine's name elsewhere. The initial namespace has
  * the same number on every machine, so only the boot's id tells two machines on one network file system apart.
  */
 function hostIdentity(): string {
-  knownHost ??= linuxHost() ?? `${process.platform} ${hostname()}`;
-  return knownHost;
-}
-
-function linuxHost(): string | null {
-  const namespace = process.platform === 'linux' ? linkOrNull('/proc/self/ns/pid') : null;
-  return namespace === null ? null : `${bootId()} ${namespace}`;
+  knownNamespace ??= procLink('self/ns/pid');
+  return knownNamespace === null ? `${process.platform} ${hostname()}` : `${bootId()} ${knownNamespace}`;
 }

@@ -20,7 +20,7 @@ const LEAST_LOOKS = 4;
 /** Together 0.3 s: a scanner on Windows holds a file that long. */
 const RELEASE_ATTEMPTS = 10;
 
-/** Tokens of locks that this process gave back without being able to remove the file: they have no owner. */
+/** Tokens of this process that own nothing any more, though a file that could not be removed may still say so. */
 const abandoned = new Set<string>();
 
 /**
@@ -51,13 +51,13 @@ function holding<T>(path: string, deadline: number, depth: number, work: (assert
 }
 
 function acquire(path: string, deadline: number, depth: number): string {
-  const mine = newOwner();
   let found: FoundOwner = 'gone';
   for (let look = 1; ; look++) {
-    if (found === 'gone' && publish(path, mine)) return mine.token;
+    const mine = found === 'gone' ? newOwner() : null;
+    if (mine && publish(path, mine)) return mine.token;
     found = readOwner(path);
     // A network file system can say that the link was there already when it was ours, sent twice.
-    if (typeof found === 'object' && found.token === mine.token) return mine.token;
+    if (typeof found === 'object' && found.token === mine?.token) return mine.token;
     const dead = depth < MAX_DEPTH ? deadToken(found, path) : null;
     if (look >= LEAST_LOOKS && now() >= deadline) throw timeout(path, found);
     if (dead !== null) {
@@ -73,6 +73,7 @@ function publish(path: string, mine: LockOwner): boolean {
   try {
     return publishLock(path, mine);
   } catch (error) {
+    abandoned.add(mine.token);
     giveBack(path, mine.token); // a network file system can report a failure and have made the link all the same
     throw error;
   }
@@ -81,7 +82,7 @@ function publish(path: string, mine: LockOwner): boolean {
 /** The token of a lock whose owner is gone for good, '' for one that has no owner, null for any other. */
 function deadToken(found: FoundOwner, path: string): string | null {
   if (found === 'gone') return null;
-  if (found === 'unreadable') return isBeingPublished(path) ? null : '';
+  if (found === 'unreadable') return isBeingPublished(path, abandoned) ? null : '';
   return abandoned.has(found.token) || !ownerLives(found, path) ? found.token : null;
 }
 

@@ -51,14 +51,18 @@ function publishUnderClaim(path: string, draft: string, content: string): boolea
   }
 }
 
-/** Whether a living process may be about to write the lock at `path`, which has no readable owner. */
-export function isBeingPublished(path: string): boolean {
+/**
+ * Whether a living process may be about to write the lock at `path`, which has no readable owner. `givenUp` are the
+ * tokens of this process that will never be written again.
+ */
+export function isBeingPublished(path: string, givenUp: ReadonlySet<string>): boolean {
   const prefix = `${basename(path)}.`;
   return readdirSync(dirname(path)).some((name) => {
     if (!name.startsWith(prefix) || !name.endsWith('.claim')) return false;
     if (!UNIQUE_TOKEN.test(name.slice(prefix.length, -'.claim'.length))) return false;
     const claim = join(dirname(path), name);
     const owner = readOwner(claim);
+    if (typeof owner === 'object' && givenUp.has(owner.token)) return false;
     return owner !== 'gone' && ownerLives(owner, claim);
   });
 }

@@ -16,7 +16,6 @@ export async function runHook(
   decide: (context: HookContext) => Promise<object | null> | object | null,
   failed: (message: string, logPath: string) => object | null,
 ): Promise<void> {
-  const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
   try {
     const input = parseHookInput(readStdin(STDIN_LIMIT) ?? '');
     if (input === null || !events.includes(input.event)) {
@@ -26,6 +25,7 @@ export async function runHook(
     if (answer !== null) writeStdout(answer);
   } catch (error) {
     const { message, stack } = error as Error;
+    const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
     log(files, new Date().toISOString(), events[0] ?? 'hook', stack ?? message);
     const answer = failed(message, files.log);
     if (answer !== null) writeStdout(answer);

@@ -5,7 +5,6 @@ import type { LoopState } from '../../core/schema/state.ts';
 import { completionText } from '../../core/signals.ts';
 import { iterationEnded } from '../../core/transitions/iteration-ended.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
-import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { recordJournal } from '../record-journal.ts';
 import { blockAnswer, type StopAnswer } from './answer-block.ts';
@@ -28,20 +27,22 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
   const text = input.lastMessage;
   if (text === null || text.includes('ralph:state') || input.backgroundTasks.some(({ running }) => running))
     return 'slow';
-  const peek = readState(files.state);
-  if (peek.kind !== 'loop' || !ordinary(peek.state, context)) return 'slow';
   const stored = readContract(files);
   if (stored === null || underTombstone(context) || stored.contract.policy.breaker.noProgress > 0) return 'slow';
   const wanted = completionText(stored.contract.policy.completion);
   if (wanted !== null && text.includes(wanted)) return 'slow';
-  const body = readBody(join(files.projectDir, peek.state.taskPath), stored.contract.head);
+  const body = readBody(join(files.projectDir, stored.contract.taskPath), stored.contract.head);
   if (body === null) return 'slow';
-  const decided = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided | 'slow' } => {
-    if (current.kind !== 'loop' || !ordinary(current.state, context) || setBack(current.state, stored, files)) {
-      return { next: 'keep', result: 'slow' };
-    }
-    return decide(context, current.state, stored);
-  });
+  const decided = withState(
+    files,
+    { ...LOCK_WAIT, fromEngine: true },
+    (current): { next: LoopState | 'keep'; result: Decided | 'slow' } => {
+      if (current.kind !== 'loop' || !ordinary(current.state, context) || setBack(current.state, stored, files)) {
+        return { next: 'keep', result: 'slow' };
+      }
+      return decide(context, current.state, stored);
+    },
+  );
   if (decided === 'slow') return 'slow';
   const { effects, state } = decided;
   recordJournal(files, context.now(), effects);
