@@ -1,6 +1,7 @@
-import { isMap, isSeq, type Pair, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { isMap, isSeq, type Pair, parseDocument } from 'yaml';
 import { RalphError } from '../core/ralph-error.ts';
-import { splitFrontmatter } from './split-frontmatter.ts';
+import { readYaml } from './read-yaml.ts';
+import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
 
 /**
  * The task file with these commands under `validation` in its frontmatter, every other byte as it was; commands that
@@ -14,15 +15,17 @@ export function addValidation(text: string, commands: readonly string[]): string
   if (split.frontmatterLine === null) {
     if (commands.length === 0) return text;
     const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
-    return `${mark}---${ending}${blockList(commands, '', ending)}---${ending}${text.slice(mark.length)}`;
+    const created = `${mark}---${ending}${blockList(commands, '', ending)}---${ending}${text.slice(mark.length)}`;
+    return proven(split, created, commands);
   }
-  const document = parseDocument(split.frontmatter);
-  if (document.errors.length > 0) throw cannot(document.errors[0]?.message ?? 'it is no YAML');
+  const { mapping, problems } = readYaml(split.frontmatter);
+  if (mapping === null) throw cannot(problems[0]?.message ?? 'it is no YAML');
+  const known = listed(mapping).flatMap((entry) => [entry, runOf(entry)]);
+  const missing = commands.filter((command) => !known.includes(command));
+  if (missing.length === 0) return text;
   const start = text.length - split.body.length - closingMarker(text, split.body.length) - split.frontmatter.length;
-  const edited = edit(split.frontmatter, document.contents, commands, ending);
-  const result = text.slice(0, start) + edited + text.slice(start + split.frontmatter.length);
-  prove(split.frontmatter, edited, commands);
-  return result;
+  const edited = edit(split.frontmatter, missing, ending);
+  return proven(split, text.slice(0, start) + edited + text.slice(start + split.frontmatter.length), commands);
 }
 
 /** Length of the closing marker's line, its terminator included. */
@@ -32,19 +35,14 @@ function closingMarker(text: string, bodyLength: number): number {
   return end - (text.lastIndexOf('\n', before - 1) + 1);
 }
 
-function edit(source: string, contents: unknown, commands: readonly string[], ending: string): string {
-  if (contents !== null && contents !== undefined && !isMap(contents)) throw cannot('it is no mapping');
-  const map = contents as YAMLMap | null | undefined;
+function edit(source: string, commands: readonly string[], ending: string): string {
+  const { contents } = parseDocument(source, { logLevel: 'error' });
+  const map = isMap(contents) ? contents : null;
   const pair = map?.items.find(({ key }) => String(key) === 'validation');
-  const known = pair && isSeq(pair.value) ? (pair.value.toJSON() as unknown[]) : [];
-  const missing = commands.filter(
-    (command) => !known.includes(command) && !known.some((entry) => runOf(entry) === command),
-  );
-  if (missing.length === 0) return source;
-  if (pair !== undefined) return extend(source, pair, missing, ending);
+  if (pair !== undefined) return extend(source, pair, commands, ending);
   if (map?.flow) throw cannot('it is written in braces');
   const column = map?.items[0] === undefined ? '' : indentation(source, offsetOf(map.items[0].key));
-  return `${endWithLine(source, ending)}${blockList(missing, column, ending)}`;
+  return `${endWithLine(source, ending)}${blockList(commands, column, ending)}`;
 }
 
 function extend(source: string, pair: Pair, commands: readonly string[], ending: string): string {
@@ -71,16 +69,30 @@ function extend(source: string, pair: Pair, commands: readonly string[], ending:
 }
 
 /** Whatever the source looked like, what comes out says what was meant, or nothing comes out. */
-function prove(before: string, after: string, commands: readonly string[]): void {
-  const [old, now] = [before, after].map((source) => (parseDocument(source).toJS() ?? {}) as Record<string, unknown>);
-  const { validation: had, ...rest } = old ?? {};
-  const { validation: has, ...same } = now ?? {};
-  const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
-  const kept =
-    JSON.stringify(rest) === JSON.stringify(same) &&
-    JSON.stringify(list(had)) === JSON.stringify(list(has).slice(0, list(had).length));
-  const there = commands.every((command) => list(has).some((entry) => entry === command || runOf(entry) === command));
-  if (!kept || !there) throw cannot('it is written in a form that cannot be added to');
+function proven(before: SplitText, result: string, commands: readonly string[]): string {
+  const after = splitFrontmatter(result);
+  const [old, now] = [before, after].map(({ frontmatter }) => readYaml(frontmatter).mapping ?? {});
+  const { validation: _had, ...rest } = old ?? {};
+  const { validation: _has, ...same } = now ?? {};
+  const [first, all] = [listed(old), listed(now)];
+  const kept = shownWhole([rest, first]) === shownWhole([same, all.slice(0, first.length)]);
+  const there = commands.every((command) => all.some((entry) => entry === command || runOf(entry) === command));
+  if (!kept || !there || after.body !== before.body) throw cannot('it is written in a form that cannot be added to');
+  return result;
+}
+
+function listed(mapping: Readonly<Record<string, unknown>> | undefined): unknown[] {
+  const list = mapping?.['validation'];
+  return Array.isArray(list) ? list : [];
+}
+
+/** An anchor that holds itself cannot be shown, and therefore not be proven. */
+function shownWhole(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    throw cannot('it refers to itself');
+  }
 }
 
 function runOf(entry: unknown): unknown {
@@ -105,13 +117,18 @@ function blockList(commands: readonly string[], column: string, ending: string):
   return [`${column}validation:`, ...commands.map((command) => `${column}  - ${scalar(command)}`), ''].join(ending);
 }
 
+/** Plain where that is the same text again; else quoted, on one line, since a line of its own could be `---`. */
 function scalar(command: string): string {
-  return stringify(command, { lineWidth: 0, blockQuote: false }).trimEnd();
+  const { mapping } = readYaml(`x:\n  - ${command}\n`);
+  const list: unknown = mapping?.['x'];
+  const plain = Array.isArray(list) && list.length === 1 && list[0] === command && !/[\n\r]/.test(command);
+  // JSON's form of a text is YAML's too.
+  return plain ? command : JSON.stringify(command);
 }
 
 /** Quoted always: a comma or a bracket would end a plain one. */
 function flowScalar(command: string): string {
-  return stringify(command, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE' }).trimEnd();
+  return JSON.stringify(command);
 }
 
 function cannot(why: string): RalphError {

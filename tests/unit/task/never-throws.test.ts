@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readFindings } from '../../../src/core/findings-log.ts';
+import { RalphError } from '../../../src/core/ralph-error.ts';
+import { appendSign, parseSigns } from '../../../src/core/signs.ts';
+import { isVacuousGreen } from '../../../src/core/vacuous-green.ts';
+import { addValidation } from '../../../src/task/add-validation.ts';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { extractValidationCommands } from '../../../src/task/extract-validation-commands.ts';
+import { namedScripts } from '../../../src/task/named-scripts.ts';
+import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+
+/** Pieces that task files are made of, so that a random text gets past the first line. */
+const PIECES = [
+  '---',
+  '---\n',
+  '\n',
+  '\r\n',
+  '\ufeff',
+  ' ',
+  '  ',
+  '\t',
+  ': ',
+  '- ',
+  '[',
+  ']',
+  '{',
+  '}',
+  ',',
+  '"',
+  "'",
+  '|\n',
+  '>',
+  '&a ',
+  '*a',
+  '!t ',
+  '# ',
+  '## Validation Commands\n',
+  '```',
+  '```sh\n',
+  '`npm test`',
+  '<!--',
+  '-->',
+  'validation',
+  'validation:\n',
+  '- run: x\n',
+  'name',
+  'timeout',
+  'idle:',
+  'delay: ',
+  '30s',
+  'max',
+  'breaker',
+  'findings',
+  '0',
+  '-1',
+  'true',
+  'null',
+  '~',
+  'x',
+  '$(',
+  ')',
+  '<<EOF\n',
+  'EOF\n',
+  '\\',
+  ';',
+  '&&',
+  'npm run x',
+  '### FINDING-1: ',
+  'Status: OPEN',
+  '### Sign: ',
+  'ok 1',
+  '# tests 0',
+  '\u0000',
+  '\ud800',
+  '🙂',
+];
+const text = fc
+  .array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, fc.string({ maxLength: 5 })), { maxLength: 40 })
+  .map((parts) => parts.join(''));
+const taskText = fc.oneof(
+  text,
+  text.map((inner) => `---\n${inner}\n---\n# Task\n`),
+  fc.tuple(text, text).map(([a, b]) => `---\n${a}\n---\n## Validation Commands\n${b}`),
+);
+
+test('a split text can be put together again', () => {
+  fc.assert(
+    fc.property(taskText, (whole) => {
+      const { frontmatter, frontmatterLine, body, bodyLine, problem } = splitFrontmatter(whole);
+      assert.ok(whole.endsWith(body));
+      if (frontmatterLine !== null && problem === undefined) {
+        const head = whole.slice(0, whole.length - body.length);
+        assert.ok(head.includes(frontmatter));
+        assert.equal(
+          head.split('\n').length - (head.endsWith('\n') ? 0 : 1),
+          head.endsWith('\n') ? bodyLine : bodyLine - 1,
+        );
+      } else assert.equal(frontmatter, '');
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('any text is checked without an exception, and its problems can be printed and lie in the file', () => {
+  fc.assert(
+    fc.property(taskText, fc.constantFrom('PROMPT.md', 'RALPH.md', 'task.md'), (whole, path) => {
+      const { frontmatter, problems } = checkTaskFile(path, whole);
+      JSON.stringify(problems);
+      assert.equal(
+        frontmatter === null,
+        problems.some(({ severity }) => severity === 'error'),
+      );
+      const lines = whole.split('\n').length;
+      for (const { line, column, message } of problems) {
+        assert.ok(line !== null && line >= 1 && line <= lines, `line ${line} of ${lines}: ${message}`);
+        assert.ok(column !== null && column >= 1);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('validation commands are added to any file, or it is refused', () => {
+  fc.assert(
+    fc.property(
+      taskText,
+      fc.array(
+        text.filter((command) => command.trim() !== '' && !/[\ud800-\udfff\0]/.test(command)),
+        { minLength: 1, maxLength: 3 },
+      ),
+      (whole, commands) => {
+        let after: string;
+        try {
+          after = addValidation(whole, commands);
+        } catch (error) {
+          assert.ok(error instanceof RalphError, String(error));
+          return;
+        }
+        assert.equal(splitFrontmatter(after).body, splitFrontmatter(whole).body);
+        assert.equal(addValidation(after, commands), after, 'once is enough');
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
+
+test('whatever the agent writes is read without an exception', () => {
+  fc.assert(
+    fc.property(text, (whole) => {
+      extractValidationCommands(`## Validation Commands\n${whole}`);
+      readFindings(whole);
+      parseSigns(whole);
+      isVacuousGreen(whole);
+      namedScripts(tmpdir(), whole);
+      const sign = { name: whole, trigger: whole, instruction: whole, addedAfter: whole };
+      const once = appendSign(whole, sign);
+      assert.ok(once.startsWith(whole.trim() === '' ? '#' : whole.trimEnd()) || once === whole);
+    }),
+    { numRuns: 2000 },
+  );
+});
