@@ -19,7 +19,7 @@ const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;
 
 /**
- * A fingerprint of the task file and of the files that the globs name: it changes when one of them comes, goes, or has
+ * A fingerprint of the task file ('' is none) and of the files that the globs name: it changes when one of them comes, goes, or has
  * another size or time. Looks at 20,000 files at most, in a fixed order; folders that a glob names literally are
  * looked into whatever they are called. A symlink that leads out of the project stands for itself. Never throws for
  * what a project can hold.
@@ -37,7 +37,7 @@ export function watchFingerprint(
     seen: new Set(),
     left: maxFiles,
   };
-  add(walk, taskPath);
+  if (taskPath !== '') add(walk, taskPath);
   const patterns = globs.map((glob) => pattern(glob)).filter((found) => found !== null);
   for (const base of bases(patterns)) if (leadsInside(walk, join(projectDir, base))) visit(walk, base, patterns);
   if (walk.left <= 0) walk.hash.update('and more\n');

@@ -58,6 +58,13 @@ test('the task file is always watched', (context) => {
   );
 });
 
+test('without a task file the project directory itself counts for nothing', (context) => {
+  const directory = project(context, { 'a.md': 'x' });
+  const before = watchFingerprint(directory, ['**'], '');
+  writeFiles(directory, { 'node_modules/x.js': '' });
+  assert.equal(watchFingerprint(directory, ['**'], ''), before);
+});
+
 test('dot files match', (context) => {
   assert.equal(
     notices(context, ['**/*.env'], {}, (d) => writeFiles(d, { '.config/.env': 'x' })),

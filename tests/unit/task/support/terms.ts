@@ -14,6 +14,7 @@ export function terms(
     taskPath: '.claude/ralph/PROMPT.md',
     createdAt: '2026-02-28T10:00:00Z',
     frontmatter: '',
+    head: '',
     policy: DEFAULT_POLICY,
     validation,
     findingsLog: '.claude/ralph/findings.md',
