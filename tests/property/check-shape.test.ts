@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Ajv } from 'ajv';
+import fc from 'fast-check';
+import schemas from '../../.build/state-schemas.json' with { type: 'json' };
+import { commonPart, fourKeyState, statusPart } from '../../src/core/schema/state.ts';
+import { checkShape, type Shape } from '../../src/state/check-shape.ts';
+import { anyState } from './support/any-state.ts';
+
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 3_000);
+const ajv = new Ajv({ strict: false });
+const DEFINITIONS = { commonPart, statusPart, fourKeyState } as const;
+const NAMES = Object.keys(DEFINITIONS) as (keyof typeof DEFINITIONS)[];
+
+/** Something that may stand at any place of a file, wrong in most. */
+const intruder: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    101,
+    2 ** 53,
+    1e308,
+    '',
+    'x',
+    'unknown',
+    'running',
+    'ended',
+    'idle',
+  ),
+  fc.constantFrom<unknown>(
+    '2026-02-28T10:00:00Z',
+    '2026-02-28T10:00:00',
+    '2026-02-28T10:00:00.1234567890Z',
+    '\u{1F642}',
+  ),
+  fc.constantFrom<unknown>([], [null], ['a'], {}, { value: 'a', repeats: 0 }, { value: null }),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+interface Mutation {
+  readonly where: number;
+  readonly how: 'replace' | 'remove' | 'add';
+  readonly value: unknown;
+  readonly key: string;
+}
+
+const mutation: fc.Arbitrary<Mutation> = fc.record({
+  where: fc.nat(),
+  how: fc.constantFrom('replace' as const, 'replace' as const, 'remove' as const, 'add' as const),
+  value: intruder,
+  key: fc.constantFrom('x', 'status', 'iteration', 'toString', '__proto__', 'constructor'),
+});
+
+/** A copy of a JSON value with one place changed; which one is `where`, counted through the whole value. */
+function mutated(value: unknown, { where, how, key, value: put }: Mutation): unknown {
+  const copy = structuredClone(value);
+  const places: [Record<string, unknown>, string][] = [];
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    for (const name of Object.keys(node)) {
+      places.push([node as Record<string, unknown>, name]);
+      walk((node as Record<string, unknown>)[name]);
+    }
+  };
+  walk(copy);
+  const place = places[where % Math.max(1, places.length)];
+  if (place === undefined) return put;
+  const [parent, name] = place;
+  const define = (at: string) =>
+    Object.defineProperty(parent, at, { value: put, enumerable: true, configurable: true, writable: true });
+  if (how === 'remove') delete parent[name];
+  else define(how === 'add' ? key : name);
+  return copy;
+}
+
+function agrees(name: keyof typeof DEFINITIONS, value: unknown): string | null {
+  const shape = schemas[name] as Shape;
+  const said = checkShape(value, shape);
+  assert.equal(said === null, ajv.validate(schemas[name], value), `ajv says otherwise: ${said}`);
+  return said;
+}
+
+const fourKeys = fc.record({
+  iteration: fc.nat(),
+  startedAt: fc.constantFrom('2026-02-28T10:00:00Z', '2026-02-28T10:00:00.5Z'),
+  lastRunAt: fc.constant('2026-02-28T10:00:00Z'),
+  lastFindingsCount: fc.constantFrom(null, 'unknown', 0, 7),
+});
+
+describe('the checker of the hooks says what ajv says', () => {
+  test('of every valid state: nothing', () => {
+    fc.assert(
+      fc.property(anyState, fourKeys, (state, file) => {
+        assert.equal(agrees('commonPart', state), null);
+        assert.equal(agrees('statusPart', state), null);
+        assert.equal(agrees('fourKeyState', file), null);
+      }),
+      { numRuns: RUNS, includeErrorInReport: true },
+    );
+  });
+
+  test('of states that somebody changed', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(anyState, fourKeys),
+        fc.array(mutation, { minLength: 1, maxLength: 3 }),
+        (state, mutations) => {
+          const value = mutations.reduce<unknown>(mutated, state);
+          for (const name of NAMES) agrees(name, value);
+        },
+      ),
+      { numRuns: RUNS, includeErrorInReport: true },
+    );
+  });
+
+  test('of anything at all', () => {
+    fc.assert(
+      fc.property(intruder, (value) => {
+        for (const name of NAMES) agrees(name, value);
+      }),
+      { numRuns: RUNS, includeErrorInReport: true },
+    );
+  });
+});
+
+test('zod, from which the schemas come, says the same of states that somebody changed', () => {
+  fc.assert(
+    fc.property(fc.oneof(anyState, fourKeys), mutation, (state, change) => {
+      const value = mutated(state, change);
+      // Only zod minds an integer that no double holds exactly, and only zod passes over a key of this name. Neither
+      // does harm: no counter of ours gets there, and nothing reads such a key.
+      fc.pre(!/[0-9]{16}|e\+|__proto__/.test(JSON.stringify(value)));
+      for (const name of NAMES) {
+        const said = checkShape(value, schemas[name] as Shape);
+        assert.equal(said === null, DEFINITIONS[name].safeParse(value).success, `zod says otherwise: ${said}`);
+      }
+    }),
+    { numRuns: RUNS, includeErrorInReport: true },
+  );
+});
+
+test('control: changed states are valid in some cases and invalid in others', () => {
+  const seen = { valid: 0, invalid: 0 };
+  for (const [state, change] of fc.sample(fc.tuple(anyState, mutation), 500)) {
+    const value = mutated(state, change);
+    seen[checkShape(value, schemas.commonPart as Shape) === null ? 'valid' : 'invalid']++;
+  }
+  assert.ok(seen.valid > 50 && seen.invalid > 50, JSON.stringify(seen));
+});

@@ -1,0 +1,514 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { bindSession } from '../../src/core/bind-session.ts';
+import type { Effect } from '../../src/core/effects.ts';
+import type { CheckResult, EngineEvent, OperatorCommand } from '../../src/core/events.ts';
+import { initialState } from '../../src/core/initial-state.ts';
+import { resumeState } from '../../src/core/resume-state.ts';
+import type { Policy } from '../../src/core/schema/policy.ts';
+import { iterationRecord, loopEvent } from '../../src/core/schema/records.ts';
+import { commonPart, type LoopState, statusPart } from '../../src/core/schema/state.ts';
+import { transition } from '../../src/core/transition.ts';
+import { validateLoopState } from '../../src/state/validators.ts';
+import * as arb from './support/arbitraries.ts';
+import { ModelLoop, type Step } from './support/model-loop.ts';
+
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 400);
+const STEPS: ReadonlySet<string> = new Set(['prompt', 'allow', 'wait', 'look', 'verify', 'ignore']);
+const PARTS = ['waiting', 'verifying', 'paused', 'ended'] as const;
+type Turn = Extract<EngineEvent, { type: 'iteration-ended' }>;
+
+/** What a test does to a loop. `session` is whose hook reports: only the bound one's word reaches the engine. */
+type Action =
+  | {
+      do: 'turn';
+      after: number;
+      reply: arb.Reply;
+      turn: Omit<Turn, 'type' | 'at' | 'text' | 'promptId' | 'transcriptMark'>;
+      sameId: boolean;
+      session: 'A' | 'B';
+    }
+  | { do: 'redeliver'; after: number }
+  | { do: 'carry out'; results: CheckResult[]; changed: boolean; late: number }
+  | { do: 'verified'; after: number; results: CheckResult[] }
+  | {
+      do: 'time';
+      after: number | 'until';
+      cause: Extract<EngineEvent, { type: 'time-passed' }>['cause'];
+      seen: string | null;
+    }
+  | { do: 'spoken'; after: number; by: 'user' | 'notification' | 'continuation'; id: 'same' | 'new' | null }
+  | { do: 'operator'; after: number; command: OperatorCommand }
+  | { do: 'other'; after: number; event: object }
+  | { do: 'delivered'; after: number; which: number }
+  | { do: 'clear'; session: 'A' | 'B' }
+  | { do: 'take over'; pid: number }
+  | { do: 'resume' }
+  | { do: 'reset'; consented: boolean }
+  | { do: 'jump'; by: number }
+  | { do: 'crash'; lost: 'effects' | 'save' };
+
+const SECONDS = fc.integer({ min: 0, max: 400 }).map((n) => n * 1000);
+const action: fc.Arbitrary<Action> = fc.oneof(
+  {
+    weight: 40,
+    arbitrary: fc.record({
+      do: fc.constant('turn' as const),
+      after: SECONDS,
+      reply: arb.modelReply,
+      turn: arb.turn,
+      sameId: fc.boolean(),
+      session: fc.constantFrom(...(['A', 'A', 'A', 'A', 'B'] as const)),
+    }),
+  },
+  {
+    weight: 40,
+    arbitrary: fc.record({
+      do: fc.constant('carry out' as const),
+      results: arb.checkResults,
+      changed: fc.boolean(),
+      late: fc.constantFrom(0, 0, 0, 1, 90_000),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('time' as const),
+      after: fc.oneof({ weight: 3, arbitrary: fc.constant('until' as const) }, { weight: 1, arbitrary: SECONDS }),
+      cause: arb.timeCause,
+      seen: fc.option(fc.constantFrom('x', 'y')),
+    }),
+  },
+  {
+    weight: 10,
+    arbitrary: fc.record({ do: fc.constant('verified' as const), after: SECONDS, results: arb.checkResults }),
+  },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('spoken' as const),
+      after: SECONDS,
+      by: fc.constantFrom(...(['user', 'user', 'notification', 'continuation'] as const)),
+      id: fc.constantFrom('same' as const, 'new' as const, 'new' as const, null),
+    }),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.record({ do: fc.constant('operator' as const), after: SECONDS, command: arb.operatorCommand }),
+  },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('other' as const), after: SECONDS, event: arb.rareEvent }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('delivered' as const), after: SECONDS, which: fc.nat({ max: 3 }) }),
+  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('redeliver' as const), after: SECONDS }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('clear' as const), session: fc.constantFrom('A' as const, 'B' as const) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('take over' as const), pid: fc.integer({ min: 2, max: 4 }) }) },
+  { weight: 5, arbitrary: fc.constant({ do: 'resume' as const }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('reset' as const),
+      consented: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('jump' as const), by: fc.integer({ min: -7_200_000, max: 7_200_000 }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('crash' as const),
+      lost: fc.constantFrom('effects' as const, 'save' as const),
+    }),
+  },
+);
+
+/** One loop on disk, the engine that decides about it, and the model that says what it ought to decide. */
+class Harness {
+  private readonly policy: Policy;
+  private readonly engine: typeof transition;
+  private now = Date.parse(arb.instantAt(0));
+  private state: LoopState;
+  private model: ModelLoop;
+  private loops = 0;
+  private mark = 0;
+  private prompts = 0;
+  private pid = 1;
+  private session = 'A';
+  private lastTurn: { event: Turn; reply: arb.Reply; session: string } | null = null;
+  /** The next save is lost: the same event comes again to the state of before. */
+  private saveIsLost = false;
+  private asked: Step = null;
+  private waitedMs = 0;
+  private setBacks = 0;
+  private sent = new Map<string, number>();
+
+  constructor(policy: Policy, consented: boolean, engine: typeof transition) {
+    this.engine = engine;
+    this.policy = freeze(policy);
+    this.state = this.newLoop(consented);
+    this.model = new ModelLoop(policy, this.now, consented);
+    this.bind('A');
+  }
+
+  run(what: Action): void {
+    if ('after' in what && typeof what.after === 'number') this.now += what.after;
+    switch (what.do) {
+      case 'turn': {
+        this.mark += 7;
+        const promptId = what.sameId ? this.state.promptId : this.newPrompt();
+        const event = {
+          type: 'iteration-ended',
+          at: this.at(),
+          ...what.turn,
+          text: what.reply.text,
+          promptId,
+          transcriptMark: String(this.mark),
+        } as const;
+        this.lastTurn = { event, reply: what.reply, session: what.session };
+        this.deliver();
+        break;
+      }
+      case 'redeliver':
+        this.deliver();
+        break;
+      case 'verified':
+        this.decide({ type: 'verified', at: this.at(), results: what.results }, () =>
+          this.model.verified(this.now, what.results),
+        );
+        break;
+      case 'carry out':
+        this.carryOut(what);
+        break;
+      case 'time': {
+        const { wait } = this.model;
+        if (what.after === 'until' && wait) this.now = Math.max(this.now, wait.until);
+        const event = { type: 'time-passed', at: this.at(), cause: what.cause, seen: what.seen } as const;
+        this.decide(event, () => this.model.timePassed(this.now, what.cause));
+        break;
+      }
+      case 'spoken': {
+        const promptId = what.id === 'same' ? this.state.promptId : what.id === 'new' ? this.newPrompt() : null;
+        this.decide({ type: 'user-prompt', at: this.at(), promptId, by: what.by }, () =>
+          this.model.spoken(this.now, promptId, what.by),
+        );
+        break;
+      }
+      case 'operator':
+        this.decide({ type: 'operator', at: this.at(), command: what.command }, () =>
+          this.model.operator(what.command),
+        );
+        break;
+      case 'other': {
+        const event = { ...what.event, at: this.at() } as EngineEvent;
+        const resetsAt =
+          event.type === 'api-error' && event.error.resetsAt !== null ? Date.parse(event.error.resetsAt) : null;
+        this.decide(event, () => this.model.other(event, resetsAt));
+        break;
+      }
+      case 'delivered': {
+        const ids = this.state.steering.slice(0, what.which).map(({ id }) => id);
+        const event = { type: 'steering-delivered', at: this.at(), ids } as const;
+        this.decide(event, () => this.model.other(event, null));
+        break;
+      }
+      case 'clear':
+        this.bind(what.session);
+        break;
+      case 'take over':
+        this.pid = what.pid;
+        this.bind(`taken by ${what.pid} at ${this.mark}`);
+        break;
+      case 'resume':
+        this.state = this.checked(resumeState(this.state, this.at()));
+        this.model.resumed();
+        this.restless();
+        this.bind(this.session);
+        break;
+      case 'reset':
+        this.state = this.newLoop(what.consented);
+        this.model = new ModelLoop(this.policy, this.now, what.consented);
+        this.restless();
+        this.bind(this.session);
+        break;
+      case 'jump':
+        this.now += what.by;
+        if (what.by < 0) {
+          this.setBacks++;
+          this.model.clockSetBack();
+        }
+        break;
+      case 'crash':
+        // Effects that were never carried out are what every step here is: nothing in the state waits for them.
+        this.saveIsLost = what.lost === 'save';
+        break;
+    }
+  }
+
+  /** What a driver does with the last answer: sleeps, looks, or runs the checks. */
+  private carryOut({ results, changed, late }: Extract<Action, { do: 'carry out' }>): void {
+    switch (this.asked) {
+      case 'wait':
+        this.run({ do: 'time', after: 'until', cause: 'elapsed', seen: null });
+        break;
+      case 'look':
+        this.run({ do: 'time', after: late, cause: changed ? 'changed' : 'quiet', seen: 'x' });
+        break;
+      case 'verify':
+        this.run({ do: 'verified', after: late, results });
+        break;
+      default:
+        this.run({ do: 'redeliver', after: late });
+    }
+  }
+
+  /** A Stop: only the bound session's reaches the engine, and the same one twice is the same delivery. */
+  private deliver(): void {
+    if (this.lastTurn === null) return;
+    const { event, reply, session } = this.lastTurn;
+    if (this.state.sessionId !== session) return;
+    this.decide({ ...event, at: this.at() }, () => this.model.turnEnded(this.now, event, reply));
+  }
+
+  private decide(event: EngineEvent, predict: () => Step): void {
+    const before = freeze(this.state);
+    const { state, effects } = this.engine(before, freeze(event), this.policy);
+    this.holdsAlways(before, event, state, effects);
+    if (this.saveIsLost) {
+      // The process died before its save: the event comes again, to the same old state, and everything is as it was.
+      this.saveIsLost = false;
+      assert.deepEqual(this.engine(before, event, this.policy), { state, effects });
+    }
+    const step = effects.find(({ type }) => STEPS.has(type));
+    if (step) this.asked = step.type as Step;
+    this.state = this.checked(state);
+    this.account(before, event, effects);
+    if (before.status === 'ended') return;
+    const unsure = this.model.unsure;
+    const foretold = predict();
+    if (unsure && this.model.unsure) {
+      this.model.follow(state);
+    } else {
+      assert.equal(step?.type ?? null, foretold, `the answer to ${event.type}`);
+      this.agrees();
+    }
+  }
+
+  /** What holds of every step, whatever the model says. */
+  private holdsAlways(before: LoopState, event: EngineEvent, state: LoopState, effects: readonly Effect[]): void {
+    const steps = effects.filter(({ type }) => STEPS.has(type));
+    assert.ok(steps.length <= 1, `one answer at most: ${steps.map(({ type }) => type).join(', ')}`);
+    const mustAnswer = [
+      'iteration-ended',
+      'verified',
+      'time-passed',
+      'interrupted',
+      'suspended',
+      'task-missing',
+      'turn-released',
+    ];
+    if (mustAnswer.includes(event.type)) assert.equal(steps.length, 1, `${event.type} needs an answer`);
+    else if (state.status !== 'ended') assert.equal(steps.length, 0, `${event.type} needs none`);
+    const [step] = steps;
+    if (step?.type === 'prompt') {
+      assert.deepEqual([state.status, state.turn], ['running', 'agent']);
+      assert.ok(state.iteration < state.maxIterations, 'no prompt past max iterations');
+      assert.equal(state.stopRequested, false);
+      this.withinBudget(state, event.at);
+    }
+    if (step?.type === 'wait') assert.equal(state.status === 'waiting' && state.waiting.until, step.until);
+    if (step?.type === 'look') assert.equal(state.status, 'waiting');
+    if (step?.type === 'verify') assert.equal(state.status, 'verifying');
+    assert.equal(
+      effects.some(({ type }) => type === 'archive'),
+      state.status === 'ended',
+    );
+    assert.ok(state.iteration === before.iteration || state.iteration === before.iteration + 1);
+    assert.ok(state.idleIterations === before.idleIterations || state.idleIterations === before.idleIterations + 1);
+    if (before.status === 'ended') assert.equal(state, before);
+    for (const effect of effects) {
+      if (effect.type === 'record-event') loopEvent.parse(effect.event);
+      if (effect.type === 'record-iteration') iterationRecord.parse(effect.record);
+    }
+    const reread = JSON.parse(JSON.stringify(before)) as LoopState;
+    assert.deepEqual(this.engine(reread, event, this.policy), { state, effects }, 'the state survives its file');
+    const elsewhere = this.engine({ ...before, mode: 'router' }, event, this.policy);
+    assert.deepEqual(
+      { ...elsewhere, state: { ...elsewhere.state, mode: before.mode } },
+      { state, effects },
+      'every driver decides alike',
+    );
+  }
+
+  private withinBudget({ usage, startedAt }: LoopState, at: string): void {
+    const { maxCostUsd, maxTokens, maxTimeMs } = this.policy.budget;
+    assert.ok(maxCostUsd === null || (usage.costUsd ?? 0) < maxCostUsd);
+    assert.ok(maxTokens === null || usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens < maxTokens);
+    assert.ok(maxTimeMs === null || Date.parse(at) - Date.parse(startedAt) < maxTimeMs);
+  }
+
+  /** Books what was waited for and what was said to the agent. */
+  private account(before: LoopState, event: EngineEvent, effects: readonly Effect[]): void {
+    const { idle } = this.policy;
+    if (before.status === 'waiting' && event.type === 'time-passed' && event.cause === 'elapsed') {
+      const over = !effects.some(({ type }) => type === 'wait' || type === 'look') && !before.waiting.woken;
+      if (over) this.waitedMs += before.waiting.delayMs;
+    }
+    if (idle !== null) {
+      const limit = idle.maxMs + this.setBacks * Math.max(idle.maxDelayMs, idle.delayMs);
+      assert.ok(this.waitedMs <= limit + 1, `waited ${this.waitedMs} of ${limit}`);
+    }
+    if (this.state.idle.since === null) this.restless();
+    for (const effect of effects) {
+      if (effect.type !== 'prompt') continue;
+      for (const { id } of effect.steering) this.sent.set(id, (this.sent.get(id) ?? 0) + 1);
+    }
+    if (event.type === 'block-overridden') {
+      for (const { id } of before.handedOver?.steering ?? []) this.sent.set(id, (this.sent.get(id) ?? 0) - 1);
+    }
+    if (event.type === 'steering-delivered') {
+      for (const id of event.ids) if (before.status !== 'ended') this.sent.set(id, (this.sent.get(id) ?? 0) + 1);
+    }
+    for (const [id, times] of this.sent) assert.ok(times <= 1, `steering ${id} was delivered ${times} times`);
+    for (const { id } of this.state.steering)
+      assert.notEqual(this.sent.get(id), 1, `steering ${id} is queued and delivered`);
+  }
+
+  private agrees(): void {
+    const { state, model } = this;
+    assert.deepEqual(
+      {
+        status: state.status,
+        as: state.status === 'ended' ? state.ended.as : null,
+        iteration: state.iteration,
+        idleIterations: state.idleIterations,
+        turn: state.status === 'ended' ? 'any' : state.turn,
+        wait:
+          state.status === 'waiting'
+            ? { until: Date.parse(state.waiting.until), last: state.waiting.last, woken: state.waiting.woken }
+            : null,
+        tokens: state.usage.inputTokens + state.usage.outputTokens + state.usage.cacheWriteTokens,
+        cost: state.usage.costUsd,
+        queue: state.steering.map(({ id }) => id),
+      },
+      {
+        status: model.status,
+        as: model.as,
+        iteration: model.iteration,
+        idleIterations: model.idleIterations,
+        turn: model.status === 'ended' ? 'any' : model.turn,
+        wait: model.wait,
+        tokens: model.tokens,
+        cost: model.cost,
+        queue: model.queue,
+      },
+    );
+  }
+
+  /** A state that may lie on a disk: by our own validator, by zod, and with no other status' data in it. */
+  private checked(state: LoopState): LoopState {
+    assert.equal(validateLoopState(JSON.parse(JSON.stringify(state))), null);
+    commonPart.parse(state);
+    statusPart.parse(state);
+    for (const part of PARTS) assert.equal(part in state, part === state.status, `${state.status} with ${part}`);
+    return state;
+  }
+
+  private bind(session: string): void {
+    const before = this.state;
+    if (before.sessionId !== session && before.clientPid !== this.pid) this.model.newClient();
+    this.session = session === 'B' ? 'B' : session === 'A' ? 'A' : this.session;
+    const client = { sessionId: session, clientPid: this.pid, clientStartedAt: `start of ${this.pid}` };
+    this.state = this.checked(bindSession(before, client));
+    assert.equal(bindSession(this.state, client), this.state, 'binding twice changes nothing more');
+  }
+
+  private newLoop(consented: boolean): LoopState {
+    this.loops++;
+    return this.checked(
+      initialState({
+        loopId: `loop-${this.loops}`,
+        name: null,
+        mode: 'hook',
+        taskPath: 'PROMPT.md',
+        contractHash: null,
+        maxIterations: this.policy.maxIterations,
+        at: this.at(),
+        consented,
+      }),
+    );
+  }
+
+  private restless(): void {
+    this.waitedMs = 0;
+    this.setBacks = 0;
+  }
+
+  private newPrompt(): string {
+    return `prompt ${++this.prompts}`;
+  }
+
+  private at(): string {
+    return new Date(this.now).toISOString();
+  }
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freeze(part);
+  }
+  return value;
+}
+
+function loopOf(engine: typeof transition): fc.IProperty<[Policy, boolean, Action[]]> {
+  return fc.property(
+    arb.policy,
+    fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+    fc.array(action, { maxLength: 80, size: 'max' }),
+    (policy, consented, actions) => {
+      const harness = new Harness(policy, consented, engine);
+      for (const what of actions) harness.run(what);
+    },
+  );
+}
+
+test('a loop behaves as the rulings say, whatever happens to it in whatever order', () => {
+  fc.assert(loopOf(transition), { numRuns: RUNS, includeErrorInReport: true });
+});
+
+/** Engines with one fault each: a test that lets one of them pass holds nothing. */
+const FAULTS: Record<string, typeof transition> = {
+  'counts the same delivery twice': (state, event, policy) => transition({ ...state, lastTurn: null }, event, policy),
+  'sends the task back past max iterations': (state, event, policy) =>
+    transition({ ...state, maxIterations: 100 }, event, policy),
+  'forgets how long it has been idle': (state, event, policy) =>
+    transition({ ...state, idle: { ...state.idle, since: null } }, event, policy),
+  'delivers steering again': (state, event, policy) => {
+    const next = transition(state, event, policy);
+    return { ...next, state: { ...next.state, steering: state.steering } };
+  },
+  'keeps the data of the status it left': (state, event, policy) => {
+    const next = transition(state, event, policy);
+    return state.status === 'waiting' ? { ...next, state: { ...state, ...next.state } as LoopState } : next;
+  },
+  'takes a stop request back': (state, event, policy) => transition({ ...state, stopRequested: false }, event, policy),
+  'decides otherwise for a router': (state, event, policy) =>
+    transition(state.mode === 'router' ? { ...state, turn: 'agent' } : state, event, policy),
+  'loses what a user’s turn cost': (state, event, policy) => {
+    const next = transition(state, event, policy);
+    return state.turn === 'user' ? { ...next, state: { ...next.state, usage: state.usage } } : next;
+  },
+};
+
+for (const [fault, engine] of Object.entries(FAULTS)) {
+  test(`control: an engine that ${fault} is found out`, () => {
+    assert.equal(fc.check(loopOf(engine), { numRuns: 2_000, endOnFailure: true }).failed, true);
+  });
+}

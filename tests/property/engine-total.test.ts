@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { EngineEvent } from '../../src/core/events.ts';
+import { resumeState } from '../../src/core/resume-state.ts';
+import type { Policy } from '../../src/core/schema/policy.ts';
+import { commonPart, statusPart } from '../../src/core/schema/state.ts';
+import { transition } from '../../src/core/transition.ts';
+import { validateLoopState } from '../../src/state/validators.ts';
+import { anyState } from './support/any-state.ts';
+import * as arb from './support/arbitraries.ts';
+
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 5_000);
+
+const anyEvent: fc.Arbitrary<EngineEvent> = fc
+  .tuple(
+    arb.anyInstant,
+    fc.oneof(
+      fc
+        .tuple(arb.turn, arb.anyText, fc.option(fc.constantFrom('', 'a')), fc.constantFrom('', 'a'))
+        .map(([turn, text, promptId, transcriptMark]) => ({
+          type: 'iteration-ended' as const,
+          ...turn,
+          text,
+          promptId,
+          transcriptMark,
+        })),
+      arb.checkResults.map((results) => ({ type: 'verified' as const, results })),
+      fc.record({ type: fc.constant('time-passed' as const), cause: arb.timeCause, seen: fc.option(fc.constant('x')) }),
+      fc.record({
+        type: fc.constant('user-prompt' as const),
+        promptId: fc.option(fc.constantFrom('', 'a')),
+        by: fc.constantFrom('user' as const, 'notification' as const, 'continuation' as const),
+      }),
+      arb.operatorCommand.map((command) => ({ type: 'operator' as const, command })),
+      fc.record({
+        type: fc.constant('steering-delivered' as const),
+        ids: fc.array(fc.constantFrom('', 'a'), { maxLength: 2 }),
+      }),
+      arb.rareEvent,
+    ),
+  )
+  .map(([at, event]) => ({ ...event, at }) as EngineEvent);
+
+/** Policies with the longest and the shortest durations that the schema lets through. */
+const anyPolicy: fc.Arbitrary<Policy> = fc
+  .tuple(arb.policy, fc.constantFrom(1, Number.MIN_VALUE, 1e-3, 1e12, 1e300))
+  .map(([policy, scale]) => ({
+    ...policy,
+    idle: policy.idle && {
+      ...policy.idle,
+      delayMs: policy.idle.delayMs * scale,
+      maxDelayMs: policy.idle.maxDelayMs * scale,
+      maxMs: policy.idle.maxMs * scale,
+    },
+  }));
+
+test('any valid state and any event give an answer, and a state that can be read again', () => {
+  fc.assert(
+    fc.property(anyState, anyEvent, anyPolicy, (state, event, policy) => {
+      const next = transition(state, event, policy);
+      const file = JSON.parse(JSON.stringify(next.state));
+      assert.equal(validateLoopState(file), null);
+      commonPart.parse(file);
+      statusPart.parse(file);
+      assert.deepEqual(file, next.state);
+      for (const part of ['waiting', 'verifying', 'paused', 'ended']) assert.equal(part in file, part === file.status);
+    }),
+    { numRuns: RUNS, includeErrorInReport: true },
+  );
+});
+
+test('any valid state can be resumed', () => {
+  fc.assert(
+    fc.property(anyState, arb.anyInstant, (state, at) => {
+      const resumed = resumeState(state, at);
+      assert.equal(validateLoopState(resumed), null);
+      assert.equal(resumed.status, state.status === 'awaiting-consent' ? 'awaiting-consent' : 'running');
+    }),
+    { numRuns: RUNS, includeErrorInReport: true },
+  );
+});

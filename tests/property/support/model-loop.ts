@@ -1,0 +1,375 @@
+import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/core/events.ts';
+import type { Policy } from '../../../src/core/schema/policy.ts';
+import type { LoopState } from '../../../src/core/schema/state.ts';
+import type { Reply } from './arbitraries.ts';
+
+export type Step = 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' | null;
+type Turn = Omit<Extract<EngineEvent, { type: 'iteration-ended' }>, 'type' | 'at'>;
+type Cause = Extract<EngineEvent, { type: 'time-passed' }>['cause'];
+
+interface Sample {
+  readonly reply: string | null;
+  readonly findings: number | null;
+  readonly error: string | null;
+  readonly progress: Turn['progress'];
+  readonly denied: boolean;
+  readonly scenario: string | null;
+}
+
+/**
+ * A loop as the rulings describe it, in the plainest way: histories are kept whole and looked through from the
+ * beginning, where the engine keeps streaks. It shares no code with the engine.
+ */
+export class ModelLoop {
+  status: LoopState['status'];
+  turn: LoopState['turn'] = 'first';
+  iteration = 0;
+  idleIterations = 0;
+  as: string | null = null;
+  wait: { until: number; last: boolean; woken: boolean } | null = null;
+  /** The clock was set back in this streak: how long exactly it lasts is not foretold. */
+  unsure = false;
+  tokens = 0;
+  cost: number | null = null;
+  queue: string[] = [];
+
+  private readonly policy: Policy;
+  private readonly startedAt: number;
+  private max: number;
+  private promptId: string | null = null;
+  private stopRequested = false;
+  private paused: { reason: string; resumesAt: number | null } | null = null;
+  private lastDelivery: string | null = null;
+  private lastFigure: number | null = null;
+  private history: Sample[] = [];
+  private idleSince: number | null = null;
+  private idleCount = 0;
+  private lastCall = 0;
+  private told = new Set<string>();
+  private handedOver: string[] = [];
+
+  constructor(policy: Policy, now: number, consented: boolean) {
+    this.policy = policy;
+    this.startedAt = now;
+    this.max = policy.maxIterations;
+    this.status = consented ? 'running' : 'awaiting-consent';
+  }
+
+  turnEnded(now: number, turn: Turn, reply: Reply): Step {
+    if (this.status === 'awaiting-consent') return this.letGo('rest');
+    const delivery = JSON.stringify([turn.promptId, turn.text, turn.transcriptMark]);
+    if (delivery === this.lastDelivery) return 'ignore';
+    this.lastDelivery = delivery;
+    this.promptId = turn.promptId;
+    this.handedOver = [];
+    this.spend(turn);
+    if (this.status === 'paused') return this.letGo('rest');
+    const users = this.turn === 'user' || turn.origin === 'user';
+    if (users && this.stopRequested) return this.end('stopped');
+    if (turn.origin === 'user' && this.turn === 'agent') {
+      this.pause('interrupted', null, 'user');
+      return 'allow';
+    }
+    if (users && this.status === 'waiting') {
+      this.turn = 'rest';
+      return 'wait';
+    }
+    if (users) return this.prompt(now);
+    return this.count(now, turn, reply);
+  }
+
+  verified(now: number, results: readonly CheckResult[]): Step {
+    if (this.status !== 'verifying') return this.overtaken();
+    if (results.every(({ outcome }) => outcome === 'ok')) return this.end('complete');
+    return this.prompt(now);
+  }
+
+  timePassed(now: number, cause: Cause): Step {
+    const { wait } = this;
+    if (wait === null) return this.overtaken();
+    if (wait.woken || cause === 'changed' || cause === 'deadline') return this.prompt(now);
+    if (cause === 'message') return this.letGo('user');
+    if (cause === 'notification') return this.letGo('rest');
+    const { idle } = this.policy;
+    if (idle === null) return this.prompt(now);
+    if (cause === 'elapsed') {
+      if (now < wait.until) return 'wait';
+      if (idle.wake === 'change') return 'look';
+      return wait.last ? this.end('idle-limit') : this.prompt(now);
+    }
+    const left = idle.maxMs - this.idleFor(now);
+    if (wait.last || left <= 0) return this.end('idle-limit');
+    if (idle.maxQuietMs !== null && now - this.lastCall >= idle.maxQuietMs) return this.prompt(now);
+    return this.sleep(now, left, wait.woken);
+  }
+
+  spoken(now: number, promptId: string | null, by: 'user' | 'notification' | 'continuation'): Step {
+    if (promptId !== null && promptId === this.promptId) return null;
+    this.promptId = promptId;
+    const limited = this.paused?.reason === 'rate-limited';
+    if (by !== 'user') {
+      if (by === 'continuation' && limited) this.go('agent');
+      else this.turn = this.turn === 'user' || this.status === 'paused' ? 'user' : 'agent';
+    } else if (this.status === 'running' || this.status === 'verifying') {
+      if (this.turn === 'first') this.turn = 'agent';
+      else if (this.turn === 'agent') this.pause('interrupted', null, 'user');
+      else this.turn = 'user';
+    } else if (this.status === 'waiting' && this.turn === 'first') {
+      this.turn = 'agent';
+    } else {
+      const resets = this.paused?.resumesAt ?? null;
+      if (limited && resets !== null && now >= resets) this.go('user');
+      this.turn = 'user';
+    }
+    return null;
+  }
+
+  operator(command: OperatorCommand): Step {
+    switch (command.kind) {
+      case 'stop':
+        if ((this.status === 'running' || this.status === 'verifying') && command.clientAlive && this.turn !== 'rest') {
+          this.stopRequested = true;
+          return null;
+        }
+        return this.end('stopped');
+      case 'cancel':
+        return this.end('cancelled');
+      case 'pause':
+        if (this.status !== 'paused' && this.status !== 'awaiting-consent') this.pause('operator', null, this.turn);
+        return null;
+      case 'resume':
+        if (this.status === 'paused') {
+          this.history = [];
+          this.go(this.turn);
+        }
+        return null;
+      case 'wake':
+        if (this.wait) this.wait.woken = true;
+        return null;
+      case 'consent':
+        if (this.status === 'awaiting-consent') this.status = 'running';
+        return null;
+      case 'steer':
+        if (this.queue.includes(command.id)) return null;
+        this.queue.push(command.id);
+        if (this.wait && command.delivery === 'now') this.wait.woken = true;
+        return null;
+      case 'accept':
+        this.max = command.maxIterations;
+        if (this.paused?.reason === 'contract-changed') this.go(this.turn);
+        return null;
+    }
+  }
+
+  /** The events that need no word of their own in the model's vocabulary. */
+  other(event: EngineEvent, resetsAt: number | null): Step {
+    const resting = this.status === 'paused' || this.status === 'awaiting-consent';
+    switch (event.type) {
+      case 'api-error':
+        if (!resting) this.pause(event.error.kind === 'rate-limited' ? 'rate-limited' : 'api-error', resetsAt, 'rest');
+        return null;
+      case 'interrupted':
+        if (!resting) this.pause('interrupted', null, 'rest');
+        return 'allow';
+      case 'suspended':
+        if (!resting) this.pause(event.reason, null, 'rest');
+        return this.letGo('rest');
+      case 'block-overridden':
+        this.queue = [...this.handedOver, ...this.queue];
+        this.handedOver = [];
+        if (this.turn !== 'user') this.turn = 'rest';
+        return null;
+      case 'task-missing':
+        return this.end('error');
+      case 'turn-released':
+        return this.letGo(event.why === 'message' || this.turn === 'user' ? 'user' : 'rest');
+      case 'noticed':
+        this.told.add(event.key);
+        return null;
+      case 'steering-delivered':
+        this.queue = this.queue.filter((id) => !event.ids.includes(id));
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  /** A client that is new to the loop: its cost begins anew. */
+  newClient(): void {
+    this.lastFigure = null;
+  }
+
+  resumed(): void {
+    if (this.status !== 'awaiting-consent') this.go('first');
+    this.turn = 'first';
+    this.as = null;
+    this.history = [];
+    this.restless();
+    this.stopRequested = false;
+    this.lastDelivery = null;
+    this.promptId = null;
+    this.lastFigure = null;
+    this.handedOver = [];
+  }
+
+  clockSetBack(): void {
+    if (this.idleSince !== null) this.unsure = true;
+  }
+
+  /** Takes over from the engine what the model does not foretell on an unsteady clock. */
+  follow(state: LoopState): void {
+    this.status = state.status;
+    this.turn = state.turn;
+    this.as = state.status === 'ended' ? state.ended.as : null;
+    this.wait =
+      state.status === 'waiting'
+        ? { until: Date.parse(state.waiting.until), last: state.waiting.last, woken: state.waiting.woken }
+        : null;
+    this.queue = state.steering.map(({ id }) => id);
+    this.handedOver = state.handedOver?.steering.map(({ id }) => id) ?? [];
+  }
+
+  private count(now: number, turn: Turn, reply: Reply): Step {
+    const own = this.policy.completion.kind === 'signal';
+    const claimed =
+      own && (reply.claims === 'alone' || (reply.claims !== 'no' && this.policy.signalMatch === 'anywhere'));
+    const idles = reply.idle && !claimed && reply.findings === null && turn.error === null;
+    if (this.policy.idle && idles) {
+      this.idleIterations++;
+      this.idleSince ??= now;
+      this.idleCount++;
+      this.lastCall = now;
+      this.status = 'running';
+      const left = this.policy.idle.maxMs - this.idleFor(now);
+      const limit = this.limit(now) ?? (left <= 0 ? 'idle-limit' : null);
+      return limit === null ? this.sleep(now, left, false) : this.end(limit);
+    }
+    this.iteration++;
+    this.restless();
+    const same = reply.same(own);
+    this.history.push({
+      reply: same === '' && turn.toolCalls > 0 ? null : same,
+      findings: reply.findings,
+      error: turn.error,
+      progress: turn.progress,
+      denied: turn.toolCalls > 0 && turn.deniedCalls >= turn.toolCalls,
+      scenario: turn.scenario,
+    });
+    this.wait = null;
+    this.status = 'running';
+    if (!claimed) return this.prompt(now);
+    this.status = 'verifying';
+    return 'verify';
+  }
+
+  private limit(now: number): string | null {
+    if (this.stopRequested) return 'stopped';
+    if (this.iteration >= this.max) return 'max-iterations';
+    if (this.trips()) return 'circuit-open';
+    const { maxCostUsd, maxTokens, maxTimeMs } = this.policy.budget;
+    const spent =
+      (maxCostUsd !== null && this.cost !== null && this.cost >= maxCostUsd) ||
+      (maxTokens !== null && this.tokens >= maxTokens) ||
+      (maxTimeMs !== null && now - this.startedAt >= maxTimeMs);
+    return spent ? 'budget-exhausted' : null;
+  }
+
+  private trips(): boolean {
+    const { breaker } = this.policy;
+    const known = <T>(values: (T | null)[]): T[] => values.filter((value) => value !== null);
+    const run = (values: readonly unknown[], holds: (value: unknown) => boolean): number => {
+      const broken = values.findLastIndex((value) => !holds(value));
+      return values.length - 1 - broken;
+    };
+    const equalAtEnd = (values: readonly unknown[]): number => run(values, (value) => value === values.at(-1)) - 1;
+    const errors = this.history.map(({ error }) => error);
+    const counts: [number, number][] = [
+      [breaker.findings, equalAtEnd(known(this.history.map(({ findings }) => findings)))],
+      [breaker.sameReply, equalAtEnd(known(this.history.map(({ reply }) => reply)))],
+      [breaker.sameError, errors.at(-1) === null ? 0 : equalAtEnd(errors)],
+      [breaker.tdd, equalAtEnd(known(this.history.map(({ scenario }) => scenario)))],
+      [
+        breaker.denials,
+        run(
+          this.history.map(({ denied }) => denied),
+          (denied) => denied === true,
+        ),
+      ],
+      [
+        breaker.noProgress,
+        run(
+          this.history.map(({ progress }) => progress).filter((progress) => progress !== 'unknown'),
+          (progress) => progress === 'no',
+        ),
+      ],
+    ];
+    return counts.some(([threshold, count]) => threshold > 0 && count >= threshold);
+  }
+
+  private prompt(now: number): Step {
+    const limit = this.limit(now);
+    if (limit !== null) return this.end(limit);
+    this.go('agent');
+    this.handedOver = this.queue;
+    this.queue = [];
+    return 'prompt';
+  }
+
+  private sleep(now: number, left: number, woken: boolean): Step {
+    const { idle } = this.policy;
+    if (idle === null) throw new Error('nobody sleeps without an idle policy');
+    let delay = idle.delayMs;
+    for (let k = 1; k < this.idleCount; k++) delay = Math.min(delay * idle.backoff, idle.maxDelayMs);
+    this.status = 'waiting';
+    this.wait = { until: Math.ceil(now + Math.min(delay, left)), last: delay >= left, woken };
+    return 'wait';
+  }
+
+  private spend({ usage, costUsd }: Turn): void {
+    this.tokens += usage === null ? 0 : usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+    if (costUsd === null) return;
+    const last = this.lastFigure === null || costUsd < this.lastFigure ? 0 : this.lastFigure;
+    this.cost = (this.cost ?? 0) + costUsd - last;
+    this.lastFigure = costUsd;
+  }
+
+  private idleFor(now: number): number {
+    return this.idleSince === null ? 0 : Math.max(0, now - this.idleSince);
+  }
+
+  private restless(): void {
+    this.idleSince = null;
+    this.idleCount = 0;
+    this.unsure = false;
+  }
+
+  private end(as: string): Step {
+    this.status = 'ended';
+    this.as = as;
+    this.wait = null;
+    return 'allow';
+  }
+
+  private pause(reason: string, resumesAt: number | null, turn: LoopState['turn']): void {
+    this.status = 'paused';
+    this.paused = { reason, resumesAt };
+    this.wait = null;
+    this.turn = turn;
+  }
+
+  private go(turn: LoopState['turn']): void {
+    this.status = 'running';
+    this.paused = null;
+    this.wait = null;
+    this.turn = turn;
+  }
+
+  private letGo(turn: 'rest' | 'user'): Step {
+    this.turn = turn;
+    return 'allow';
+  }
+
+  private overtaken(): Step {
+    return this.status === 'paused' ? this.letGo('rest') : 'allow';
+  }
+}
