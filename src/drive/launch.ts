@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { assemblePrompt, wholePrompt } from '../core/assemble-prompt.ts';
 import { exitCode } from '../core/exit-code.ts';
 import type { LoopState } from '../core/schema/state.ts';
@@ -39,6 +39,9 @@ const ARGUMENT_LIMIT = 100 * 1024;
 /** How long to wait when a rate limit does not say until when: doubled each time, bounded. */
 const UNKNOWN_LIMIT_MS = 60_000;
 const UNKNOWN_LIMIT_MAX_MS = 30 * 60_000;
+/** How long a headless client may outlive its loop, in looks of half a second. */
+const LOOK_MS = 500;
+const LOOKS_AFTER_END = 20;
 
 /**
  * Runs the client for a started loop until the loop is over or the client is gone, and says how it ended. Headless, a
@@ -93,7 +96,9 @@ function runClient(loop: StartedLoop, options: LaunchOptions, session: string | 
     process.on('SIGINT', interrupt);
     process.on('SIGTERM', pass);
     process.on('SIGHUP', pass);
+    const ending = headless ? endWithLoop(child, loop) : undefined;
     const finish = (): void => {
+      clearInterval(ending);
       process.off('SIGINT', interrupt);
       process.off('SIGTERM', pass);
       process.off('SIGHUP', pass);
@@ -107,6 +112,18 @@ function runClient(loop: StartedLoop, options: LaunchOptions, session: string | 
       resolve();
     });
   });
+}
+
+/**
+ * A headless client waits for background shells that still run, ten minutes and more (measured): once the loop is over
+ * there is nothing left to wait for.
+ */
+function endWithLoop(child: ChildProcess, { files, loopId }: StartedLoop): NodeJS.Timeout {
+  let looks = 0;
+  return setInterval(() => {
+    if (ownState(files, loopId) !== null || endedLoop(files, loopId) === null) looks = 0;
+    else if (++looks === LOOKS_AFTER_END) child.kill('SIGTERM');
+  }, LOOK_MS);
 }
 
 /** The first prompt, assembled as every later one; also for a client that comes back to a loop. */
