@@ -152,6 +152,8 @@ function compact(node: unknown): unknown {
   if (Array.isArray(anyOf) && anyOf.length === 2 && typeof anyOf[0] === 'string' && anyOf[1]?.type === 'null') {
     return `${anyOf[0]}?`;
   }
+  // A fixed value says its type itself, and only a list has items.
+  if ('const' in rest || 'enum' in rest || (type === 'array' && 'items' in rest)) return inner;
   const properties = Object.keys((rest['properties'] ?? {}) as object);
   // An object with named properties, all of them required, needs to say neither.
   if (type === 'object' && Array.isArray(required) && required.length === properties.length) return inner;

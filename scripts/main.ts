@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   statusline: async () => (await import('./commands/statusline.ts')).STATUSLINE_COMMAND,
   init: async () => (await import('./commands/init.ts')).INIT_COMMAND,
   uninit: async () => (await import('./commands/uninit.ts')).UNINIT_COMMAND,
+  doctor: async () => (await import('./commands/doctor.ts')).DOCTOR_COMMAND,
   status: async () => (await import('./commands/status.ts')).STATUS_COMMAND,
   list: async () => (await import('./commands/list.ts')).LIST_COMMAND,
   explain: async () => (await import('./commands/explain.ts')).EXPLAIN_COMMAND,

@@ -4,11 +4,11 @@ import { createInterface } from 'node:readline/promises';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { writeAtomically } from '../../src/state/write-atomically.ts';
 
-const addValidation = (t: string, _c: readonly string[]): string => t;
+import { addValidation } from '../../src/task/add-validation.ts';
 
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { extractValidationCommands } from '../../src/task/extract-validation-commands.ts';
 import { splitFrontmatter } from '../../src/task/split-frontmatter.ts';
-import { validationSection } from '../../src/task/validation-section.ts';
 import type { CommandContext } from './command.ts';
 
 /**
@@ -18,8 +18,7 @@ import type { CommandContext } from './command.ts';
 export async function adoptValidation(context: CommandContext, task: string | null): Promise<boolean> {
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
   const text = readFileSync(path, 'utf8');
-  const section = validationSection(splitFrontmatter(text).body);
-  const commands = section?.commands ?? [];
+  const commands = extractValidationCommands(splitFrontmatter(text).body);
   if (commands.length === 0) {
     throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
   }

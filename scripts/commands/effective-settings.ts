@@ -6,6 +6,7 @@ import { readText } from '../../src/install/read-text.ts';
 import { CONFIG_PATH } from '../../src/install/set-project-config.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { normaliseValidation } from '../../src/task/normalise-validation.ts';
 import { resolvePolicy } from '../../src/task/resolve-policy.ts';
 import type { Source } from '../../src/task/setting-layers.ts';
 
@@ -14,6 +15,8 @@ export interface EffectiveSettings {
   /** null where a loop would have none. */
   readonly completionSignal: string | null;
   readonly policy: Policy;
+  /** Seconds that the commands of the gate may take together. */
+  readonly gateSeconds: number;
   /** Where each value comes from, by key path. */
   readonly sources: Readonly<Record<string, Source>>;
 }
@@ -39,6 +42,10 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): E
     maxIterations,
     completionSignal: completion.kind === 'none' ? null : completion.text,
     policy: resolved.policy,
+    gateSeconds: normaliseValidation(resolved.settings.validation).reduce(
+      (sum, { timeoutSeconds }) => sum + timeoutSeconds,
+      0,
+    ),
     sources: resolved.sources,
   };
 }

@@ -12,12 +12,7 @@ export interface HookInput {
   readonly source: string | null;
   /** UserPromptSubmit. */
   readonly prompt: string | null;
-  readonly toolName: string | null;
-  readonly toolInput: Record<string, unknown>;
-  readonly toolUseId: string | null;
-  /** Set inside a subagent. */
-  readonly agentId: string | null;
-  /** The whole payload, for what differs between clients. */
+  /** The whole payload, for what belongs to one event alone. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -49,10 +44,6 @@ export function parseHookInput(text: string): HookInput | null {
     backgroundTasks: tasks(raw['background_tasks']),
     source: string(raw['source']),
     prompt: string(raw['prompt'], true),
-    toolName: string(raw['tool_name']),
-    toolInput: isObject(raw['tool_input']) ? raw['tool_input'] : {},
-    toolUseId: string(raw['tool_use_id']),
-    agentId: string(raw['agent_id']),
     raw,
   };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { UsageDelta } from '../core/events.ts';
 import type { ReadMarks } from '../core/schema/state.ts';
 import { readLines } from '../state/read-lines.ts';
-import { transcriptSize } from './transcript.ts';
+import { transcriptSize } from './transcript-size.ts';
 
 /** How much of a transcript one Stop reads at most; the rest is read at the next one. */
 const BUDGET = 8 * 1024 * 1024;

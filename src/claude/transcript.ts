@@ -1,14 +1,7 @@
-import { statSync } from 'node:fs';
 import { readTail } from '../state/read-tail.ts';
 
 /** How far back to look for what happened in this turn; a turn's own noise is well below it. */
 const TAIL_BYTES = 1024 * 1024;
-
-/** Bytes of the transcript, or null when there is none (yet). */
-export function transcriptSize(path: string | null): number | null {
-  if (path === null) return null;
-  return statSync(path, { throwIfNoEntry: false })?.size ?? null;
-}
 
 /** The text of the last assistant message, for clients that do not send it; empty when none is found. */
 export function lastAssistantText(path: string | null): string {

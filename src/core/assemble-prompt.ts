@@ -1,5 +1,6 @@
 import type { Policy } from './schema/policy.ts';
 import type { Notices, Steering } from './schema/state.ts';
+import { shorten } from './shorten.ts';
 import { completionText } from './signals.ts';
 
 export interface PromptParts {
@@ -36,7 +37,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   if (notices.rejection.length > 0) {
     preface.push(
       section('Your claim of completion was rejected', [
-        ...notices.rejection.map((reason) => shorten(reason)),
+        ...notices.rejection.map((reason) => shorten(reason, NOTICE_LIMIT)),
         'Mend this before you claim completion again.',
       ]),
     );
@@ -53,7 +54,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     preface.push(
       section(
         'The user says',
-        parts.steering.map(({ text }) => shorten(text)),
+        parts.steering.map(({ text }) => shorten(text, NOTICE_LIMIT)),
       ),
     );
   }
@@ -87,10 +88,4 @@ function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): 
 
 function section(title: string, lines: readonly string[]): string {
   return `## ${title}\n\n${lines.join('\n')}`;
-}
-
-function shorten(text: string): string {
-  if (text.length <= NOTICE_LIMIT) return text;
-  const head = Math.floor(NOTICE_LIMIT * 0.7);
-  return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (NOTICE_LIMIT - head))}`;
 }

@@ -49,7 +49,8 @@ export function checkShape(value: unknown, shape: Shape, path = ''): string | nu
   if (Array.isArray(value) && shape.properties === undefined)
     return shape.items ? checkItems(value, shape.items, path) : null;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return checkObject(value, shape, path);
-  return shape.properties && shape.type === undefined ? `${here} must be object` : null;
+  if (shape.type !== undefined) return null;
+  return shape.properties ? `${here} must be object` : shape.items ? `${here} must be array` : null;
 }
 
 function checkItems(values: readonly unknown[], shape: Shape, path: string): string | null {

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { passesOnWindows } from './passes-on-windows.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from './process-identity.ts';
 import { uniqueToken } from './unique-token.ts';
@@ -11,7 +11,10 @@ export interface LockOwner extends ProcessIdentity {
   readonly host: string;
 }
 
-/** `unreadable`: no owner stands in it. Power was cut, or its maker has not written yet (see publish-lock.ts). */
+/** The file in a lock that is a folder (see publish-lock.ts). */
+export const OWNER_IN_FOLDER = 'owner';
+
+/** `unreadable`: no owner stands in it, because power was cut before its content came to the disk. */
 export type FoundOwner = LockOwner | 'gone' | 'unreadable';
 
 /** A lock from another machine or process namespace: nobody can ask whether its owner lives, only how old it is. */
@@ -30,7 +33,9 @@ export function readOwner(path: string): FoundOwner {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || passesOnWindows(error)) return 'gone';
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EISDIR') return readOwner(join(path, OWNER_IN_FOLDER));
+    if (code === 'ENOENT' || passesOnWindows(error)) return 'gone';
     throw error;
   }
   try {
@@ -43,8 +48,8 @@ export function readOwner(path: string): FoundOwner {
 }
 
 /** Whether the owner that stands in the file at `path` may still be at work. */
-export function ownerLives(owner: LockOwner | 'unreadable', path: string): boolean {
-  if (owner !== 'unreadable' && owner.host === hostIdentity()) return isAlive(owner);
+export function ownerLives(owner: LockOwner, path: string): boolean {
+  if (owner.host === hostIdentity()) return isAlive(owner);
   try {
     return Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS;
   } catch {
@@ -60,5 +65,10 @@ let knownNamespace: string | null = null;
  */
 function hostIdentity(): string {
   knownNamespace ??= procLink('self/ns/pid');
-  return knownNamespace === null ? `${process.platform} ${hostname()}` : `${bootId()} ${knownNamespace}`;
+  return knownNamespace === null ? `${process.platform} ${machineName()}` : `${bootId()} ${knownNamespace}`;
+}
+
+/** Not imported: node:os would cost every hook half a millisecond on the systems that never ask it. */
+function machineName(): string {
+  return process.getBuiltinModule?.('node:os').hostname() ?? process.env['HOSTNAME'] ?? process.platform;
 }

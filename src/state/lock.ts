@@ -1,9 +1,7 @@
-import { unlinkSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
 import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from './lock-owner.ts';
 import { pauseThread } from './pause-thread.ts';
-import { isBeingPublished, publishLock } from './publish-lock.ts';
-import { removeIfThere } from './remove-if-there.ts';
+import { publishLock, removeLock } from './publish-lock.ts';
 
 export interface LockOptions {
   /** How long to wait for a living owner, in milliseconds. */
@@ -30,6 +28,7 @@ const abandoned = new Set<string>();
  * - A dead owner's lock with token T is removed only by the holder of the marker for T, which is itself a lock of this
  *   kind, and only after it has seen T in the lock while holding the marker. From that look on nobody else may remove
  *   the lock, so what it removes is T. A contender that comes late with the same marker finds another token, or none.
+ * - A lock without a readable owner has none: it falls in the same way, under the marker for no token.
  * - A reaper that dies leaves a marker with a dead owner, which falls in the same way.
  * Throws RalphError `lock-timeout` when a living owner keeps it too long, and what the system says otherwise.
  */
@@ -82,13 +81,13 @@ function publish(path: string, mine: LockOwner): boolean {
 /** The token of a lock whose owner is gone for good, '' for one that has no owner, null for any other. */
 function deadToken(found: FoundOwner, path: string): string | null {
   if (found === 'gone') return null;
-  if (found === 'unreadable') return isBeingPublished(path, abandoned) ? null : '';
+  if (found === 'unreadable') return '';
   return abandoned.has(found.token) || !ownerLives(found, path) ? found.token : null;
 }
 
 function reap(path: string, token: string, deadline: number, depth: number): void {
   holding(`${path}.reap-${token.slice(-8)}`, deadline, depth + 1, () => {
-    if (deadToken(readOwner(path), path) === token) removeIfThere(path);
+    if (deadToken(readOwner(path), path) === token) removeLock(path);
   });
 }
 
@@ -97,7 +96,7 @@ function release(path: string, token: string): void {
     try {
       if (attempt > 1 && readOwner(path) === 'gone') return;
       assertOwn(path, token);
-      unlinkSync(path);
+      removeLock(path);
       return;
     } catch (error) {
       if (error instanceof RalphError) throw error;
@@ -124,7 +123,7 @@ function assertOwn(path: string, token: string): void {
   if (typeof found === 'object' && found.token === token) return;
   throw new RalphError(
     'state-io',
-    `the lock ${path} was taken away while process ${process.pid} held it: what this process did may not count. Look with main.cjs status.`,
+    `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with main.cjs status.`,
   );
 }
 

@@ -1,13 +1,15 @@
-import { closeSync, linkSync, openSync, readdirSync, renameSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { type LockOwner, ownerLives, readOwner } from './lock-owner.ts';
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type LockOwner, OWNER_IN_FOLDER } from './lock-owner.ts';
 import { passesOnWindows } from './passes-on-windows.ts';
 import { removeIfThere } from './remove-if-there.ts';
-import { UNIQUE_TOKEN } from './unique-token.ts';
+import { uniqueToken } from './unique-token.ts';
 import { writeWhole } from './write-whole.ts';
 
 /** What link(2) says where there are no hard links; EACCES is Android's word. The draft could be made, so it is not ours. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EINVAL']);
+/** What rename(2) says of a folder that is to take the place of a lock. */
+const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
 /**
  * Makes `owner` the owner of the lock at `path`: true, or false when the lock has an owner already. link(2) shows the
@@ -15,9 +17,8 @@ const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 
  */
 export function publishLock(path: string, owner: LockOwner): boolean {
   const draft = `${path}.${owner.token}`;
-  const content = JSON.stringify(owner);
   try {
-    create(draft, content);
+    create(draft, JSON.stringify(owner));
     try {
       linkSync(draft, path);
       return true;
@@ -25,67 +26,66 @@ export function publishLock(path: string, owner: LockOwner): boolean {
       const code = (error as NodeJS.ErrnoException).code ?? '';
       if (code === 'EEXIST') return false;
       if (!NO_LINKS.has(code)) throw error;
-      return publishUnderClaim(path, draft, content);
+      return publishAsFolder(path, draft);
     }
   } finally {
-    removeQuietly(draft);
+    quietly(() => removeIfThere(draft));
   }
 }
 
 /**
- * Without hard links a lock exists for a moment before its content does. So its maker first shows a claim, whole, and
- * takes it back after the last byte: a lock that is empty while no claim of a living process lies beside it is one
- * whose maker died.
+ * Without hard links the lock is a folder with the owner in it: rename(2) shows it as a whole too, and never puts it in
+ * the place of a folder that is not empty. (A file made in place is empty for a moment, and no contender can tell one
+ * whose maker died from one whose maker is slow.)
  */
-function publishUnderClaim(path: string, draft: string, content: string): boolean {
-  const claim = `${draft}.claim`;
-  renameSync(draft, claim);
+function publishAsFolder(path: string, draft: string): boolean {
+  const folder = `${draft}.folder`;
   try {
-    create(path, content);
+    mkdirSync(folder);
+    renameSync(draft, join(folder, OWNER_IN_FOLDER));
+    renameSync(folder, path);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || passesOnWindows(error)) return false;
+    quietly(() => removeFolder(folder));
+    if (TAKEN.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    if (passesOnWindows(error) && existsSync(path)) return false;
     throw error;
-  } finally {
-    removeQuietly(claim);
   }
 }
 
-/**
- * Whether a living process may be about to write the lock at `path`, which has no readable owner. `givenUp` are the
- * tokens of this process that will never be written again.
- */
-export function isBeingPublished(path: string, givenUp: ReadonlySet<string>): boolean {
-  const prefix = `${basename(path)}.`;
-  return readdirSync(dirname(path)).some((name) => {
-    if (!name.startsWith(prefix) || !name.endsWith('.claim')) return false;
-    if (!UNIQUE_TOKEN.test(name.slice(prefix.length, -'.claim'.length))) return false;
-    const claim = join(dirname(path), name);
-    const owner = readOwner(claim);
-    if (typeof owner === 'object' && givenUp.has(owner.token)) return false;
-    return owner !== 'gone' && ownerLives(owner, claim);
-  });
+/** Removes a lock of either kind in one step; one that is not there is as good as removed. */
+export function removeLock(path: string): void {
+  try {
+    removeIfThere(path);
+  } catch (error) {
+    // A folder: Linux says EISDIR, POSIX says EPERM.
+    if (!existsSync(join(path, OWNER_IN_FOLDER))) throw error;
+    const folder = `${path}.${uniqueToken()}.folder`;
+    renameSync(path, folder);
+    quietly(() => removeFolder(folder));
+  }
+}
+
+/** Removes what `publishAsFolder` made. */
+export function removeFolder(folder: string): void {
+  removeIfThere(join(folder, OWNER_IN_FOLDER));
+  rmdirSync(folder);
 }
 
 /** A new file with this content, or none. */
 function create(path: string, content: string): void {
   const descriptor = openSync(path, 'wx', 0o644);
   try {
-    try {
-      writeWhole(descriptor, content, path);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    removeQuietly(path);
-    throw error;
+    writeWhole(descriptor, content, path);
+  } finally {
+    closeSync(descriptor);
   }
 }
 
-/** A draft or claim that cannot be removed harms nobody: sweep-leftovers takes it once this process is gone. */
-function removeQuietly(path: string): void {
+/** A draft that cannot be removed harms nobody: sweep-leftovers takes it once this process is gone. */
+function quietly(remove: () => void): void {
   try {
-    removeIfThere(path);
+    remove();
   } catch {
     // Whatever is wrong with the file system, the next call that matters will say so.
   }

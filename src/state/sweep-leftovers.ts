@@ -10,11 +10,11 @@ import { UNIQUE_TOKEN } from './unique-token.ts';
 const YOUNG_MS = 60_000;
 
 /**
- * The drafts of locks, of atomic writes and of locks without hard links: `<file>.<token>`, then `.tmp` or `.claim`. Only
+ * The drafts of locks, of atomic writes and of locks without hard links: `<file>.<token>`, then `.tmp` or `.folder`. Only
  * beside files that are ours: other tools keep theirs in the same folder.
  */
 const DRAFT =
-  /^(?:ralph-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.claim)?$/;
+  /^(?:ralph-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
 /**
  * Removes what processes left behind that died in the middle of a step: drafts, and markers of reapers. Gives back the
@@ -28,8 +28,10 @@ export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
       const path = join(directory, name);
       if (!isDeadDraft(name) && !isSpentMarker(path, files)) continue;
       const there = lstatSync(path, { throwIfNoEntry: false });
-      if (!there?.isFile() || now - there.mtimeMs < YOUNG_MS) continue;
-      removeIfThere(path);
+      if (there === undefined || now - there.mtimeMs < YOUNG_MS) continue;
+      if (there.isFile()) removeIfThere(path);
+      else if (there.isDirectory() && name.endsWith('.folder')) removeFolder(path);
+      else continue;
       removed.push(path);
     }
   }

@@ -64,20 +64,20 @@ function refuseOlderEpoch(current: LoopState, writer: { readonly loopId: string;
   if (writer.loopId === current.loopId && writer.epoch >= current.epoch) return;
   throw new RalphError(
     'state-fenced',
-    `another process has taken over: the state is of loop ${current.loopId} (epoch ${current.epoch}), and this process, of loop ${writer.loopId} (epoch ${writer.epoch}), may no longer write.`,
+    `another process has taken over loop ${current.loopId} (epoch ${current.epoch}); this one (${writer.loopId}, epoch ${writer.epoch}) may no longer write.`,
   );
 }
 
 function newer(files: LoopFiles, version: number): RalphError {
   return new RalphError(
     'state-newer',
-    `${files.state} has version ${version} and belongs to a newer ralph-loop; it was left as it is. Use that version.`,
+    `${files.state} belongs to a newer ralph-loop (version ${version}) and was left as it is.`,
   );
 }
 
 function refuseToOverwrite(files: LoopFiles, problem: string): void {
   if (statSync(files.state, { throwIfNoEntry: false }) === undefined) return;
-  throw new RalphError('state-corrupt', `${files.state} cannot be used (${problem}) and was not moved aside first.`);
+  throw new RalphError('state-corrupt', `${files.state} is unusable (${problem}) and was not moved aside.`);
 }
 
 /** NaN becomes null and undefined disappears in JSON: what counts is what the next reader finds. */
@@ -85,5 +85,5 @@ function refuseUnreadable(text: string): void {
   const read = parseState(text);
   if (read.kind === 'loop') return;
   const problem = read.kind === 'corrupt' ? read.problem : `it would be of kind ${read.kind}`;
-  throw new RalphError('state-corrupt', `this change would leave a state that nobody can read: ${problem}`);
+  throw new RalphError('state-corrupt', `nobody could read the state after this change: ${problem}`);
 }

@@ -9,7 +9,7 @@ const NAME = 'findings log';
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 
-/** Rejects while the findings log has an OPEN finding; null where there is no log, which is no check. */
+/** Rejects while the findings log has an OPEN finding; null where there is none: that is no check. */
 export function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
   const path = projectPath(projectDir, projectDir, logPath);
   if (path === null) return unavailable(`${logPath} lies outside the project.`);
@@ -24,7 +24,8 @@ export function checkFindingsLog(projectDir: string, logPath: string): CheckResu
     return unavailable(`${path} cannot be read: ${(error as Error).message}`);
   }
   const open = openFindings(text);
-  if (open.length === 0) return { name: NAME, outcome: 'ok', detail: `no OPEN finding in ${path}.` };
+  // The agent keeps this log itself: an OPEN finding speaks against a claim, none speaks for it.
+  if (open.length === 0) return null;
   const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
     const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;
     return status === null ? `${label} (has no Status line)` : label;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { commandWords } from './command-words.ts';
 import { packageManagerCall } from './package-manager-call.ts';
@@ -49,10 +49,51 @@ function collect(search: Search, run: string, directory: string, depth: number):
   }
 }
 
+/**
+ * A script is what the command runs: its first word, what an interpreter is given, an executable file, a
+ * configuration behind `=`. A source file that a linter or a test runner is pointed at is what the agent works on.
+ */
 function addFiles(search: Search, words: readonly string[], base: string): void {
-  const data = DATA_COMMANDS.has(words[0] ?? '');
-  for (const word of data ? words.slice(0, 1) : words) {
-    for (const candidate of [word, ...afterEquals(word)]) addFile(search, base, candidate);
+  const [command = '', ...others] = words;
+  addFile(search, base, command);
+  if (DATA_COMMANDS.has(command)) return;
+  const operands = interpreted(words);
+  for (const word of others) {
+    if (operands.has(word) || isRunnable(search.projectDir, base, word)) addFile(search, base, word);
+    for (const candidate of afterEquals(word)) addFile(search, base, candidate);
+  }
+  // A script that is gone is still the contract's.
+  for (const word of others) {
+    const path = projectPath(search.projectDir, base, word);
+    if (path !== null && search.known.has(path)) search.found.add(path);
+  }
+}
+
+const INTERPRETER =
+  /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|source|\.)$/;
+
+/** The script that each interpreter on the line is given: its first operand, unless it runs tests or a text. */
+function interpreted(words: readonly string[]): Set<string> {
+  const scripts = new Set<string>();
+  for (const [index, word] of words.entries()) {
+    if (!INTERPRETER.test(word)) continue;
+    const rest = words.slice(index + 1);
+    if (rest.some((option) => option === '--test' || option === '-c' || option === '-e')) continue;
+    const operand = rest.find((other) => !other.startsWith('-') && other !== 'run');
+    if (operand !== undefined) scripts.add(operand);
+  }
+  return scripts;
+}
+
+/** An executable file, or one that begins by naming its interpreter. */
+function isRunnable(projectDir: string, base: string, word: string): boolean {
+  const path = word === '' || word.includes('\0') ? null : projectPath(projectDir, base, word);
+  if (path === null || !isProjectFile(projectDir, path)) return false;
+  const file = join(projectDir, path);
+  try {
+    return (statSync(file).mode & 0o111) !== 0 || readFileSync(file).subarray(0, 2).toString('latin1') === '#!';
+  } catch {
+    return false; // unreadable: nobody could run it either
   }
 }
 

@@ -96,7 +96,7 @@ function tripSign(signal: string, evidence: string): Sign {
   return {
     name: `Circuit breaker: ${signal}`,
     trigger: `Iterations repeat themselves (${signal}).`,
-    instruction: 'Change the approach: read what was tried, do something else, or say plainly what blocks you.',
+    instruction: 'Do it another way, or say plainly what blocks you.',
     addedAfter: evidence,
   };
 }

@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../events.ts';
 import type { LoopState } from '../schema/state.ts';
-import { PAUSED_TEXTS } from '../texts.ts';
+import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../texts.ts';
 import { event, pause, type Transition } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
@@ -11,7 +11,7 @@ export function interrupted(state: Live, happened: Extract<EngineEvent, { type: 
   if (state.status === 'paused' || state.status === 'awaiting-consent') {
     return { state, effects: [{ type: 'allow', message: null }] };
   }
-  const message = happened.by === 'signal' ? PAUSED_TEXTS.interrupted : PAUSED_TEXTS.clientExit;
+  const message = happened.by === 'signal' ? PAUSED_INTERRUPTED : CLIENT_ENDED;
   const next = { ...pause(state, happened.at, 'interrupted', message), turn: 'rest' as const };
   return {
     state: next,

@@ -9,7 +9,7 @@ import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals.ts';
-import { misplacedText, PAUSED_TEXTS, stoppedText } from '../texts.ts';
+import { misplacedText, PAUSED_INTERRUPTED, stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
 import { common, end, event, pause, prompt, release, running, type Transition } from './common.ts';
 import { decide, withinLimits } from './decide.ts';
@@ -43,7 +43,7 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
  * The client announces such a command to no hook, so it shows only here.
  */
 function interruptedByCommand(state: Live, at: string): Transition {
-  const next = { ...pause(state, at, 'interrupted', PAUSED_TEXTS.interrupted), turn: 'user' as const };
+  const next = { ...pause(state, at, 'interrupted', PAUSED_INTERRUPTED), turn: 'user' as const };
   return {
     state: next,
     effects: [

@@ -2,7 +2,7 @@ import { CLOSED_BREAKER } from '../breaker/breaker.ts';
 import type { EngineEvent, OperatorCommand } from '../events.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
-import { cancelledText, PAUSED_TEXTS, stoppedText } from '../texts.ts';
+import { cancelledText, PAUSED_BY_USER, stoppedText } from '../texts.ts';
 import { common, end, event, pause, running, type Transition } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
@@ -44,7 +44,7 @@ function stop(state: Live, at: string, clientAlive: boolean): Transition {
 
 function pauseNow(state: Live, at: string): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
-  const next = pause(state, at, 'operator', PAUSED_TEXTS.operator);
+  const next = pause(state, at, 'operator', PAUSED_BY_USER);
   return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
 }
 

@@ -1,7 +1,7 @@
 import { isBefore } from '../clock.ts';
 import type { EngineEvent } from '../events.ts';
 import type { LoopState } from '../schema/state.ts';
-import { PAUSED_TEXTS } from '../texts.ts';
+import { PAUSED_INTERRUPTED } from '../texts.ts';
 import { event, pause, running, type Transition } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
@@ -50,7 +50,7 @@ function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Tr
  * else. What they want now is no business of the loop until they resume it.
  */
 function interruptedByUser(state: Live, at: string): Transition {
-  const next = { ...pause(state, at, 'interrupted', PAUSED_TEXTS.interrupted), turn: 'user' as const };
+  const next = { ...pause(state, at, 'interrupted', PAUSED_INTERRUPTED), turn: 'user' as const };
   return {
     state: next,
     effects: [

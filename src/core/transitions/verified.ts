@@ -3,9 +3,13 @@ import type { Effect } from '../effects.ts';
 import type { CheckResult, EngineEvent } from '../events.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
+import { shorten } from '../shorten.ts';
 import { completeText } from '../texts.ts';
 import { end, event, overtaken, running, type Transition } from './common.ts';
 import { decide } from './decide.ts';
+
+/** Of each failed check; a whole test run would fill the state and the prompt. */
+const REASON_LIMIT = 2_000;
 
 type Verified = Extract<EngineEvent, { type: 'verified' }>;
 
@@ -45,7 +49,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
 }
 
 export function reasonText({ name, outcome, detail }: CheckResult): string {
-  return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${detail}`;
+  return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT)}`;
 }
 
 /** A gate that fails twice for the same reason leaves a sign. */

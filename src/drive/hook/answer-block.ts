@@ -1,11 +1,9 @@
-import { clientVersion } from '../../claude/transcript.ts';
 import { assemblePrompt } from '../../core/assemble-prompt.ts';
 import { deliverPrompt } from '../../core/deliver-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
-import type { StoredContract } from '../../state/contract-store.ts';
 import { nextText, said } from '../said.ts';
 import type { HookContext } from './context.ts';
 import { guardrailsPath } from './guardrails-path.ts';
@@ -24,12 +22,14 @@ const TAKES_CONTEXT = '2.1.163';
 /** The block that sends the task back, in the form the loop and the client take it. */
 export function blockAnswer(
   context: HookContext,
-  loop: { readonly state: LoopState; readonly policy: Policy; readonly stored: StoredContract | null },
+  loop: { readonly state: LoopState; readonly policy: Policy },
   step: Extract<Effect, { type: 'prompt' }>,
   body: string,
   notes: readonly string[],
+  /** The client's, or null where it is not known. */
+  version: string | null,
 ): StopAnswer {
-  const { state, policy, stored } = loop;
+  const { state, policy } = loop;
   const iteration = state.iteration + 1;
   const prompt = assemblePrompt({
     iteration,
@@ -43,7 +43,6 @@ export function blockAnswer(
     completion: policy.completion,
     idle: policy.idle !== null,
   });
-  const version = stored?.contract.clientVersion ?? clientVersion(context.input.transcriptPath);
   const { reason, context: additional } = deliverPrompt(prompt, policy.reinject, {
     takesContext: atLeast(version, TAKES_CONTEXT),
     taskPath: state.taskPath,

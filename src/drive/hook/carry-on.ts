@@ -1,3 +1,4 @@
+import { clientVersion } from '../../claude/transcript.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import { transition } from '../../core/transition.ts';
@@ -47,7 +48,7 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         return letGo(turn, step.message);
       case 'prompt': {
         const task = readTask(turn.context.files.projectDir, turn.loaded.state.taskPath);
-        if (task !== null) return blockAnswer(turn.context, turn.loaded, step, task.body, turn.notes);
+        if (task !== null) return blockAnswer(turn.context, turn.loaded, step, task.body, turn.notes, versionOf(turn));
         const message = HOOK_TEXTS.taskMissing(turn.loaded.state.taskPath);
         effects = feed(turn, { type: 'task-missing', at: turn.context.now(), message });
         break;
@@ -65,6 +66,11 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         step satisfies never;
     }
   }
+}
+
+/** Known from the launch, or else from the client's own transcript. */
+function versionOf({ context, loaded }: Turn): string | null {
+  return loaded.stored?.contract.clientVersion ?? clientVersion(context.input.transcriptPath);
 }
 
 type Step = Extract<Effect, { type: 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' }>;

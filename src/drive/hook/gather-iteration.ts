@@ -1,4 +1,4 @@
-import { begunByUser, lastAssistantText, transcriptSize } from '../../claude/transcript.ts';
+import { transcriptSize } from '../../claude/transcript-size.ts';
 import { readUsage } from '../../claude/transcript-usage.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -13,7 +13,11 @@ const MESSAGE_LIMIT = 1024 * 1024;
 /** The first client that was measured to report a failed call: before it, a failure would look like a denial. */
 const REPORTS_FAILURES = '2.1.330';
 
-export interface Fingerprints {
+/** What the caller has found out about the turn, each by its own way. */
+export interface TurnFacts {
+  /** The agent's final message. */
+  readonly text: string;
+  readonly origin: 'loop' | 'user';
   readonly seen: string | null;
   readonly projectMark: string | null;
 }
@@ -29,23 +33,22 @@ export function gatherIteration(
   context: HookContext,
   state: LoopState,
   stored: StoredContract | null,
-  fingerprints: Fingerprints,
+  facts: TurnFacts,
 ): Gathered {
   const { files, input } = context;
   const { promptId, transcriptPath } = input;
   const failuresKnown = atLeast(stored?.contract.clientVersion ?? null, REPORTS_FAILURES);
   const calls = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
   const { usage, marks } = readUsage(transcriptPath, state.marks);
-  const unknownPrompt = promptId !== null && state.promptId !== null && promptId !== state.promptId;
-  const { projectMark } = fingerprints;
+  const { projectMark } = facts;
   return {
     marks: { ...marks, callsBytes: calls.next },
     event: {
       type: 'iteration-ended',
       at: context.now(),
-      text: (input.lastMessage ?? lastAssistantText(transcriptPath)).slice(-MESSAGE_LIMIT),
+      text: facts.text.slice(-MESSAGE_LIMIT),
       promptId,
-      origin: unknownPrompt && begunByUser(transcriptPath, promptId) ? 'user' : 'loop',
+      origin: facts.origin,
       transcriptMark: String(transcriptSize(transcriptPath) ?? ''),
       toolCalls: calls.toolCalls,
       deniedCalls: calls.deniedCalls,
@@ -60,7 +63,7 @@ export function gatherIteration(
       projectMark,
       error: null,
       scenario: null,
-      seen: fingerprints.seen,
+      seen: facts.seen,
     },
   };
 }

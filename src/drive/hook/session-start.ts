@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { transcriptSize } from '../../claude/transcript.ts';
+import { transcriptSize } from '../../claude/transcript-size.ts';
 import { bindSession } from '../../core/bind-session.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { readState } from '../../state/read-state.ts';

@@ -14,6 +14,9 @@ import { ownership } from './ownership.ts';
 import { setBack } from './set-back.ts';
 import { underTombstone } from './tombstone.ts';
 
+/** With everything around it still short enough for a reason. */
+const SURELY_SHORT = 1_000;
+
 type Quick = { readonly answer: StopAnswer | null };
 
 /**
@@ -32,7 +35,9 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
   const wanted = completionText(stored.contract.policy.completion);
   if (wanted !== null && text.includes(wanted)) return 'slow';
   const body = readBody(join(files.projectDir, stored.contract.taskPath), stored.contract.head);
-  if (body === null) return 'slow';
+  // An unknown client takes a long prompt only after a look into its transcript.
+  const { clientVersion } = stored.contract;
+  if (body === null || (clientVersion === null && body.length > SURELY_SHORT)) return 'slow';
   const decided = withState(
     files,
     { ...LOCK_WAIT, fromEngine: true },
@@ -49,7 +54,7 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
   const step = effects.find((effect): effect is Extract<Effect, { type: 'prompt' }> => effect.type === 'prompt');
   if (step === undefined) return { answer: null };
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
-  return { answer: blockAnswer(context, { state, policy: stored.contract.policy, stored }, step, body, notes) };
+  return { answer: blockAnswer(context, { state, policy: stored.contract.policy }, step, body, notes, clientVersion) };
 }
 
 interface Decided {
@@ -64,7 +69,12 @@ function decide(
   state: Exclude<LoopState, { status: 'ended' }>,
   stored: StoredContract,
 ): { next: LoopState | 'keep'; result: Decided | 'slow' } {
-  const { event, marks } = gatherIteration(context, state, stored, { seen: null, projectMark: null });
+  const { event, marks } = gatherIteration(context, state, stored, {
+    text: context.input.lastMessage ?? '',
+    origin: 'loop',
+    seen: null,
+    projectMark: null,
+  });
   const decided = iterationEnded(state, event, stored.contract.policy);
   if (!decided.effects.every(({ type }) => QUICK.includes(type))) return { next: 'keep', result: 'slow' };
   const ignored = decided.effects.some(({ type }) => type === 'ignore');

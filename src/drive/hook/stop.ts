@@ -1,3 +1,4 @@
+import { begunByUser, lastAssistantText } from '../../claude/transcript.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -8,7 +9,7 @@ import { HOOK_TEXTS, said } from '../texts.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn, type Loaded, type StopOptions } from './carry-on.ts';
 import { type HookContext, LOCK_WAIT } from './context.ts';
-import { type Fingerprints, gatherIteration } from './gather-iteration.ts';
+import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
 import { loadLoop } from './load-loop.ts';
 import { readTask } from './read-task.ts';
 import { clearTombstone, underTombstone } from './tombstone.ts';
@@ -57,7 +58,7 @@ interface Decided {
 function decideFirst(
   context: HookContext,
   loaded: Loaded,
-  fingerprints: Fingerprints,
+  fingerprints: Pick<TurnFacts, 'seen' | 'projectMark'>,
 ): { state: LoopState; effects: readonly Effect[] } {
   const { policy, stored } = loaded;
   const at = context.now();
@@ -72,7 +73,13 @@ function decideFirst(
     state = told.state;
     effects.push(...told.effects);
   }
-  const { event, marks } = gatherIteration(context, state, stored, fingerprints);
+  const { lastMessage, promptId, transcriptPath } = context.input;
+  const unknownPrompt = promptId !== null && state.promptId !== null && promptId !== state.promptId;
+  const { event, marks } = gatherIteration(context, state, stored, {
+    ...fingerprints,
+    text: lastMessage ?? lastAssistantText(transcriptPath),
+    origin: unknownPrompt && begunByUser(transcriptPath, promptId) ? 'user' : 'loop',
+  });
   const decided = transition(state, event, policy);
   const ignored = decided.effects.some(({ type }) => type === 'ignore');
   return ignored
@@ -93,7 +100,11 @@ function notices(context: HookContext, { state, stored, mended }: Loaded): Engin
   return events;
 }
 
-function takeFingerprints(context: HookContext, options: StopOptions, stored: StoredContract | null): Fingerprints {
+function takeFingerprints(
+  context: HookContext,
+  options: StopOptions,
+  stored: StoredContract | null,
+): Pick<TurnFacts, 'seen' | 'projectMark'> {
   const policy = stored?.contract.policy;
   const { projectDir } = context.files;
   const says = context.input.lastMessage ?? 'ralph:state';

@@ -1,3 +1,4 @@
+import { toolCall } from '../../claude/tool-call.ts';
 import type { CallRecord } from '../../core/schema/records.ts';
 import type { GuardRules, ToolCall, Verdict } from '../../guard/guard-rules.ts';
 import { appendLine } from '../../state/append-line.ts';
@@ -46,9 +47,9 @@ export async function preToolUse(context: HookContext, judge: Judge): Promise<Pr
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const { files, env, input } = context;
-  const tool = input.toolName ?? '';
+  const call = toolCall(input);
   const verdict = await judge(
-    { tool, input: input.toolInput, cwd: input.cwd },
+    { tool: call.name, input: call.input, cwd: input.cwd },
     ownRules(files, env, readContract(files)),
   );
   if (verdict.decision === 'deny') {
@@ -93,15 +94,16 @@ function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']
 
 function note(context: HookContext, loop: Live | 'unreadable', phase: CallRecord['phase'], rule?: string): void {
   if (loop === 'unreadable') return;
-  const { files, input } = context;
+  const { files } = context;
+  const { name, id, agentId } = toolCall(context.input);
   const record: CallRecord = {
     at: context.now(),
     loopId: loop.loopId,
-    tool: input.toolName ?? '',
-    callId: input.toolUseId ?? '',
+    tool: name,
+    callId: id,
     phase,
     ...(rule === undefined ? {} : { rule }),
-    ...(input.agentId === null ? {} : { agentId: input.agentId }),
+    ...(agentId === null ? {} : { agentId }),
   };
   try {
     appendLine(files.calls, record);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchQueue } from '../../claude/queued-messages.ts';
-import { transcriptSize } from '../../claude/transcript.ts';
+import { transcriptSize } from '../../claude/transcript-size.ts';
 import { readState } from '../../state/read-state.ts';
 import type { HookContext } from './context.ts';
 

@@ -190,7 +190,7 @@ describe('an iteration shows the breaker', () => {
     assert.deepEqual(sign, {
       name: 'Circuit breaker: same-reply',
       trigger: 'Iterations repeat themselves (same-reply).',
-      instruction: 'Change the approach: read what was tried, do something else, or say plainly what blocks you.',
+      instruction: 'Do it another way, or say plainly what blocks you.',
       addedAfter: 'the same reply as 3 times before',
     });
     assert.equal(effect(effects, 'archive').as, 'circuit-open');
