@@ -89,11 +89,14 @@ function forReading(findings: readonly Finding[], fixed: readonly string[], cont
     const advice = mend === null ? '' : `\n         -> ${printable(mend)}${fix ? ' (doctor --fix does it)' : ''}`;
     return `${paint(style, mark)}  ${paint('bold', check)}: ${printable(message)}${advice}`;
   });
-  const count = (level: Finding['level']): number => findings.filter((finding) => finding.level === level).length;
+  const count = (level: Finding['level']): string => {
+    const amount = findings.filter((finding) => finding.level === level).length;
+    return amount === 1 ? `1 ${level}` : `${amount} ${level}s`;
+  };
   return [
     ...fixed.map((message) => `${paint('green', 'mended ')}  ${printable(message)}`),
     ...lines,
     '',
-    `${count('error')} errors, ${count('warning')} warnings.`,
+    `${count('error')}, ${count('warning')}.`,
   ].join('\n');
 }

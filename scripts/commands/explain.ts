@@ -77,7 +77,15 @@ function explained(state: LoopState, files: LoopFiles, archived = false): Explan
   const common = { loopId, iteration, events };
   if (state.status === 'ended') {
     const { as, at, message } = state.ended;
-    return { active: false, status: as, at, ...common, ...explainEnd(as, message, state.ended.verified) };
+    const before = events.filter((event) => event['type'] !== 'loop.ended' || event['at'] !== at);
+    return {
+      active: false,
+      status: as,
+      at,
+      ...common,
+      events: before,
+      ...explainEnd(as, message, state.ended.verified),
+    };
   }
   if (archived)
     return { active: false, status: state.status, at: state.lastRunAt, ...common, ...EXPLAIN_TEXTS.putAway };

@@ -138,7 +138,7 @@ function unixCommand({ file, timeout, event, withoutNode }: HookDefinition): str
   return [
     '[ "$RALPH_ACTIVE" = 1 ] || exit 0',
     `command -v "\${RALPH_NODE:-node}" >/dev/null 2>&1 || { ${answerWithoutNode(withoutNode)}; }`,
-    `RALPH_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS" NODE_EXTRA_CA_CERTS= exec "\${RALPH_NODE:-node}" "$CLAUDE_PROJECT_DIR/.claude/hooks/${file}"${more}`,
+    `RALPH_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS" NODE_EXTRA_CA_CERTS= exec "\${RALPH_NODE:-node}" ${NODE_FLAGS} "$CLAUDE_PROJECT_DIR/.claude/hooks/${file}"${more}`,
   ].join('; ');
 }
 
@@ -155,8 +155,11 @@ function answerWithoutNode(withoutNode: HookDefinition['withoutNode']): string {
   }
 }
 
+/** V8's helper threads only cost a process that lives for a few milliseconds: 1.4 of 21 ms. */
+const NODE_FLAGS = '--v8-pool-size=0';
+
 /** No shell to count on: the client starts node itself and fills the project directory in (measured). */
 function windowsCommand({ file, timeout, event }: HookDefinition): { command: string; args: string[] } {
   const more = event === 'Stop' ? ['--timeout', String(timeout)] : [];
-  return { command: 'node', args: [`\${CLAUDE_PROJECT_DIR}/.claude/hooks/${file}`, ...more] };
+  return { command: 'node', args: [NODE_FLAGS, `\${CLAUDE_PROJECT_DIR}/.claude/hooks/${file}`, ...more] };
 }

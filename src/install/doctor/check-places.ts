@@ -1,0 +1,60 @@
+import { linkSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { removeIfThere } from '../../state/remove-if-there.ts';
+import { uniqueToken } from '../../state/unique-token.ts';
+import { type Examined, type Finding, fine } from './finding.ts';
+
+/** Whether a loop can write where it has to, by writing there. */
+export function checkPlaces({ projectDir, env }: Examined): Finding[] {
+  const { runtimeDir } = loopFiles(projectDir, null, env);
+  return [
+    ...probe('runtime-dir', runtimeDir, 'the state of loops', 'make it writable for you.'),
+    ...probe(
+      'state-home',
+      outsideRoot(env),
+      'contracts and logs',
+      'make it writable, or set XDG_STATE_HOME elsewhere.',
+    ),
+  ];
+}
+
+function probe(check: string, dir: string, what: string, mend: string): Finding[] {
+  const file = join(nearestExisting(dir), `.ralph-probe-${uniqueToken()}`);
+  try {
+    writeFileSync(file, '', { flag: 'wx' });
+  } catch (error) {
+    const message = `${what} cannot be written to ${dir}: ${(error as Error).message}`;
+    return [{ check, level: 'error', message, mend }];
+  }
+  try {
+    return [fine(check, `${dir} can be written.`), ...(check === 'runtime-dir' ? hardLinks(file) : [])];
+  } finally {
+    removeIfThere(file);
+  }
+}
+
+function hardLinks(file: string): Finding[] {
+  const check = 'hard-links';
+  try {
+    linkSync(file, `${file}.2`);
+    unlinkSync(`${file}.2`);
+    return [fine(check, 'the file system has hard links.')];
+  } catch {
+    const message =
+      'the file system of the project has no hard links: the lock on the state is slower to take over after a crash.';
+    return [{ check, level: 'warning', message, mend: null }];
+  }
+}
+
+function nearestExisting(dir: string): string {
+  for (let at = dir; ; at = dirname(at)) {
+    try {
+      if (statSync(at, { throwIfNoEntry: false })) return at;
+    } catch {
+      // a file lies where a directory belongs: the one above tells, when it is written to
+      return at;
+    }
+    if (dirname(at) === at) return at;
+  }
+}

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SETTINGS_PATH } from '../init-project.ts';
+import { isOurHook } from '../is-our-hook.ts';
+import { HOOKS_HOME } from '../planned-files.ts';
+import { type Examined, type Finding, fine } from './finding.ts';
+import { hooksIn } from './settings-sources.ts';
+
+const CHECK = 'self-test';
+const TIME_LIMIT_MS = 30_000;
+
+/**
+ * Proves that the installed hook fires: runs the registered Stop command, as the client would, on copies of the
+ * installed hooks in a project of its own with a made-up loop. It must block; without RALPH_ACTIVE it must be silent.
+ */
+export function selfTest(examined: Examined): Finding[] {
+  const { sources, projectDir, platform } = examined;
+  const registered = sources
+    .filter(({ name }) => name === 'project')
+    .flatMap(({ value, path }) => hooksIn(value, path))
+    .find(({ event, entry }) => event === 'Stop' && isOurHook(entry));
+  const hooks = join(projectDir, HOOKS_HOME);
+  if (registered === undefined || !existsSync(join(hooks, 'ralph-stop-hook.cjs'))) {
+    return [failed(`there is no Stop hook of ours to try: not registered in ${SETTINGS_PATH}, or not installed.`)];
+  }
+  const temp = mkdtempSync(join(tmpdir(), 'ralph-doctor-'));
+  try {
+    prepare(temp, hooks, examined.now);
+    const run = (active: boolean) => fire(temp, registered.entry, environment(examined.env, temp, active), platform);
+    const silent = run(false);
+    if (silent.stdout !== '' || silent.status !== 0) {
+      return [failed(`without RALPH_ACTIVE=1 the Stop hook should be silent, but ${told(silent)}`)];
+    }
+    const blocked = run(true);
+    return blocks(blocked.stdout)
+      ? [fine(CHECK, 'the installed Stop hook sends the task back, and is silent in other sessions.')]
+      : [failed(`the installed Stop hook should send the task back, but ${told(blocked)}`)];
+  } finally {
+    rmSync(temp, { recursive: true, force: true });
+  }
+}
+
+interface Fired {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly status: number | null;
+}
+
+function prepare(temp: string, hooks: string, now: string): void {
+  const copies = join(temp, HOOKS_HOME);
+  mkdirSync(copies, { recursive: true });
+  for (const name of readdirSync(hooks).filter((each) => /^ralph-.*\.cjs$/.test(each))) {
+    cpSync(join(hooks, name), join(copies, name));
+  }
+  const runtime = join(temp, '.claude', 'context', 'runtime');
+  mkdirSync(runtime, { recursive: true });
+  mkdirSync(join(temp, '.claude', 'ralph'));
+  writeFileSync(join(temp, '.claude', 'ralph', 'PROMPT.md'), '# Self-test\n\nThis task is made up.\n');
+  const state = { iteration: 0, startedAt: now, lastRunAt: now, lastFindingsCount: null };
+  writeFileSync(join(runtime, 'ralph-state.json'), JSON.stringify(state));
+}
+
+/** The user's own, without what belongs to a loop or a session that may run here right now. */
+function environment(env: NodeJS.ProcessEnv, temp: string, active: boolean): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => name === 'RALPH_NODE' || !/^(RALPH_|CLAUDE)/.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    CLAUDE_PROJECT_DIR: temp,
+    XDG_STATE_HOME: join(temp, 'state'),
+    ...(active ? { RALPH_ACTIVE: '1' } : {}),
+  };
+}
+
+function fire(
+  temp: string,
+  entry: Readonly<Record<string, unknown>>,
+  env: NodeJS.ProcessEnv,
+  platform: NodeJS.Platform,
+): Fired {
+  const input = JSON.stringify({
+    session_id: 'ralph-doctor',
+    transcript_path: join(temp, 'transcript.jsonl'),
+    cwd: temp,
+    hook_event_name: 'Stop',
+    stop_hook_active: false,
+    last_assistant_message: 'This message is made up.',
+    background_tasks: [],
+  });
+  const options = { cwd: temp, env, input, encoding: 'utf8' as const, timeout: TIME_LIMIT_MS };
+  const { command, args } = entry as { command: string; args?: readonly string[] };
+  const words = args?.map((word) => word.replaceAll(`\${CLAUDE_PROJECT_DIR}`, temp));
+  const shell = platform === 'win32' ? 'sh' : '/bin/sh';
+  const ran = words ? spawnSync(command, words, options) : spawnSync(shell, ['-c', command], options);
+  return { stdout: ran.stdout ?? '', stderr: ran.stderr || (ran.error?.message ?? ''), status: ran.status };
+}
+
+function blocks(stdout: string): boolean {
+  try {
+    return (JSON.parse(stdout) as { decision?: unknown }).decision === 'block';
+  } catch {
+    return false;
+  }
+}
+
+function told({ stdout, stderr, status }: Fired): string {
+  const said = [stdout.trim() || 'it printed nothing', `exit code ${status}`, stderr.trim()].filter(
+    (part) => part !== '',
+  );
+  return said.map((part) => part.slice(0, 300)).join('; ');
+}
+
+function failed(message: string): Finding {
+  return { check: CHECK, level: 'error', message, mend: 'mend what the other findings name, then main.cjs init.' };
+}

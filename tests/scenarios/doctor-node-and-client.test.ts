@@ -1,0 +1,92 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { changeSettings, doctorFinds } from './support/doctor-case.ts';
+import { fakeClient } from './support/fake-client.ts';
+
+doctorFinds([
+  {
+    when: 'no node is on the PATH of the hooks',
+    mutate: (p, env) => {
+      const bin = join(p.home, 'no-node');
+      mkdirSync(bin);
+      symlinkSync('/bin/sh', join(bin, 'sh'));
+      return { PATH: `${bin}:${env['PATH']?.split(':')[0]}` };
+    },
+    check: 'node-on-path',
+    level: 'error',
+    message: /the hooks find no node/,
+  },
+  {
+    when: 'RALPH_NODE names no program',
+    mutate: () => ({ RALPH_NODE: '/nowhere/node' }),
+    check: 'node-on-path',
+    level: 'error',
+    message: /RALPH_NODE is \/nowhere\/node/,
+  },
+  {
+    when: 'the node of the hooks is too old',
+    mutate: (p) => {
+      const node = join(p.home, 'node18');
+      writeFileSync(node, '#!/bin/sh\necho v18.20.4\n', { mode: 0o755 });
+      return { RALPH_NODE: node };
+    },
+    check: 'node-on-path',
+    level: 'error',
+    message: /node 18\.20\.4; ralph-loop needs 20\.12/,
+  },
+  {
+    when: 'there is no client',
+    mutate: () => ({ PATH: '/usr/bin:/bin', RALPH_CLAUDE: '/nowhere/claude' }),
+    check: 'client',
+    level: 'error',
+    message: /claude was not found/,
+  },
+  {
+    when: 'the client is too old for context',
+    mutate: (p) => fakeClient(p, '2.1.100'),
+    check: 'client',
+    level: 'warning',
+    message: /older than 2\.1\.163/,
+  },
+  {
+    when: 'the client is too old to block on a failing guardrail',
+    mutate: (p) => fakeClient(p, '2.1.200'),
+    check: 'client',
+    level: 'warning',
+    message: /older than 2\.1\.295/,
+  },
+  {
+    when: 'the environment of a start by hand keeps the cap on blocks',
+    mutate: () => ({ RALPH_ACTIVE: '1' }),
+    check: 'block-cap',
+    level: 'warning',
+    message: /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is not set here/,
+  },
+  {
+    when: 'settings set the cap on blocks',
+    mutate: (p) =>
+      changeSettings(p, (settings) => {
+        settings.env = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '8' };
+      }),
+    check: 'block-cap',
+    level: 'warning',
+    message: /sets CLAUDE_CODE_STOP_HOOK_BLOCK_CAP to 8/,
+  },
+  {
+    when: 'the project is not trusted',
+    mutate: (p) => rmSync(join(p.home, '.claude.json')),
+    check: 'workspace-trust',
+    level: 'warning',
+    message: /can be trusted/,
+  },
+  {
+    when: 'the place for contracts is no directory',
+    mutate: (p) => {
+      p.write('../home/file', '');
+      return { XDG_STATE_HOME: join(p.home, 'file') };
+    },
+    check: 'state-home',
+    level: 'error',
+    message: /contracts and logs cannot be written/,
+  },
+]);

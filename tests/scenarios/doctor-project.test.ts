@@ -1,0 +1,161 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { changeSettings, doctorFinds, STATE, stopHook } from './support/doctor-case.ts';
+import type { Project } from './support/project.ts';
+
+/** A process id that was in use and is not any more. */
+function deadPid(): number {
+  return spawnSync('/bin/sh', ['-c', 'exit 0']).pid;
+}
+
+const LOOP_OF_DEAD_CLIENT = (p: Project): void => {
+  p.ralph(['start']);
+  p.write(STATE, { ...JSON.parse(p.read(STATE)), clientPid: deadPid(), clientStartedAt: 'x', sessionId: 's' });
+};
+
+doctorFinds([
+  {
+    when: 'a hook file is missing',
+    mutate: (p) => rmSync(join(p.dir, '.claude/hooks/ralph-stop-work.cjs')),
+    check: 'hook-files',
+    level: 'error',
+    message: /missing: \.claude\/hooks\/ralph-stop-work\.cjs/,
+    fixed: true,
+  },
+  {
+    when: 'a hook file was changed',
+    mutate: (p) => p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n'),
+    check: 'hook-files',
+    level: 'error',
+    message: /ralph-stop-hook\.cjs is not the one of this bundle/,
+  },
+  {
+    when: 'the launcher cannot be run',
+    mutate: (p) => chmodSync(join(p.dir, '.claude/ralph/ralph-audit.sh'), 0o644),
+    check: 'launcher',
+    level: 'warning',
+    message: /is not executable/,
+    fixed: true,
+  },
+  {
+    when: 'the runtime directory is a file',
+    mutate: (p) => {
+      rmSync(join(p.dir, '.claude/context/runtime'), { recursive: true });
+      p.write('.claude/context/runtime', '');
+    },
+    check: 'runtime-dir',
+    level: 'error',
+    message: /the state of loops cannot be written/,
+  },
+  {
+    when: 'there is no task file',
+    mutate: (p) => rmSync(join(p.dir, '.claude/ralph/PROMPT.md')),
+    check: 'task-file',
+    level: 'error',
+    message: /PROMPT\.md is missing/,
+  },
+  {
+    when: 'the task file is empty',
+    mutate: (p) => p.write('.claude/ralph/PROMPT.md', '\n'),
+    check: 'task-file',
+    level: 'error',
+    message: /PROMPT\.md is empty/,
+  },
+  {
+    when: 'the task file is still the template',
+    mutate: (p) => {
+      rmSync(join(p.dir, '.claude/ralph/PROMPT.md'));
+      p.ralph(['init']);
+    },
+    check: 'task-file',
+    level: 'warning',
+    message: /is still the template/,
+  },
+  {
+    when: 'a setting of the task file is wrong',
+    mutate: (p) => p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 0\n---\n# Task\n'),
+    check: 'task-file',
+    level: 'error',
+    message: /PROMPT\.md:2: max_iterations/,
+  },
+  {
+    when: 'nothing enforces the validation commands in the text',
+    mutate: (p) => p.write('.claude/ralph/PROMPT.md', '# Task\n\n## Validation Commands\n\n- npm test\n'),
+    check: 'task-file',
+    level: 'warning',
+    message: /nothing enforces this "Validation Commands" section/,
+  },
+  {
+    when: 'a variable of the environment is wrong',
+    mutate: () => ({ RALPH_MAX_ITERATIONS: '1000' }),
+    check: 'loop-settings',
+    level: 'error',
+    message: /max_iterations .*RALPH_MAX_ITERATIONS in the environment/,
+  },
+  {
+    when: 'the config of the project is broken',
+    mutate: (p) => p.write('.claude/ralph/config.json', '{'),
+    check: 'loop-settings',
+    level: 'error',
+    message: /config\.json is no valid JSON/,
+  },
+  {
+    when: 'a loop of a client that is gone lies here',
+    mutate: (p) => LOOP_OF_DEAD_CLIENT(p),
+    check: 'stale-state',
+    level: 'warning',
+    message: /whose client \(process \d+\) is gone \(iteration 0\)/,
+  },
+  {
+    when: 'the state file cannot be read',
+    mutate: (p) => p.write(STATE, '{"half":'),
+    check: 'state-file',
+    level: 'warning',
+    message: /ralph-state\.json cannot be used/,
+    fixed: true,
+  },
+  {
+    when: 'a newer version wrote the state file',
+    mutate: (p) => p.write(STATE, { schemaVersion: 999 }),
+    check: 'state-file',
+    level: 'error',
+    message: /newer ralph-loop/,
+  },
+  {
+    when: 'a lock of a process that is gone lies here',
+    mutate: (p) => {
+      p.write(STATE, {
+        iteration: 1,
+        startedAt: '2026-01-01T00:00:00Z',
+        lastRunAt: '2026-01-01T00:00:00Z',
+        lastFindingsCount: 1,
+      });
+      p.write(`${STATE}.lock`, { pid: deadPid(), startedAt: null, token: 'dead-token', host: 'elsewhere' });
+      utimesSync(join(p.dir, `${STATE}.lock`), new Date(0), new Date(0));
+    },
+    check: 'left-lock',
+    level: 'warning',
+    message: /was left by a process that is gone/,
+    fixed: true,
+  },
+  {
+    when: 'the installed hook does not answer',
+    mutate: (p) => p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n'),
+    check: 'self-test',
+    level: 'error',
+    message: /should send the task back, but it printed nothing/,
+  },
+  {
+    when: 'the installed hook speaks in sessions without a loop',
+    mutate: (p) =>
+      changeSettings(p, (settings) => {
+        stopHook(settings).command =
+          `[ "$RALPH_ACTIVE" = 1 ] || exit 0; echo loud; exec true "$CLAUDE_PROJECT_DIR/.claude/hooks/ralph-stop-hook.cjs"`;
+      }),
+    check: 'self-test',
+    level: 'error',
+    message: /should send the task back, but loud/,
+    fixed: true,
+  },
+]);

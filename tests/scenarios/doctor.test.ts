@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { changeSettings, findings, healthyProject, STATE } from './support/doctor-case.ts';
+import { fakeClient } from './support/fake-client.ts';
+import { project } from './support/project.ts';
+
+test('a healthy project has nothing but good findings, and exit code 0', (t) => {
+  const { p, env } = healthyProject(t);
+  const answer = p.ralph(['doctor'], env);
+  assert.deepEqual(
+    findings(answer).filter(({ level }) => level !== 'ok'),
+    [],
+  );
+  assert.equal(answer.code, 0);
+  assert.equal(answer.json['ok'], true);
+  assert.ok(findings(answer).some(({ check }) => check === 'self-test'));
+});
+
+test('doctor changes nothing', (t) => {
+  const { p, env } = healthyProject(t);
+  p.write(STATE, '{"half":');
+  rmSync(join(p.dir, '.claude/hooks/ralph-stop-work.cjs'));
+  const tree = p.tree();
+  assert.equal(p.ralph(['doctor'], env).code, 1);
+  assert.deepEqual(p.tree(), tree);
+});
+
+test('doctor --fix gives a project back in which a loop would run', (t) => {
+  const { p, env } = healthyProject(t);
+  rmSync(join(p.dir, '.claude/hooks/ralph-stop-hook.cjs'));
+  changeSettings(p, ({ hooks }) => delete hooks?.['Stop']);
+  chmodSync(join(p.dir, '.claude/ralph/ralph-audit.sh'), 0o644);
+  assert.equal(p.ralph(['doctor'], env).code, 1);
+  const answer = p.ralph(['doctor', '--fix'], env);
+  assert.equal(answer.code, 0, answer.stdout);
+  assert.equal(answer.json['ok'], true);
+});
+
+test('doctor --fix does not set a project up that nobody has set up', (t) => {
+  const p = project(t);
+  assert.equal(p.ralph(['doctor', '--fix'], fakeClient(p)).code, 1);
+  assert.deepEqual(p.tree(), {});
+});
+
+test('the state that doctor --fix puts away lies in the archive, whole', (t) => {
+  const { p, env } = healthyProject(t);
+  p.write(STATE, '{"half":');
+  p.ralph(['doctor', '--fix'], env);
+  assert.ok(!p.has(STATE));
+  assert.ok(Object.entries(p.tree()).some(([path, text]) => /-corrupt\.json$/.test(path) && text.endsWith('{"half":')));
+});
+
+test('an agent may look, and may not mend', (t) => {
+  const { p, env } = healthyProject(t);
+  assert.equal(p.ralph(['doctor'], { ...env, CLAUDECODE: '1' }).code, 0);
+  const { code, stderr } = p.ralph(['doctor', '--fix'], { ...env, CLAUDECODE: '1' });
+  assert.equal(code, 1);
+  assert.match(stderr, /for the user at a terminal/);
+});
+
+test('trust in a directory above counts within one repository, and not beyond it', (t) => {
+  const { p, env } = healthyProject(t);
+  p.write('../home/.claude.json', { projects: { [join(p.dir, '..')]: { hasTrustDialogAccepted: true } } });
+  const trust = (): string | undefined =>
+    findings(p.ralph(['doctor'], env)).find(({ check }) => check === 'workspace-trust')?.level;
+  assert.equal(trust(), 'ok');
+  mkdirSync(join(p.dir, '.git'));
+  assert.equal(trust(), 'warning');
+});
