@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { type FoundOwner, ownerLives, readOwner } from './lock-owner.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { isAlive } from './process-identity.ts';
+import { removeFolder } from './publish-lock.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { UNIQUE_TOKEN } from './unique-token.ts';
 
@@ -60,5 +61,5 @@ function isSpentMarker(path: string, files: LoopFiles): boolean {
   const lock = readOwner(files.lock);
   if (typeof lock === 'object' && lock.token.endsWith(first)) return false;
   const owner: FoundOwner = readOwner(path);
-  return owner !== 'gone' && !ownerLives(owner, path);
+  return owner === 'unreadable' || (owner !== 'gone' && !ownerLives(owner, path));
 }

@@ -31,7 +31,6 @@ test('Drafts of dead processes go, wherever the state layer makes them.', (t) =>
   mkdirSync(files.outsideDir, { recursive: true });
   const drafts = [
     `${files.lock}.${token}`,
-    `${files.lock}.${token}.claim`,
     `${marker}.${token}`,
     `${files.state}.${token}.tmp`,
     `${files.cost}.${token}.tmp`,
@@ -39,6 +38,11 @@ test('Drafts of dead processes go, wherever the state layer makes them.', (t) =>
     `${files.contract}.${token}.tmp`,
   ];
   for (const draft of drafts) writeFileSync(draft, '');
+  for (const folder of [`${files.lock}.${token}.folder`, `${marker}.${token}.folder`]) {
+    mkdirSync(folder);
+    drafts.push(folder);
+  }
+  writeFileSync(join(`${marker}.${token}.folder`, 'owner'), '');
   assert.deepEqual(names(sweepLeftovers(files, LATER)), names(drafts));
   assert.deepEqual(sweepLeftovers(files, LATER), []);
 });

@@ -1,0 +1,9 @@
+import { writeSync } from 'node:fs';
+import { withLock } from '../../../src/state/lock.ts';
+import { pauseThread } from '../../../src/state/pause-thread.ts';
+
+/** Takes the lock it is given, says so, and holds it until it is killed. */
+withLock(process.argv[2] ?? '', { waitMs: 10_000 }, () => {
+  writeSync(1, 'held\n');
+  for (;;) pauseThread(10_000);
+});

@@ -1,0 +1,77 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import type { LoopState } from '../../../src/core/schema/state.ts';
+import { appendLine } from '../../../src/state/append-line.ts';
+import { archiveState, quarantine } from '../../../src/state/archive.ts';
+import { dropContract, writeContract } from '../../../src/state/contract-store.ts';
+import { withLock } from '../../../src/state/lock.ts';
+import { type ReadState, readState } from '../../../src/state/read-state.ts';
+import { sweepLeftovers } from '../../../src/state/sweep-leftovers.ts';
+import { serialise, withState } from '../../../src/state/with-state.ts';
+import { aState, counted, filesIn } from './a-state.ts';
+import { withoutLinks } from './without-links.ts';
+
+/** Nobody else is there: a lock that has to be waited for is one that was left behind. */
+const SHORT = { waitMs: 0 };
+export const AT = '2026-02-28T12:00:00Z';
+
+function loop(current: ReadState): LoopState {
+  if (current.kind === 'loop') return current.state;
+  throw new Error(`the state is ${JSON.stringify(current)}`);
+}
+
+function update(directory: string): void {
+  withState(filesIn(directory), SHORT, (current) => ({ next: counted(loop(current), 'me'), result: undefined }));
+}
+
+/** What the fault tests let fail at every system call. Each stands for one thing that hooks and commands do. */
+export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> = {
+  update,
+  'update without hard links': (directory) => {
+    withoutLinks();
+    update(directory);
+  },
+  begin: (directory) => withState(filesIn(directory), SHORT, () => ({ next: aState(), result: undefined })),
+  finish: (directory) => {
+    const files = filesIn(directory);
+    withState(files, SHORT, (current) => {
+      if (current.kind === 'absent') return { next: 'keep', result: undefined };
+      archiveState(files, loop(current), AT, 'complete');
+      dropContract(files);
+      return { next: 'remove', result: undefined };
+    });
+  },
+  'move aside': (directory) => {
+    const files = filesIn(directory);
+    withState(files, SHORT, (current) => {
+      if (current.kind === 'corrupt') quarantine(files, AT, 'corrupt');
+      return { next: aState(), result: undefined };
+    });
+  },
+  contract: (directory) => {
+    const contract = { loopId: 'new', padding: 'x'.repeat(2000) };
+    writeContract(filesIn(directory), { hash: 'new', contract: contract as never });
+  },
+  journal: (directory) => appendLine(filesIn(directory).events, { n: 'new', padding: 'x'.repeat(2000) }),
+  sweep: (directory) => {
+    sweepLeftovers(filesIn(directory), Date.now() + 120_000);
+  },
+  'control: update in place': (directory) => {
+    const files = filesIn(directory);
+    withLock(files.lock, SHORT, () => {
+      const text = serialise(counted(loop(readState(files.state)), 'me'));
+      const descriptor = openSync(files.state, 'w');
+      try {
+        writeSync(descriptor, Buffer.from(text));
+      } finally {
+        closeSync(descriptor);
+      }
+    });
+  },
+  'control: swallowed error': (directory) => {
+    try {
+      update(directory);
+    } catch {
+      // as if it had worked
+    }
+  },
+};

@@ -1,0 +1,40 @@
+import { writeFileSync, writeSync } from 'node:fs';
+import type { LoopState } from '../../../src/core/schema/state.ts';
+import { withLock } from '../../../src/state/lock.ts';
+import type { LoopFiles } from '../../../src/state/loop-files.ts';
+import { readState } from '../../../src/state/read-state.ts';
+import { serialise, withState } from '../../../src/state/with-state.ts';
+import { writeAtomically } from '../../../src/state/write-atomically.ts';
+import { counted, filesIn } from './a-state.ts';
+import { withoutLinks } from './without-links.ts';
+
+/**
+ * Counts itself in the state again and again until it is killed, and says each number on stdout once it is on disk.
+ * Usage: updater.cjs DIRECTORY NAME WAY, where WAY is how it updates: `locked` and `without-links` are the real thing,
+ * `unlocked` and `in-place` leave out what they are named for and must be caught.
+ */
+const [directory = '', me = '', way = ''] = process.argv.slice(2);
+const files = filesIn(directory);
+const PATIENT = { waitMs: 120_000 };
+
+const WAYS: Record<string, () => void> = {
+  locked: () => withState(files, PATIENT, (current) => ({ next: counted(loop(current), me), result: undefined })),
+  'without-links': () => WAYS['locked']?.(),
+  unlocked: () => writeAtomically(files.state, serialise(counted(loop(readState(files.state)), me))),
+  'in-place': () => withLock(files.lock, PATIENT, () => writeInPlace(files, counted(loop(readState(files.state)), me))),
+};
+
+function loop(current: ReturnType<typeof readState>): LoopState {
+  if (current.kind === 'loop') return current.state;
+  throw new Error(`the state is ${JSON.stringify(current)}`);
+}
+
+function writeInPlace({ state }: LoopFiles, next: LoopState): void {
+  writeFileSync(state, serialise(next));
+}
+
+if (way === 'without-links') withoutLinks();
+for (let count = 1; ; count++) {
+  WAYS[way]?.();
+  writeSync(1, `${count}\n`);
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { filesIn } from './support/a-state.ts';
+import { bundleProgram, scratch } from './support/bundle-state.ts';
+import { type Fault, refuse, refuseAfterwards, withFaults, writeOnly } from './support/faulty-fs.ts';
+import type * as operations from './support/operations.ts';
+import { CONTROLS, SITUATIONS, type Situation } from './support/whole.ts';
+
+const { directory, remove } = scratch('memory');
+const require = createRequire(import.meta.url);
+let bundle: string;
+let crasher: string;
+let runs = 0;
+
+before(async () => {
+  [bundle, crasher] = await Promise.all([bundleProgram('operations', directory), bundleProgram('crash-at', directory)]);
+});
+after(remove);
+
+/** The operation in a copy of the state layer that knows nothing of what others did: another process, as far as it can tell. */
+function loadOperation(name: string): (directory: string) => void {
+  delete require.cache[bundle];
+  const operation = (require(bundle) as typeof operations).OPERATIONS[name];
+  assert.ok(operation);
+  return operation;
+}
+
+function freshProject(situation: Situation): string {
+  runs += 1;
+  const project = join(directory, `run-${runs}`);
+  mkdirSync(project);
+  situation.prepare(project);
+  return project;
+}
+
+interface Hit {
+  readonly name: string;
+  /** What the call was about: a path, mostly. */
+  readonly about: string;
+  readonly error: NodeJS.ErrnoException | null;
+}
+
+/**
+ * Does the operation with `fault` in place of its N-th call, or of that and all later ones, and holds the disk against
+ * the situation's checks; then does it again in the same process, and in another, with everything in order. Null when
+ * the operation has fewer calls.
+ */
+function failAt(situation: Situation, fault: Fault, n: number, lasting: boolean): Hit | null {
+  const project = freshProject(situation);
+  const operate = loadOperation(situation.operation);
+  let calls = 0;
+  let hit: { name: string; about: string } | null = null;
+  let error: NodeJS.ErrnoException | null = null;
+  try {
+    const faultAtN: Fault = (name, real, parameters) => {
+      calls += 1;
+      if (calls < n || (calls > n && !lasting)) return real();
+      hit ??= { name, about: String(parameters[0]) };
+      return fault(name, real, parameters);
+    };
+    withFaults(faultAtN, () => operate(project));
+  } catch (thrown) {
+    error = thrown as NodeJS.ErrnoException;
+  }
+  if (hit === null) return null;
+  const acknowledged = error === null ? 1 : 0;
+  situation.check(project, acknowledged, 1);
+  operate(project);
+  situation.check(project, acknowledged + 1, 2);
+  loadOperation(situation.operation)(project);
+  situation.check(project, acknowledged + 2, 3);
+  assert.ok(!existsSync(filesIn(project).lock) || situation.operation === 'sweep', 'a lock was left behind');
+  return { ...(hit as { name: string; about: string }), error };
+}
+
+/** Lets every call fail in turn, N = 1, 2, 3 ... until a run passes. Each failure names the call it was injected into. */
+function failEverywhere(situation: Situation, fault: Fault, lasting = false): Hit[] {
+  const hits: Hit[] = [];
+  for (let n = 1; ; n++) {
+    let hit: Hit | null;
+    try {
+      hit = failAt(situation, fault, n, lasting);
+    } catch (error) {
+      (error as Error).message += ` (call ${n})`;
+      throw error;
+    }
+    if (hit === null) return hits;
+    hits.push(hit);
+  }
+}
+
+/** Calls that cannot fail without the caller hearing of it. */
+const MUST_SURFACE = new Set(['writeSync', 'fsyncSync', 'renameSync', 'mkdirSync', 'openSync', 'closeSync']);
+
+function mustSurface({ name, about }: Hit, code: string): boolean {
+  // A folder that may be written and not read cannot be synced: the one refusal that is no failure.
+  if (code === 'EACCES') return false;
+  // A lock that is a folder is moved away to be released, and tried again when that fails.
+  return MUST_SURFACE.has(name) && !(name === 'renameSync' && about.endsWith('.lock'));
+}
+const CODES = ['ENOSPC', 'EIO', 'EROFS', 'EACCES'];
+
+for (const [name, situation] of Object.entries(SITUATIONS)) {
+  for (const code of CODES) {
+    test(`When any one system call of ${name} fails with ${code}, everything is whole, the error is told, and the next one goes through.`, () => {
+      const hits = failEverywhere(situation, refuse(code));
+      assert.ok(hits.length > 2, 'calls were seen');
+      for (const hit of hits) {
+        if (hit.error !== null) assert.equal(hit.error.code, code);
+        else assert.ok(!mustSurface(hit, code), `${hit.name} failed and nobody heard of it`);
+      }
+    });
+  }
+
+  test(`When from any system call of ${name} on everything fails, everything is whole, the error is told, and the next one goes through.`, () => {
+    for (const code of ['EIO', 'EACCES']) {
+      const hits = failEverywhere(situation, refuse(code), true);
+      for (const hit of hits) {
+        if (hit.error !== null) assert.equal(hit.error.code, code);
+        else assert.ok(!mustSurface(hit, code), `${hit.name} failed and nobody heard of it`);
+      }
+    }
+  });
+
+  test(`When any one system call of ${name} does its work and reports a failure, everything is whole and the next one goes through.`, () => {
+    failEverywhere(situation, refuseAfterwards('EIO'));
+  });
+
+  test(`When the writes of ${name} are cut short, they are carried on or reported.`, () => {
+    failEverywhere(
+      situation,
+      writeOnly((length) => Math.min(length, 7)),
+    );
+    failEverywhere(
+      situation,
+      writeOnly((length) => length >> 1),
+      true,
+    );
+    for (const { name: call, error } of failEverywhere(
+      situation,
+      writeOnly(() => 0),
+    )) {
+      if (call === 'writeSync') assert.match(error?.message ?? '', /^only \d+ of \d+ bytes could be written to /);
+    }
+  });
+
+  test(`When ${name} is killed in place of any system call, everything is whole and the next one goes through.`, () => {
+    assert.ok(crashEverywhere(situation) > 2, 'there were calls to be killed in');
+  });
+}
+
+/** Kills the operation in place of its first, second, third ... call, until it passes; gives back how often. */
+function crashEverywhere(situation: Situation): number {
+  for (let n = 1; ; n++) {
+    const project = freshProject(situation);
+    const crashed = spawnSync(process.execPath, [crasher, situation.operation, project, String(n)], {
+      encoding: 'utf8',
+    });
+    const passed = crashed.stdout === 'passed\n';
+    assert.ok(passed || crashed.signal === 'SIGKILL', crashed.stderr);
+    situation.check(project, passed ? 1 : 0, 1);
+    if (passed) return n - 1;
+    loadOperation(situation.operation)(project);
+    situation.check(project, 1, 2);
+  }
+}
+
+for (const situation of CONTROLS) {
+  test(`${situation.operation.replace('control', 'Control')} is caught by the same checks.`, () => {
+    assert.throws(() => failEverywhere(situation, refuse('ENOSPC')), assert.AssertionError);
+  });
+}
+
+test('Control: an update in place that is killed in a system call is caught by the same checks.', () => {
+  const inPlace = CONTROLS.find(({ operation }) => operation.includes('in place'));
+  assert.throws(() => inPlace && crashEverywhere(inPlace), assert.AssertionError);
+});
