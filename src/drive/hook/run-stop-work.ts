@@ -1,8 +1,7 @@
 import { hashContract } from '../../state/hash-contract.ts';
 import { runGate } from '../../task/gate.ts';
-
+import { projectFingerprint } from '../../task/project-fingerprint.ts';
 import { watchFingerprint } from '../../task/watch-fingerprint.ts';
-
 import { HOOK_TEXTS } from '../texts.ts';
 import type { StopWork } from './stop-work.ts';
 
@@ -16,5 +15,5 @@ export const stopWork: StopWork = {
     return runGate(stored.contract, projectDir, { signal, env });
   },
   watchFingerprint,
-  projectFingerprint: (projectDir) => watchFingerprint(projectDir, ['**'], ''),
+  projectFingerprint,
 };
