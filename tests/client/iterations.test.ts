@@ -40,3 +40,23 @@ test("under the client's own cap on blocks the same loop dies early, and the nex
     assert.match(second.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
   });
 });
+
+test('a Stop hook that is registered twice counts each turn once', async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 8' }, talker, async (project) => {
+    const [group] = project.settings('any').hooks.Stop ?? [];
+    const again = group?.hooks.map((hook) => ({ ...hook, command: `${hook.command} # in another place` }));
+    // Not settings.json, which init has written: a second source, with a command that the client takes for another.
+    project.workspace.write('.claude/settings.local.json', { hooks: { Stop: [{ hooks: again }] } });
+    const run = await project.run();
+    assert.equal(run.code, 2, run.said);
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2, 3, 4, 5, 6, 7, 8],
+    );
+    assert.equal(project.model.mainRequests().length, 8);
+    const summaries = project.workspace
+      .jsonLines(project.workspace.transcripts()[0] ?? '')
+      .filter(({ subtype }) => subtype === 'stop_hook_summary');
+    assert.equal(summaries[0]?.['hookCount'], 2, 'control: the client did run both');
+  });
+});

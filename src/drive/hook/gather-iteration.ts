@@ -49,7 +49,7 @@ export function gatherIteration(
       text: facts.text.slice(-MESSAGE_LIMIT),
       promptId,
       origin: facts.origin,
-      transcriptMark: String(transcriptSize(transcriptPath) ?? ''),
+      transcriptMark: deliveryMark(state, transcriptPath),
       toolCalls: calls.toolCalls,
       deniedCalls: calls.deniedCalls,
       usage,
@@ -66,4 +66,15 @@ export function gatherIteration(
       seen: facts.seen,
     },
   };
+}
+
+/**
+ * The same for a Stop that is delivered twice (a hook registered in two places), another one for every other Stop. The
+ * client starts both hooks at once and goes on when both have answered: a hook that was started before the last
+ * decision belongs to the Stop that was decided. The transcript alone is no witness, since it is written late.
+ */
+function deliveryMark({ lastTurn, lastDecision }: LoopState, transcriptPath: string | null): string {
+  const startedAt = Date.now() - process.uptime() * 1000;
+  const again = lastTurn !== null && lastDecision !== null && startedAt < Date.parse(lastDecision.at);
+  return again ? lastTurn.transcriptMark : `${transcriptSize(transcriptPath) ?? ''} ${Math.round(startedAt)}`;
 }
