@@ -42,12 +42,7 @@ test('a claim with nothing to verify completes, and says that nothing was verifi
 test('a rejected claim goes back with its reasons, and the loop goes on until it holds', async () => {
   await inLoopProject(
     { frontmatter: validated('cat made.txt && exit $(cat made.txt)') },
-    steps([
-      bash('echo 7 > made.txt'),
-      text(claim),
-      bash('echo 0 > made.txt'),
-      text(`${claim}\n`),
-    ]),
+    steps([bash('echo 7 > made.txt'), text(claim), bash('echo 0 > made.txt'), text(`${claim}\n`)]),
     async (project) => {
       const run = await project.run();
       project.model.check();
