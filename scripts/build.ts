@@ -78,7 +78,10 @@ function writeHookSchemas(): void {
     fourKeyState: forHooks(jsonSchema(fourKeyState)),
   };
   writeFileSync(join(generated, 'state-schemas.json'), JSON.stringify(schemas));
-  writeFileSync(join(generated, 'state-shapes.json'), JSON.stringify(compact(schemas)));
+  writeFileSync(
+    join(generated, 'state-shapes.json'),
+    JSON.stringify(Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, compact(schema)]))),
+  );
 }
 
 async function bundle(): Promise<void> {
@@ -140,36 +143,44 @@ function forHooks(schema: unknown): unknown {
   return Object.fromEntries(kept);
 }
 
-/** The same checks in half the bytes: what every schema of ours repeats is said in short (see check-shape). */
-function compact(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(compact);
-  if (typeof node !== 'object' || node === null) return node;
-  const { type, required, ...rest } = node as Record<string, unknown>;
-  const name = shortName({ type, ...rest });
+/**
+ * The same checks in half the bytes, for src/state/check-shape.ts. Throws on what that cannot say, so that no rule is
+ * silently left unchecked.
+ */
+function compact(schema: unknown): unknown {
+  const { type, properties, required, items, additionalProperties, anyOf, ...rest } = schema as Record<string, unknown>;
+  const rules = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
+  const name = shortName(type, JSON.stringify(Object.fromEntries(rules)));
   if (name !== null) return name;
-  const inner = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, compact(value)]));
-  const { anyOf } = inner;
-  if (Array.isArray(anyOf) && anyOf.length === 2 && typeof anyOf[0] === 'string' && anyOf[1]?.type === 'null') {
-    return `${anyOf[0]}?`;
+  if ('const' in rest) return { enum: [rest['const']] };
+  if ('enum' in rest) return { enum: rest['enum'] };
+  if (type === 'integer' && rules.length === 2) return { min: rest['minimum'], max: rest['maximum'] };
+  if (Array.isArray(anyOf)) {
+    const options = anyOf.map(compact);
+    return options.length === 2 && options[1] === 'null' && typeof options[0] === 'string'
+      ? `${options[0]}?`
+      : { anyOf: options };
   }
-  // A fixed value says its type itself, and only a list has items.
-  if ('const' in rest || 'enum' in rest || (type === 'array' && 'items' in rest)) return inner;
-  const properties = Object.keys((rest['properties'] ?? {}) as object);
-  // An object with named properties, all of them required, needs to say neither.
-  if (type === 'object' && Array.isArray(required) && required.length === properties.length) return inner;
-  return { ...(type === undefined ? {} : { type }), ...(required === undefined ? {} : { required }), ...inner };
+  if (rules.length === 0 && type === 'array') return { items: compact(items) };
+  if (rules.length === 0 && type === 'object' && additionalProperties) return { values: compact(additionalProperties) };
+  const named = Object.entries((properties ?? {}) as object);
+  if (rules.length > 0 || type !== 'object' || named.length !== (required as unknown[] | undefined)?.length) {
+    throw new Error(`check-shape cannot say ${JSON.stringify(schema)}`);
+  }
+  return { properties: Object.fromEntries(named.map(([key, value]) => [key, compact(value)])) };
 }
 
-function shortName(schema: Record<string, unknown>): string | null {
-  const rest = Object.keys(schema).filter((key) => key !== 'type');
-  const { type } = schema;
-  if (type === 'integer' && rest.length === 1 && schema['minimum'] === 0) return 'count';
-  if (type === 'string' && rest.length === 1 && schema['pattern'] === INSTANT.source) return 'instant';
-  if (rest.length > 0) return null;
-  if (type === 'string' || type === 'boolean' || type === 'number') return type;
-  if (!Array.isArray(type) || type.length !== 2 || type[1] !== 'null') return null;
-  const bare = shortName({ type: type[0] });
-  return bare === null ? null : `${bare}?`;
+function shortName(type: unknown, rules: string): string | null {
+  if (Array.isArray(type)) {
+    const bare = type.length === 2 && type[1] === 'null' ? shortName(type[0], rules) : null;
+    return bare === null ? null : `${bare}?`;
+  }
+  if (rules === '{}' && ['string', 'boolean', 'number', 'null'].includes(String(type))) return String(type);
+  if (type === 'integer' && rules === '{"minimum":0}') return 'count';
+  if (type === 'number' && rules === '{"minimum":0}') return 'amount';
+  if (type === 'string' && rules === '{"minLength":1}') return 'text';
+  if (type === 'string' && rules === JSON.stringify({ pattern: INSTANT.source })) return 'instant';
+  return null;
 }
 
 await build();

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import schemas from '../../.build/state-schemas.json' with { type: 'json' };
+import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import { commonPart, fourKeyState, statusPart } from '../../src/core/schema/state.ts';
 import { checkShape, type Shape } from '../../src/state/check-shape.ts';
 import { anyState } from './support/any-state.ts';
@@ -78,8 +79,7 @@ function mutated(value: unknown, { where, how, key, value: put }: Mutation): unk
 }
 
 function agrees(name: keyof typeof DEFINITIONS, value: unknown): string | null {
-  const shape = schemas[name] as Shape;
-  const said = checkShape(value, shape);
+  const said = checkShape(value, shapes[name] as Shape);
   assert.equal(said === null, ajv.validate(schemas[name], value), `ajv says otherwise: ${said}`);
   return said;
 }
@@ -135,7 +135,7 @@ test('zod, from which the schemas come, says the same of states that somebody ch
       // does harm: no counter of ours gets there, and nothing reads such a key.
       fc.pre(!/[0-9]{16}|e\+|__proto__/.test(JSON.stringify(value)));
       for (const name of NAMES) {
-        const said = checkShape(value, schemas[name] as Shape);
+        const said = checkShape(value, shapes[name] as Shape);
         assert.equal(said === null, DEFINITIONS[name].safeParse(value).success, `zod says otherwise: ${said}`);
       }
     }),
@@ -147,7 +147,7 @@ test('control: changed states are valid in some cases and invalid in others', ()
   const seen = { valid: 0, invalid: 0 };
   for (const [state, change] of fc.sample(fc.tuple(anyState, mutation), 500)) {
     const value = mutated(state, change);
-    seen[checkShape(value, schemas.commonPart as Shape) === null ? 'valid' : 'invalid']++;
+    seen[checkShape(value, shapes.commonPart as Shape) === null ? 'valid' : 'invalid']++;
   }
   assert.ok(seen.valid > 50 && seen.invalid > 50, JSON.stringify(seen));
 });

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchQueue } from '../../claude/queued-messages.ts';
-import { transcriptSize } from '../../claude/transcript-size.ts';
 import { readState } from '../../state/read-state.ts';
 import type { HookContext } from './context.ts';
 
@@ -27,7 +26,7 @@ export interface Wait {
 export async function waitOut(context: HookContext, wait: Wait): Promise<WaitEnd> {
   const { files, input } = context;
   const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
-  const queue = watchQueue(input.transcriptPath, transcriptSize(input.transcriptPath) ?? 0);
+  const queue = watchQueue(input.transcriptPath);
   const task = taskFile === null ? '' : stamp(taskFile);
   let state = stamp(files.state);
   const before = readState(files.state);
