@@ -7,7 +7,8 @@ export function isOurHook(entry: unknown): boolean {
   const { command, args } = entry as { command?: unknown; args?: unknown };
   if (typeof command !== 'string') return false;
   if (Array.isArray(args)) {
-    return command === 'node' && String(args[0]).startsWith(`\${CLAUDE_PROJECT_DIR}/.claude/hooks/ralph-`);
+    const file = `\${CLAUDE_PROJECT_DIR}/.claude/hooks/ralph-`;
+    return command === 'node' && args.some((word) => String(word).startsWith(file));
   }
   return (
     command.startsWith('[ "$RALPH_ACTIVE" = 1 ] || exit 0; ') &&

@@ -7,5 +7,6 @@ export type Paint = (style: Style, text: string) => string;
 /** Colours for people at a terminal; NO_COLOR and a dumb terminal turn them off. */
 export function painter(forPeople: boolean, env: NodeJS.ProcessEnv): Paint {
   const plain = !forPeople || Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb';
-  return plain ? (_style, text) => text : (style, text) => styleText(style, text);
+  // Whether to colour is decided here already; styleText would look at process.stdout again.
+  return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }

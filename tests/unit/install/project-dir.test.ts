@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { projectDirOf } from '../../../src/install/project-dir.ts';
+
+const base = mkdtempSync(join(tmpdir(), 'ralph-project-dir-'));
+after(() => rmSync(base, { recursive: true, force: true }));
+const project = join(base, 'project');
+const deep = join(project, 'packages', 'one');
+const other = join(base, 'other');
+mkdirSync(deep, { recursive: true });
+mkdirSync(join(project, '.claude', 'ralph'), { recursive: true });
+mkdirSync(join(other, '.claude'), { recursive: true });
+
+const ask = { given: null, env: {}, cwd: deep, search: true } as const;
+
+test('a command below a project finds it', () => {
+  assert.equal(projectDirOf(ask), project);
+});
+
+test('a .claude without a loop is no project of ours', () => {
+  assert.equal(projectDirOf({ ...ask, cwd: other }), other);
+});
+
+test('init does not look upwards', () => {
+  assert.equal(projectDirOf({ ...ask, search: false }), deep);
+});
+
+test('--project wins over the environment, and the environment over the search', () => {
+  const env = { CLAUDE_PROJECT_DIR: other };
+  assert.equal(projectDirOf({ ...ask, env }), other);
+  assert.equal(projectDirOf({ ...ask, env, given: '../..' }), project);
+});
+
+test('a --project that is no directory is refused', () => {
+  assert.throws(() => projectDirOf({ ...ask, given: 'nowhere' }), /there is no such directory/);
+});

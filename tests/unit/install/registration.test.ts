@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { isOurHook } from '../../../src/install/is-our-hook.ts';
+import { launcherSettings } from '../../../src/install/launcher-settings.ts';
+import { type CommandHook, fullRegistration, sessionRegistration } from '../../../src/install/registration.ts';
+
+const project = mkdtempSync(join(tmpdir(), 'ralph-registration '));
+after(() => rmSync(project, { recursive: true, force: true }));
+mkdirSync(join(project, '.claude', 'hooks'), { recursive: true });
+const empty = join(project, 'empty-bin');
+mkdirSync(empty);
+
+/** What every hook file of this project does: say how it was started. */
+const PROBE =
+  'const e = process.env; process.stdout.write(JSON.stringify({ file: __filename, args: process.argv.slice(2), extra: e.NODE_EXTRA_CA_CERTS ?? null, kept: e.RALPH_NODE_EXTRA_CA_CERTS ?? null }))';
+
+function hooks(platform: NodeJS.Platform = 'linux'): [event: string, hook: CommandHook][] {
+  return Object.entries(fullRegistration(platform)).map(([event, groups]) => {
+    const hook = groups[0]?.hooks[0];
+    assert.ok(hook);
+    return [event, hook];
+  });
+}
+
+function sh(command: string, env: NodeJS.ProcessEnv, shell = '/bin/sh') {
+  return spawnSync(shell, ['-c', command], {
+    env: { PATH: process.env['PATH'], CLAUDE_PROJECT_DIR: project, ...env },
+    encoding: 'utf8',
+    input: '{}',
+  });
+}
+
+for (const [event, hook] of hooks()) {
+  const file = /hooks\/(ralph-[a-z-]+\.cjs)/.exec(hook.command)?.[1] ?? '';
+  writeFileSync(join(project, '.claude', 'hooks', file), PROBE);
+
+  test(`${event}: without RALPH_ACTIVE=1 nothing runs and nothing is said`, () => {
+    for (const RALPH_ACTIVE of [undefined, '', '0', 'true', '01', '1 ']) {
+      const { status, stdout, stderr } = sh(hook.command, { RALPH_ACTIVE });
+      assert.deepEqual([status, stdout, stderr], [0, '', '']);
+    }
+  });
+
+  test(`${event}: with RALPH_ACTIVE=1 the installed file runs, without the cost of extra certificates`, () => {
+    const env = { RALPH_ACTIVE: '1', NODE_EXTRA_CA_CERTS: '/etc/certs of mine.pem' };
+    const answer = JSON.parse(sh(hook.command, env).stdout);
+    assert.equal(answer.file, join(project, '.claude', 'hooks', file));
+    assert.deepEqual(answer.args, event === 'Stop' ? ['--timeout', String(hook.timeout)] : []);
+    assert.deepEqual([answer.extra, answer.kept], ['', '/etc/certs of mine.pem']);
+  });
+
+  test(`${event}: RALPH_NODE names the node that runs it, spaces and all`, () => {
+    const node = join(project, 'my node');
+    rmSync(node, { force: true });
+    symlinkSync(process.execPath, node);
+    const { status, stdout } = sh(hook.command, { RALPH_ACTIVE: '1', RALPH_NODE: node, PATH: empty });
+    assert.equal(status, 0);
+    assert.equal(JSON.parse(stdout).file, join(project, '.claude', 'hooks', file));
+  });
+
+  test(`${event}: without node a session hook lets go with one whole JSON object or nothing, a guard refuses`, () => {
+    const { status, stdout, stderr } = sh(hook.command, { RALPH_ACTIVE: '1', PATH: empty });
+    if (event === 'PreToolUse') {
+      assert.deepEqual([status, stdout], [1, '']);
+      assert.match(stderr, /found no node/);
+      return;
+    }
+    assert.equal(status, 0);
+    assert.equal(stderr, '');
+    if (event === 'Stop' || event === 'SessionStart') assert.match(JSON.parse(stdout).systemMessage, /RALPH_NODE=/);
+    else assert.equal(stdout, '');
+  });
+
+  test(`${event}: every hook has a label and a timeout, and only the guard blocks on failure`, () => {
+    assert.match(hook.statusMessage, /^ralph: /);
+    assert.equal(hook.timeout, event === 'Stop' ? 86_400 : 30);
+    assert.equal(hook.onFailure, event === 'PreToolUse' ? 'block' : undefined);
+  });
+}
+
+test('the project and the launcher register the very same commands', () => {
+  for (const platform of ['linux', 'darwin', 'win32'] as const) {
+    const launched = launcherSettings({ ...LOOP, name: null }, platform).hooks;
+    for (const [event, groups] of Object.entries(sessionRegistration(platform))) {
+      assert.deepEqual(launched[event as keyof typeof launched], groups);
+    }
+  }
+});
+
+test('on Windows node is started directly, and the client fills the project directory in', () => {
+  for (const [event, { command, args = [] }] of hooks('win32')) {
+    assert.equal(command, 'node');
+    assert.ok(
+      args.some((word) => /^\$\{CLAUDE_PROJECT_DIR\}\/\.claude\/hooks\/ralph-[a-z-]+\.cjs$/.test(word)),
+      event,
+    );
+  }
+});
+
+test('our own entries are recognised on every platform, and nobody else’s', () => {
+  for (const platform of ['linux', 'win32'] as const) {
+    for (const [event, hook] of hooks(platform)) assert.ok(isOurHook(hook), event);
+  }
+  for (const command of ['node .claude/hooks/ralph-stop-hook.cjs', '[ "$RALPH_ACTIVE" = 1 ] || exit 0; mine', 'node']) {
+    assert.ok(!isOurHook({ type: 'command', command }), command);
+  }
+  for (const other of [null, 'x', {}, { command: 'node', args: ['x.js'] }]) assert.ok(!isOurHook(other));
+});
+
+const LOOP = { loopId: 'loop-1', node: '/opt/my node', mainPath: "/home/o'hara/main.cjs", userStatusLine: null };
+
+test('the launcher passes the loop, the cap on blocks and hooks that a settings file cannot turn off', () => {
+  const settings = launcherSettings({ ...LOOP, name: 'docs', userStatusLine: 'mine --short' }, 'linux');
+  assert.equal(settings.disableAllHooks, false);
+  assert.deepEqual(settings.env, {
+    RALPH_ACTIVE: '1',
+    RALPH_LOOP_ID: 'loop-1',
+    RALPH_LOOP: 'docs',
+    RALPH_NODE: '/opt/my node',
+    CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
+    RALPH_USER_STATUS_LINE: 'mine --short',
+  });
+  assert.ok(!('RALPH_LOOP' in launcherSettings({ ...LOOP, name: null }, 'linux').env));
+  assert.equal(settings.hooks.PreToolUse?.[0]?.matcher, '*');
+});
+
+test('the command of the status line survives spaces and quotes in paths', () => {
+  const dir = join(project, "o'hara dir");
+  mkdirSync(dir, { recursive: true });
+  const main = join(dir, 'main.cjs');
+  writeFileSync(main, 'console.log(process.argv[2], JSON.stringify(process.env.NODE_EXTRA_CA_CERTS))');
+  const { statusLine } = launcherSettings({ ...LOOP, name: null, node: process.execPath, mainPath: main }, 'linux');
+  assert.equal(sh(statusLine.command, { NODE_EXTRA_CA_CERTS: '/x' }).stdout, 'statusline ""\n');
+  assert.equal(statusLine.refreshInterval, 1);
+});

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { instantText } from '../../../src/term/instant-text.ts';
+import { painter } from '../../../src/term/paint.ts';
+import { printable } from '../../../src/term/printable.ts';
+import { table } from '../../../src/term/table.ts';
+
+test('colour is for people at a terminal that knows it, and NO_COLOR turns it off', () => {
+  assert.equal(painter(true, {})('red', 'x'), '\u001B[31mx\u001B[39m');
+  assert.equal(painter(false, {})('red', 'x'), 'x');
+  assert.equal(painter(true, { NO_COLOR: '1' })('red', 'x'), 'x');
+  assert.equal(painter(true, { NO_COLOR: '' })('red', 'x'), '\u001B[31mx\u001B[39m');
+  assert.equal(painter(true, { TERM: 'dumb' })('red', 'x'), 'x');
+});
+
+test('an agent’s text cannot move the cursor, set the title or hide what stands before it', () => {
+  const evil = 'done\u001B[2K\u001B[1A\u001B]0;title\u0007\rfailed\u009B31m\u0000';
+  assert.ok(!/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(printable(evil)));
+  assert.equal(printable('two\nlines\tand a tab'), 'two\nlines\tand a tab');
+});
+
+test('columns line up by what is seen, not by the bytes of a colour', () => {
+  const red = painter(true, {})('red', 'a');
+  assert.equal(table([[red, 'x'], ['bbb', 'y'], ['c']]), `${red}    x\nbbb  y\nc`);
+});
+
+test('an instant says how long ago it was, or how long it will be', () => {
+  assert.equal(instantText('2026-01-01T10:00:00Z', '2026-01-01T10:12:00Z'), '2026-01-01 10:00:00 UTC, 12m ago');
+  assert.equal(instantText('2026-01-01T11:30:00.5Z', '2026-01-01T10:00:00.5Z'), '2026-01-01 11:30:00 UTC, in 1h 30m');
+});
