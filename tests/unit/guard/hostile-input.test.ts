@@ -51,6 +51,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'a script that calls itself': 'echo "sh x.sh; sh x.sh" > x.sh; sh x.sh',
   'three thousand wrappers': `${'sudo '.repeat(3000)}rm x`,
   'a glob with thousands of stars': `rm ${'*a'.repeat(5000)}`,
+  'a printf without a conversion': "printf 'x' a b; printf ''; printf '",
   'aliases in a circle': 'alias a=b; alias b=a; a',
   'lone surrogates and NUL': '\ud800 rm \0 \udfff \u202e',
 };

@@ -1,0 +1,74 @@
+import { readdirSync } from 'node:fs';
+import { isAbsolute, normalize } from 'node:path';
+import type { Guard } from './guard.ts';
+import { hitByRemoval, hitByWrite } from './own-files.ts';
+import type { ProtectedPath } from './protected-paths.ts';
+import { matchesGlob } from './shell/glob.ts';
+
+/** File names that one glob is tried on; what lies beyond is judged by the pattern alone. */
+const MAX_NAMES = 2000;
+
+/** A glob as a target of a write or (with `removes`) of a removal: the protected path that it could match. */
+export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
+  const full = isAbsolute(pattern) ? pattern : `${cwd}/${pattern}`;
+  const segments = normalize(full).split('/').filter(Boolean);
+  const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard.rules.caseInsensitive));
+  if (byName !== undefined) return byName;
+  // Symlinks: what the glob finds now may lead to a protected file under another name.
+  for (const path of expand(segments, { left: MAX_NAMES })) {
+    const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
+    if (hit !== undefined) return hit;
+  }
+  return undefined;
+}
+
+function couldMatch(
+  segments: readonly string[],
+  entry: ProtectedPath,
+  removes: boolean,
+  caseInsensitive: boolean,
+): boolean {
+  const own = entry.path.split('/').filter(Boolean);
+  const shared = Math.min(segments.length, own.length);
+  for (let at = 0; at < shared; at += 1) {
+    const name = own[at] ?? '';
+    const pattern = segments[at] ?? '';
+    const begins = entry.prefix && at === own.length - 1;
+    if (!matchesSegment(pattern, begins ? `${name}.json` : name, caseInsensitive)) return false;
+  }
+  return segments.length >= own.length || removes;
+}
+
+/** As the shell does it, a leading dot is matched by a dot only. */
+function matchesSegment(pattern: string, name: string, caseInsensitive: boolean): boolean {
+  if (name.startsWith('.') && !/^\\?\.|^\[/.test(pattern)) return false;
+  return matchesGlob(pattern, name, caseInsensitive);
+}
+
+function expand(segments: readonly string[], budget: { left: number }): string[] {
+  let directories = [''];
+  for (const segment of segments) {
+    const next: string[] = [];
+    for (const directory of directories) {
+      if (!/[*?[(\0]/.test(segment.replace(/\\./g, ''))) {
+        next.push(`${directory}/${segment.replace(/\\(.)/g, '$1')}`);
+        continue;
+      }
+      for (const name of namesIn(directory === '' ? '/' : directory)) {
+        budget.left -= 1;
+        if (budget.left < 0) return [];
+        if (matchesSegment(segment, name, false)) next.push(`${directory}/${name}`);
+      }
+    }
+    directories = next;
+  }
+  return directories;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,31 @@
+/** What a guard needs to know; resolved at the start of a loop and kept in its contract. */
+export interface GuardRules {
+  /** Absolute. */
+  readonly projectDir: string;
+  readonly home: string;
+  /** Absolute paths; a directory protects all below it. */
+  readonly ownFiles: readonly string[];
+  /** Every file of `dir` whose name begins with `prefix` (ralph-state.json, ralph-state.NAME.json). */
+  readonly ownGlobs?: ReadonlyArray<{ readonly dir: string; readonly prefix: string }>;
+  /** Absolute paths of main.cjs copies and of launchers. */
+  readonly controlProgram: readonly string[];
+  /** Subcommands of the control program that an agent may run (spec ruling 21). */
+  readonly agentCommands: readonly string[];
+  /** Do paths that differ in case only name the same file here? */
+  readonly caseInsensitive: boolean;
+  /** Further variables that the agent's shell surely has (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** A call of a tool as the PreToolUse hook gets it. */
+export interface ToolCall {
+  readonly tool: string;
+  readonly input: unknown;
+  /** Working directory of the session, absolute. */
+  readonly cwd: string;
+}
+
+/** `recorded`: what could not be decided and was let through. */
+export type Verdict =
+  | { readonly decision: 'allow'; readonly recorded: readonly string[] }
+  | { readonly decision: 'deny'; readonly rule: string; readonly message: string };

@@ -1,0 +1,87 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { controlCommandDenial } from './control-commands.ts';
+import { controlCopyDenial } from './control-copies.ts';
+import { mentionsControl } from './control-program.ts';
+import type { Guard } from './guard.ts';
+import type { Verdict } from './guard-rules.ts';
+import { ownFileDenied, UNREADABLE, unreadableDenied } from './messages.ts';
+import { hitByPathUse, shownPath } from './path-use-hit.ts';
+import type { ProtectedPath } from './protected-paths.ts';
+import { mentions } from './protected-paths.ts';
+import { readShellCommand } from './shell/read-shell-command.ts';
+import type { Undecidable } from './shell/shell-reading.ts';
+
+/** Longest excerpt of an undecidable piece that goes into the record. */
+const MAX_EXCERPT = 200;
+
+/** Judges a shell command by the loop's own rules. Loaded only for shell tools: it brings the parser with it. */
+export function judgeShellCommand(source: string, cwd: string, guard: Guard): Verdict {
+  const { projectDir, home, variables } = guard.rules;
+  const reading = readShellCommand(source, {
+    cwd,
+    home,
+    variables: { CLAUDE_PROJECT_DIR: projectDir, ...variables },
+    directoryExists: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+  });
+  for (const command of reading.commands) {
+    const message = controlCommandDenial(command, guard);
+    if (message !== undefined) return deny('control-commands', message);
+  }
+  const copied = controlCopyDenial(reading, guard);
+  if (copied !== undefined) return deny('control-commands', copied);
+  for (const write of reading.writes) {
+    const hit = hitByPathUse(write, guard);
+    if (hit !== undefined)
+      return deny('own-files', ownFileDenied(shownPath(hit, guard), write.by || 'this redirection'));
+  }
+  for (const piece of reading.undecidable) {
+    const verdict = judgeUndecidable(piece, guard);
+    if (verdict !== undefined) return verdict;
+  }
+  const recorded = reading.undecidable.map((piece) => `${piece.kind}: ${excerpt(piece.text)}`);
+  for (const write of reading.writes) {
+    if (write.how === 'git-tracked') recorded.push(`tracked files may change: ${write.word.source}`);
+    else if (write.how === 'extract')
+      recorded.push(`an archive is extracted: ${write.by} into ${excerpt(write.word.template)}`);
+  }
+  return { decision: 'allow', recorded: [...new Set(recorded)] };
+}
+
+/** What the parser cannot decide is let through, unless its text names what is protected. */
+function judgeUndecidable(piece: Undecidable, guard: Guard): Verdict | undefined {
+  if (piece.kind === 'dynamic-write-target') return undefined;
+  const why = UNREADABLE[piece.kind] ?? piece.kind;
+  const program = mentionsControl(piece.text, piece.cwd, guard);
+  if (program !== undefined) return deny('control-commands', unreadableDenied('control-commands', why, program));
+  const own = guard.own.find((entry) => mentions(piece.text, entry) || removesTree(piece.text, entry, guard));
+  return own === undefined ? undefined : deny('own-files', unreadableDenied('own-files', why, shownPath(own, guard)));
+}
+
+const REMOVES = /\b(rm|rmSync|rmdir\w*|rmtree|rm_rf?|remove\w*|unlink\w*|rename\w*|move|delete\w*|rimraf)\b/i;
+
+/** Code that takes away a directory which holds the protected path: the directory stands in it as a string. */
+function removesTree(text: string, entry: ProtectedPath, guard: Guard): boolean {
+  if (!REMOVES.test(text)) return false;
+  const project = guard.project.find((each) => entry.path.startsWith(`${each}/`));
+  if (project === undefined) return false;
+  for (let up = dirname(entry.path); up.length > project.length; up = dirname(up)) {
+    const name = up.slice(project.length + 1);
+    if ([`'${name}`, `"${name}`, `/${name}`].some((begin) => new RegExp(`${escaped(begin)}/?['"]`).test(text)))
+      return true;
+  }
+  return false;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+function deny(rule: string, message: string): Verdict {
+  return { decision: 'deny', rule, message };
+}
+
+function excerpt(text: string): string {
+  const shown = text.replaceAll('\0', '…');
+  return shown.length > MAX_EXCERPT ? `${shown.slice(0, MAX_EXCERPT)}…` : shown;
+}

@@ -1,0 +1,52 @@
+import type { PathUse, PathUseKind, ShellWord } from './shell-reading.ts';
+import { UNKNOWN } from './shell-reading.ts';
+import type { Walk } from './walk.ts';
+import { literalOrNull, report } from './walk.ts';
+import type { World } from './world.ts';
+
+interface Use {
+  readonly word: ShellWord;
+  readonly world: World;
+  readonly by: string;
+  readonly how: PathUseKind;
+  readonly recursive?: boolean | undefined;
+  readonly from?: ShellWord | undefined;
+  readonly excludes?: readonly string[] | undefined;
+}
+
+/** Records a write, and that its target cannot be decided where it is not literal. */
+export function addWrite(use: Use, walk: Walk, position: number): void {
+  const write = pathUse(use, walk, position);
+  if (write === null) return;
+  walk.facts.writes.push(write);
+  if (isUndecided(write)) report(walk, 'dynamic-write-target', use.word.source, position, write.cwd);
+}
+
+export function addRead(word: ShellWord, world: World, by: string, walk: Walk, position: number): void {
+  const read = pathUse({ word, world, by, how: 'read' }, walk, position);
+  if (read !== null) walk.facts.reads.push(read);
+}
+
+function isUndecided({ word, target, cwd }: PathUse): boolean {
+  if (word.under !== undefined) return word.under.roots.some((root) => root.includes(UNKNOWN));
+  return target === null || (cwd === null && !target.startsWith('/'));
+}
+
+function pathUse(use: Use, walk: Walk, position: number): PathUse | null {
+  const { word, world, by, how } = use;
+  const key = `${how}\n${by}\n${world.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}`;
+  if (walk.facts.seen.has(key)) return null;
+  walk.facts.seen.add(key);
+  return {
+    target: word.text,
+    word,
+    cwd: literalOrNull(world.cwd),
+    cwdTemplate: world.cwd,
+    by,
+    how,
+    ...(use.recursive === true ? { recursive: true as const } : {}),
+    ...(use.from === undefined ? {} : { from: use.from }),
+    ...(use.excludes === undefined ? {} : { excludes: use.excludes }),
+    position: walk.position ?? position,
+  };
+}

@@ -1,0 +1,56 @@
+import { addRead, addWrite } from './add-path-use.ts';
+import type { Call } from './call.ts';
+import { ARCHIVERS } from './path-uses/archivers.ts';
+import { COPIERS } from './path-uses/copiers.ts';
+import { DELETERS } from './path-uses/deleters.ts';
+import { EDITORS } from './path-uses/editors.ts';
+import { FETCHERS } from './path-uses/fetchers.ts';
+import { git } from './path-uses/git.ts';
+import { PATCHERS } from './path-uses/patchers.ts';
+import type { PathUser, PathUses } from './path-uses/path-user.ts';
+import { READERS } from './path-uses/readers.ts';
+import { WRITERS } from './path-uses/writers.ts';
+import type { ShellCommand } from './shell-reading.ts';
+import type { Walk } from './walk.ts';
+import type { World } from './world.ts';
+
+const TABLES: ReadonlyArray<Readonly<Record<string, PathUser>>> = [
+  COPIERS,
+  DELETERS,
+  EDITORS,
+  WRITERS,
+  FETCHERS,
+  ARCHIVERS,
+  PATCHERS,
+  READERS,
+];
+
+/** Records the paths that a command reads and writes by its arguments. */
+export function addPathUses(command: ShellCommand, call: Call, walk: Walk): void {
+  const user = userOf(command.name);
+  if (user === undefined) return;
+  user(usesIn(call.world, command, call, walk));
+}
+
+function userOf(name: string): PathUser | undefined {
+  if (name === 'git') return git;
+  // GNU tools on a Mac: gsed, gcp, grm.
+  const plain = /^g(sed|cp|mv|rm|ln|tar|dd|awk|tee|touch|truncate|install|shred)$/.test(name) ? name.slice(1) : name;
+  for (const table of TABLES) if (Object.hasOwn(table, plain)) return table[plain];
+  return undefined;
+}
+
+function usesIn(world: World, command: ShellCommand, call: Call, walk: Walk): PathUses {
+  return {
+    args: call.words.slice(1),
+    words: call.words,
+    stdin: call.stdin,
+    world,
+    write: (word, how, extra) => addWrite({ word, world, by: command.name, how, ...extra }, walk, call.position),
+    read: (word) => addRead(word, world, command.name, walk, call.position),
+    inDirectory: (directory) => {
+      const cwd = directory.startsWith('/') ? directory : `${world.cwd}/${directory}`;
+      return usesIn({ ...world, cwd }, command, call, walk);
+    },
+  };
+}

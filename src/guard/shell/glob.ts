@@ -1,0 +1,81 @@
+/**
+ * Does a file name match a shell glob? Linear in both (no regular expression, so no pattern can hang a session).
+ * A backslash escapes; extended globs count as `*`, which errs on the side of a match.
+ */
+export function matchesGlob(pattern: string, name: string, caseInsensitive = false): boolean {
+  const tokens = tokensOf(caseInsensitive ? pattern.toLowerCase() : pattern);
+  const text = caseInsensitive ? name.toLowerCase() : name;
+  let token = 0;
+  let at = 0;
+  let starToken = -1;
+  let starAt = 0;
+  while (at < text.length) {
+    const current = tokens[token];
+    if (current === 'star') {
+      starToken = token;
+      starAt = at;
+      token += 1;
+    } else if (current?.(text.charAt(at))) {
+      token += 1;
+      at += 1;
+    } else if (starToken >= 0) {
+      token = starToken + 1;
+      starAt += 1;
+      at = starAt;
+    } else return false;
+  }
+  while (tokens[token] === 'star') token += 1;
+  return token === tokens.length;
+}
+
+type Token = 'star' | ((character: string) => boolean);
+
+function tokensOf(pattern: string): Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < pattern.length; at += 1) {
+    const character = pattern.charAt(at);
+    const extended = '?*+@!'.includes(character) && pattern[at + 1] === '(';
+    if (extended) {
+      const close = pattern.indexOf(')', at);
+      at = close === -1 ? pattern.length : close;
+      tokens.push('star');
+    } else if (character === '*' || character === '\0') {
+      if (tokens.at(-1) !== 'star') tokens.push('star');
+    } else if (character === '?') tokens.push(() => true);
+    else if (character === '[') {
+      const close = pattern.indexOf(']', pattern[at + 1] === '!' || pattern[at + 1] === '^' ? at + 3 : at + 2);
+      if (close === -1) tokens.push((other) => other === '[');
+      else {
+        tokens.push(bracket(pattern.slice(at + 1, close)));
+        at = close;
+      }
+    } else {
+      if (character === '\\') at += 1;
+      const literal = pattern.charAt(at);
+      tokens.push((other) => other === literal);
+    }
+  }
+  return tokens;
+}
+
+function bracket(body: string): (character: string) => boolean {
+  // A character class ([:alpha:]) counts as any character: a match too many is the safe side.
+  if (body.includes('[:')) return () => true;
+  const negated = body.startsWith('!') || body.startsWith('^');
+  const members = negated ? body.slice(1) : body;
+  return (character) => {
+    for (let at = 0; at < members.length; at += 1) {
+      const to = members[at + 2];
+      if (members[at + 1] === '-' && to !== undefined) {
+        if (character >= members.charAt(at) && character <= to) return !negated;
+        at += 2;
+      } else if (members[at] === character) return !negated;
+    }
+    return negated;
+  };
+}
+
+/** A text as a glob that matches only itself. */
+export function escapeGlob(text: string): string {
+  return text.replace(/[\\*?[\]!@+()]/g, '\\$&');
+}

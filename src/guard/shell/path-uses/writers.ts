@@ -1,0 +1,67 @@
+import { hasOption, optionValue, splitOptions } from '../split-options.ts';
+import { wordOf } from '../word-builder.ts';
+import type { PathUser } from './path-user.ts';
+
+function writesAll(values: string): PathUser {
+  return (uses) => {
+    for (const word of splitOptions(uses.args, values).operands) uses.write(word, 'argument');
+  };
+}
+
+/** chmod, chown: the first operand is the mode, unless a reference file gives it. */
+const mode: PathUser = (uses) => {
+  const texts = uses.args.map((word) => word.template);
+  // "-w" and "-x" are modes, not options.
+  const args = uses.args.filter((word) => !/^-[rwxXst]+$/.test(word.template));
+  const split = splitOptions(args, '--reference --from');
+  const given = args.length < texts.length || split.options.some((option) => option.name === '--reference');
+  const recursive = hasOption(split, '-R', '--recursive');
+  for (const word of given ? split.operands : split.operands.slice(1)) uses.write(word, 'mode', { recursive });
+};
+
+/** Programs that write to the paths they are given. */
+export const WRITERS: Readonly<Record<string, PathUser>> = {
+  tee: writesAll(''),
+  touch: writesAll('-d -r -t --date --reference'),
+  truncate: writesAll('-s -r --size --reference'),
+  mkdir: writesAll('-m --mode'),
+  mkfifo: writesAll('-m'),
+  mknod: writesAll('-m'),
+  chattr: writesAll(''),
+  setfacl: writesAll('-m -x -M -X'),
+  setfattr: writesAll('-n -v -x'),
+  xattr: writesAll(''),
+  fallocate: writesAll('-l -o'),
+  chmod: mode,
+  chown: mode,
+  chgrp: mode,
+  dd: (uses) => {
+    for (const word of uses.args) {
+      const match = /^(of|if)=(.*)$/s.exec(word.template);
+      if (match === null) continue;
+      const path = { ...wordOf(match[2] ?? '', word.source), ...(word.under ? { under: word.under } : {}) };
+      if (match[1] === 'of') uses.write(path, 'argument');
+      else uses.read(path);
+    }
+  },
+  sort: (uses) => {
+    const split = splitOptions(
+      uses.args,
+      '-o -k -t -S -T --output --key --field-separator --buffer-size --temporary-directory',
+    );
+    const output = optionValue(split, '-o', '--output');
+    if (output !== undefined) uses.write(output, 'argument');
+    for (const word of split.operands) uses.read(word);
+  },
+  split: (uses) => {
+    const operands = splitOptions(uses.args, '-b -C -l -n -a --bytes --lines').operands;
+    if (operands[0] !== undefined) uses.read(operands[0]);
+  },
+  yq: (uses) => {
+    const split = splitOptions(uses.args, '');
+    for (const word of split.operands.slice(1)) {
+      if (hasOption(split, '-i', '--inplace')) uses.write(word, 'argument');
+      else uses.read(word);
+    }
+  },
+};

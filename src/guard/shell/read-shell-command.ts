@@ -1,0 +1,120 @@
+import type { Script, SyntaxNode } from 'unbash';
+import { forEachChild, parse } from 'unbash';
+import { heredocSize } from './heredoc-size.ts';
+import type { ReadOptions, ShellReading } from './shell-reading.ts';
+import { UNKNOWN } from './shell-reading.ts';
+import { isShell } from './shells.ts';
+import type { Facts, Outcome, Stream, Walk } from './walk.ts';
+import { NO_INPUT, report, SILENT, UNKNOWN_STREAM } from './walk.ts';
+import { walkNode, walkStatements } from './walk-statements.ts';
+import { walkUncalledFunctions } from './walk-uncalled-functions.ts';
+import type { World } from './world.ts';
+
+/** Spec 01, D25: characters outside heredoc bodies that go to no shell. */
+const MAX_COMMAND = 16 * 1024;
+/** Not even looked at above this, heredocs or not. */
+const MAX_SOURCE = 4 * 1024 * 1024;
+/** Strings in strings, functions in functions, substitutions in substitutions. */
+const MAX_DEPTH = 24;
+
+/** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
+export function readShellCommand(source: string, options: ReadOptions): ShellReading {
+  const facts: Facts = {
+    commands: [],
+    pipelines: [],
+    writes: [],
+    reads: [],
+    undecidable: [],
+    seen: new Set(),
+    called: new Set(),
+    steps: 0,
+  };
+  // The shell drops NUL; here it stands for what is unknown.
+  const text = source.replaceAll('\0', '');
+  const walk: Walk = {
+    facts,
+    options,
+    source: text,
+    position: null,
+    depth: 0,
+    via: [],
+    node: walkNode,
+    script: walkScript,
+    text: walkText,
+  };
+  try {
+    const least = text.length > MAX_COMMAND ? text.length - heredocSize(text) : 0;
+    if (text.length > MAX_SOURCE || least > MAX_COMMAND) report(walk, 'too-large', text, 0, null);
+    else {
+      const script = parse(text);
+      if (text.length > MAX_COMMAND && sizeThatCounts(script, text) > MAX_COMMAND)
+        report(walk, 'too-large', text, 0, null);
+      else {
+        const { worlds } = walkScript(script, [firstWorld(options)], NO_INPUT, walk);
+        walkUncalledFunctions(worlds, walk);
+      }
+    }
+  } catch (error) {
+    // The parser resolves nested parts on access and can run out of stack there.
+    report(walk, 'too-deep', error instanceof RangeError ? text : `${text}\n${String(error)}`, 0, null);
+  }
+  return facts;
+}
+
+function walkScript(
+  script: Script & { errors?: unknown },
+  worlds: readonly World[],
+  stdin: Stream,
+  walk: Walk,
+): Outcome {
+  const inner =
+    script.source === undefined ? walk : { ...walk, source: script.source, position: walk.position ?? script.pos };
+  if (Array.isArray(script.errors) && script.errors.length > 0) {
+    report(inner, 'parse-error', inner.source.slice(script.pos, script.end), script.pos, worlds[0]?.cwd ?? null);
+  }
+  if (walk.depth >= MAX_DEPTH) {
+    report(inner, 'too-deep', inner.source, script.pos, null);
+    return { worlds, output: SILENT };
+  }
+  return walkStatements(script.commands, worlds, stdin, { ...inner, depth: walk.depth + 1 });
+}
+
+/** Reads a text that a shell is given to run (`bash -c`, `eval`, a heredoc to a shell). */
+function walkText(text: string, worlds: readonly World[], stdin: Stream, walk: Walk): Outcome {
+  if (text.trim() === UNKNOWN) return { worlds, output: UNKNOWN_STREAM };
+  const inner = { ...walk, source: text, position: walk.position ?? 0 };
+  if (text.length > MAX_COMMAND) {
+    report(inner, 'too-large', text, 0, null);
+    return { worlds, output: SILENT };
+  }
+  return walkScript(parse(text), worlds, stdin, inner);
+}
+
+function firstWorld(options: ReadOptions): World {
+  return {
+    cwd: options.cwd,
+    previous: '\0',
+    stack: [],
+    variables: new Map(),
+    positional: null,
+    functions: new Map(),
+    files: new Map(),
+  };
+}
+
+function sizeThatCounts(script: Script, text: string): number {
+  let size = text.length;
+  const visit = (node: SyntaxNode): void => {
+    if (node.type === 'Command') {
+      const words = [node.name, ...node.suffix].filter((each) => each?.type === 'Word');
+      if (words.some((word) => isShell(word.value))) return;
+      for (const redirect of node.redirects) {
+        const inert =
+          redirect.type === 'HereDoc' && (redirect.delimiter?.quoted === true || !/[`]|\$\(/.test(redirect.body.text));
+        if (inert) size -= redirect.body.text.length;
+      }
+    } else if (node.type !== 'Word' && node.type !== 'Assignment') forEachChild(node, visit);
+  };
+  visit(script);
+  return size;
+}

@@ -1,0 +1,88 @@
+import type { Call } from './call.ts';
+import { escapeGlob } from './glob.ts';
+import type { SearchedTree, ShellWord } from './shell-reading.ts';
+import { UNKNOWN } from './shell-reading.ts';
+import type { Opened, Unwrapped } from './unwrap.ts';
+
+const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
+
+/** `find … -exec command {} \;`: the command, with the found files in it. */
+export function unwrapFind(call: Call): Unwrapped | undefined {
+  const args = call.words.slice(1);
+  const found = searchedTree(call);
+  const next: Opened[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    if (!RUNS.has(args[at]?.template ?? '')) continue;
+    const rest = args.slice(at + 1);
+    const end = rest.findIndex((word) => word.template === ';' || word.template === '+');
+    const words = (end === -1 ? rest : rest.slice(0, end)).map((word) => withFound(word, found));
+    if (words.length > 0) next.push({ kind: 'call', call: { ...call, words, stdin: { kind: 'none', text: '' } } });
+    at += words.length;
+  }
+  return next.length === 0 ? undefined : { next, keepsItself: true };
+}
+
+/** Where a `find` searches and for which names; the names only where every found file must have one of them. */
+export function searchedTree(call: Call): SearchedTree {
+  const args = call.words.slice(1).filter((word) => !/^-[HLPO]\d?$/.test(word.template));
+  const expression = args.findIndex((word) => /^[-(!]/.test(word.template));
+  const starts = expression === -1 ? args : args.slice(0, expression);
+  const roots = (starts.length === 0 ? ['.'] : starts.map((word) => (word.glob ? UNKNOWN : word.template))).map(
+    (root) => (root.startsWith('/') ? root : `${call.world.cwd}/${root}`),
+  );
+  const rest = expression === -1 ? [] : args.slice(expression);
+  return { roots, names: namesOf(rest) };
+}
+
+/** Each branch of the expression must have a name, otherwise any file may be found. */
+function namesOf(expression: readonly ShellWord[]): string[] {
+  const names: string[] = [];
+  let named = false;
+  let pruned = false;
+  let negated = false;
+  for (const [index, word] of expression.entries()) {
+    const value = expression[index + 1];
+    switch (word.template) {
+      case '-o':
+      case '-or':
+      case ',':
+        if (!named && !pruned) return [];
+        named = false;
+        pruned = false;
+        break;
+      case '-prune':
+        pruned = true;
+        break;
+      case '!':
+      case '-not':
+        negated = true;
+        continue;
+      case '-name':
+      case '-iname':
+        if (negated || value === undefined) break;
+        named = true;
+        names.push(word.template === '-iname' ? anyCase(globOf(value)) : globOf(value));
+        break;
+      default:
+    }
+    negated = false;
+  }
+  return named || pruned ? names : [];
+}
+
+function globOf(value: ShellWord): string {
+  if (value.text === null) return '*';
+  return value.pattern ?? value.text;
+}
+
+function anyCase(glob: string): string {
+  return glob.replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+}
+
+function withFound(word: ShellWord, under: SearchedTree): ShellWord {
+  if (!word.template.includes('{}')) return word;
+  const template = word.template.replaceAll('{}', UNKNOWN);
+  // "{}.bak" is another file than the one that was found.
+  const whole = template === UNKNOWN || !/\0[^\s'"\\;]/.test(template);
+  return { text: null, template, source: word.source, ...(whole ? { under } : {}), pattern: escapeGlob(template) };
+}

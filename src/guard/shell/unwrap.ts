@@ -1,0 +1,139 @@
+import type { Call } from './call.ts';
+import type { ShellWord } from './shell-reading.ts';
+import { UNKNOWN } from './shell-reading.ts';
+import { hasOption, optionValue, splitOptions } from './split-options.ts';
+import { unwrapFind } from './unwrap-find.ts';
+import { unwrapXargs } from './unwrap-xargs.ts';
+import { withVariable } from './world.ts';
+
+export type Opened = { readonly kind: 'call'; readonly call: Call } | { readonly kind: 'text'; readonly text: string };
+
+export interface Unwrapped {
+  readonly next: readonly Opened[];
+  /** It does something itself as well, and stays in the reading. */
+  readonly keepsItself: boolean;
+}
+
+interface Wrapper {
+  /** Options with a value. */
+  readonly values: string;
+  /** Words before the command (the duration of timeout). */
+  readonly skip?: number;
+  /** Names of a subcommand that makes it a wrapper (npm exec). */
+  readonly subcommands?: readonly string[];
+  /** The option that takes a text for a shell (su -c). */
+  readonly textOption?: string;
+  /** With one of these it runs nothing (command -v). */
+  readonly asks?: readonly string[];
+}
+
+const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+  sudo: {
+    values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
+    asks: ['-l', '-v', '-k', '-K', '-V'],
+  },
+  doas: { values: '-u -C' },
+  timeout: { values: '-k -s --kill-after --signal', skip: 1 },
+  gtimeout: { values: '-k -s --kill-after --signal', skip: 1 },
+  nice: { values: '-n --adjustment' },
+  ionice: { values: '-c -n -p --class --classdata' },
+  nohup: { values: '' },
+  setsid: { values: '' },
+  time: { values: '-f -o --format --output' },
+  gtime: { values: '-f -o --format --output' },
+  command: { values: '', asks: ['-v', '-V'] },
+  builtin: { values: '' },
+  exec: { values: '-a' },
+  stdbuf: { values: '-i -o -e --input --output --error' },
+  unbuffer: { values: '' },
+  chronic: { values: '' },
+  caffeinate: { values: '-t -w' },
+  chrt: { values: '-T -P -D', skip: 1 },
+  taskset: { values: '', skip: 1 },
+  flock: { values: '-w -E --timeout --wait --conflict-exit-code', skip: 1, textOption: '-c' },
+  chroot: { values: '', skip: 1 },
+  unshare: { values: '' },
+  nsenter: { values: '-t --target' },
+  strace: { values: '-e -o -p -s -u -E' },
+  ltrace: { values: '-e -o -p -s -u' },
+  catchsegv: { values: '' },
+  busybox: { values: '' },
+  toybox: { values: '' },
+  su: { values: '-s -g -w --shell --group', skip: 1, textOption: '-c' },
+  runuser: { values: '-s -g -u --shell --group --user', textOption: '-c' },
+  script: { values: '-I -O -B -E -T -m -o', textOption: '-c' },
+  watch: { values: '-n -s --interval', textOption: ' ' },
+  parallel: { values: '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep', textOption: ' ' },
+  npx: { values: '-p --package -w --workspace', textOption: '-c' },
+  bunx: { values: '-p --package' },
+  pnpx: { values: '--package' },
+  npm: { values: '-w --workspace --prefix -C', subcommands: ['exec', 'x'], textOption: '-c' },
+  pnpm: { values: '-C --dir --filter -F', subcommands: ['exec', 'dlx'] },
+  yarn: { values: '--cwd', subcommands: ['exec', 'dlx'] },
+  uv: { values: '--with --python -p', subcommands: ['run'] },
+  poetry: { values: '-C --directory', subcommands: ['run'] },
+  'dbus-run-session': { values: '' },
+  'systemd-run': { values: '-p -u --unit --property --slice' },
+};
+
+/** What a wrapper runs; undefined when the command is no wrapper or wraps nothing here. */
+export function unwrap(call: Call, name: string): Unwrapped | undefined {
+  if (name === 'find' || name === 'gfind') return unwrapFind(call);
+  if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
+  if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
+  const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  if (wrapper === undefined) return undefined;
+  const split = splitOptions(call.words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
+  if (wrapper.asks !== undefined && hasOption(split, ...wrapper.asks)) return undefined;
+  let words = split.operands;
+  if (wrapper.subcommands !== undefined) {
+    if (!wrapper.subcommands.includes(words[0]?.template ?? '')) return undefined;
+    const inner = splitOptions(words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
+    const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
+    return text === undefined ? asCall(call, inner.operands) : asText(text.template);
+  }
+  if (wrapper.textOption !== undefined) {
+    if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
+    const late = splitOptions(words.slice(wrapper.skip ?? 0), `${wrapper.values} ${wrapper.textOption}`, true);
+    const text = optionValue(split, wrapper.textOption) ?? optionValue(late, wrapper.textOption, '--command');
+    if (text !== undefined) return asText(text.template);
+  }
+  words = words.slice(wrapper.skip ?? 0);
+  if (name === 'sudo') words = words.slice(countAssignments(words));
+  return asCall(call, words);
+}
+
+function unwrapEnvironment(call: Call): Unwrapped | undefined {
+  const split = splitOptions(call.words.slice(1), '-u -C -S --unset --chdir --split-string', true);
+  const directory = optionValue(split, '-C', '--chdir')?.template;
+  const text = optionValue(split, '-S', '--split-string')?.template;
+  const count = countAssignments(split.operands);
+  const world =
+    directory === undefined
+      ? call.world
+      : { ...call.world, cwd: directory.startsWith('/') ? directory : `${call.world.cwd}/${directory}` };
+  if (text !== undefined) return asText([text, ...split.operands.map((word) => word.template)].join(' '));
+  const assignments = split.operands.slice(0, count).map((word) => {
+    const equals = word.template.indexOf('=');
+    return { name: word.template.slice(0, equals), words: [{ template: word.template.slice(equals + 1) }] };
+  });
+  const inside = assignments.reduce((each, { name, words }) => withVariable(each, name, words), world);
+  return asCall(
+    { ...call, world: inside, assignments: [...call.assignments, ...assignments] },
+    split.operands.slice(count),
+  );
+}
+
+function countAssignments(words: readonly ShellWord[]): number {
+  const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word.template));
+  return first === -1 ? words.length : first;
+}
+
+function asCall(call: Call, words: readonly ShellWord[]): Unwrapped | undefined {
+  return words.length === 0 ? undefined : { next: [{ kind: 'call', call: { ...call, words } }], keepsItself: false };
+}
+
+function asText(text: string): Unwrapped | undefined {
+  const trimmed = text.trim();
+  return trimmed === '' || trimmed === UNKNOWN ? undefined : { next: [{ kind: 'text', text }], keepsItself: false };
+}
