@@ -5,7 +5,7 @@ export const HOOK_TEXTS = {
   newer: (path: string, version: number): string =>
     `the state file ${path} was written by a newer ralph-loop (schema ${version}). Update this one; the file was not touched.`,
   corrupt: (moved: string, problem: string): string =>
-    `the state file could not be read (${problem}). It was moved to ${moved}, and the loop is over. Start again with: main.cjs start --resume or --fresh.`,
+    `the state file could not be read (${problem}). It was moved to ${moved}, and the loop is over. Start anew with: main.cjs start.`,
   restored: (moved: string, iteration: number): string =>
     `the loop's state had been rewritten from outside. It was restored from the contract and the journal (iteration ${iteration}); what was found lies in ${moved}.`,
   contractChanged:
