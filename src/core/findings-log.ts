@@ -81,7 +81,7 @@ function withField(finding: Finding, line: string): Finding {
 
 /** Without what Markdown puts around a text. A loop, since `[…]+$` is quadratic on a long run of blanks. */
 function withoutMarks(text: string): string {
-  const mark = (at: number): boolean => ' \t*_`#'.includes(text[at] ?? 'x');
+  const mark = (at: number): boolean => ' \t*_`#'.includes(text.charAt(at));
   let [start, end] = [0, text.length];
   while (start < end && mark(start)) start += 1;
   while (end > start && mark(end - 1)) end -= 1;

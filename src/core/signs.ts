@@ -22,9 +22,9 @@ export function parseSigns(text: string): Sign[] {
     }
     const [, heading] = HEADING.exec(line) ?? [];
     if (heading !== undefined) {
-      const name = SIGN.exec(heading)?.[1]?.trimEnd().replace(/ #+$/, '').trim();
-      within = name !== undefined && name !== '';
-      if (within) signs.push({ name: name ?? '', trigger: '', instruction: '', addedAfter: '' });
+      const name = SIGN.exec(heading)?.[1]?.trimEnd().replace(/ #+$/, '').trim() ?? '';
+      within = name !== '';
+      if (within) signs.push({ name, trigger: '', instruction: '', addedAfter: '' });
       continue;
     }
     const sign = signs.at(-1);

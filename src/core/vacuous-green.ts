@@ -77,7 +77,7 @@ function sum(text: string, words: RegExp): number {
 function total(pattern: RegExp): Reader {
   return (line, count) => {
     const match = pattern.exec(line);
-    return match && saw(count, Number(match[1] ?? 0), Number(match[2] ?? 0));
+    return match && saw(count, Number(match[1]), Number(match[2] ?? 0));
   };
 }
 
@@ -122,7 +122,8 @@ const nodeFile: Reader = (line, count) => {
 const tapLine: Reader = (line, count) => {
   const match = /^(?:not )?ok \d+\b(.*)$/.exec(line);
   if (match === null) return null;
-  return saw(count, /(?:^|\s)# *(?:skip|todo)/i.test(match[1] ?? '') ? 0 : 1);
+  const [, name = ''] = match;
+  return saw(count, /(?:^|\s)# *(?:skip|todo)/i.test(name) ? 0 : 1);
 };
 
 /** jest `Tests: 1 skipped, 2 passed, 3 total`, vitest `Tests  2 passed | 1 skipped (3)`, Pest, phpunit. */
@@ -133,7 +134,9 @@ const testsLine: Reader = (line, count) => {
     return saw(count, Number(phpunit[1]), left);
   }
   const match = /^\s*Tests:? +(\d.*)$/.exec(line);
-  return match && saw(count, sum(match[1] ?? '', /^(?:passed|failed)$/));
+  if (match === null) return null;
+  const [, list = ''] = match;
+  return saw(count, sum(list, /^(?:passed|failed)$/));
 };
 
 const mocha = total(/^\s*(\d+) (?:passing|failing)\b/);
@@ -148,8 +151,9 @@ const nodeTap = total(/^Asserts: +(\d+) /);
 
 const pytest: Reader = (line, count) => {
   const match = /^=*\s*(\d+ [a-z].*) in \d+(?:\.\d+)?s(?: \([\d:.a-z, ]+\))?\s*=*$/.exec(line);
-  if (!/\d+ (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b/.test(match?.[1] ?? '')) return null;
-  return saw(count, sum(match?.[1] ?? '', /^(?:passed|failed|errors?|xfailed|xpassed)$/));
+  const [, list = ''] = match ?? [];
+  if (!/\d+ (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b/.test(list)) return null;
+  return saw(count, sum(list, /^(?:passed|failed|errors?|xfailed|xpassed)$/));
 };
 
 const unittest = total(/^Ran (\d+) tests? in /);

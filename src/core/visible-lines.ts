@@ -59,24 +59,17 @@ function closes(line: string, { marks, indent }: Fence): boolean {
 
 function blankInlineCode(line: string): string {
   if (!line.includes('`')) return line;
-  // Text and runs of backticks by turns: a run has an odd index.
+  // Text and runs of backticks by turns.
   const parts = line.split(/(`+)/);
-  // Where the last run of each length is: without it a line of open runs costs quadratic time.
-  const last = new Map<number, number>();
-  for (let index = 1; index < parts.length; index += 2) last.set(lengthOf(parts, index), index);
-  for (let open = 1; open < parts.length; open += 2) {
-    const length = lengthOf(parts, open);
-    // A run that nothing closes is text.
-    if (last.get(length) === open) continue;
-    let close = open + 2;
-    while (lengthOf(parts, close) !== length) close += 2;
-    parts.fill('', open, close + 1);
-    parts[open] = BLANKED;
-    open = close;
+  // A run that no later one of its length closes is text. To look for it each time would cost quadratic time.
+  const last = new Map(parts.map((part, index) => [part, index]));
+  let shown = '';
+  let hidden = -1;
+  for (const [index, part] of parts.entries()) {
+    if (index <= hidden) continue;
+    const opens = part.startsWith('`') && last.get(part) !== index;
+    if (opens) hidden = parts.indexOf(part, index + 1);
+    shown += opens ? BLANKED : part;
   }
-  return parts.join('');
-}
-
-function lengthOf(parts: readonly string[], index: number): number {
-  return parts[index]?.length ?? 0;
+  return shown;
 }

@@ -3,7 +3,7 @@ import { type BudgetReading, readBudget } from '../budget.ts';
 import { after } from '../clock.ts';
 import type { Effect, Sign } from '../effects.ts';
 import { idleElapsed, idleWait } from '../idle.ts';
-import type { Policy } from '../schema/policy.ts';
+import type { IdlePolicy, Policy } from '../schema/policy.ts';
 import type { StateOf } from '../schema/state.ts';
 import {
   budgetText,
@@ -18,10 +18,16 @@ import { common, end, event, prompt, type Transition } from './common.ts';
 
 type Running = StateOf<'running'>;
 
-/** What follows a counted iteration that is not complete. */
-export function decide(state: Running, at: string, policy: Policy, idle: boolean, seen: string | null): Transition {
+/** What follows a counted iteration that is not complete; `idle` where it was an idle one. */
+export function decide(
+  state: Running,
+  at: string,
+  policy: Policy,
+  idle: IdlePolicy | null,
+  seen: string | null,
+): Transition {
   return withinLimits(state, at, policy, (warned) =>
-    idle ? waitIdle(warned, at, policy, seen) : prompt(warned, at, 'next iteration'),
+    idle === null ? prompt(warned, at, 'next iteration') : waitIdle(warned, at, idle, seen),
   );
 }
 
@@ -54,12 +60,9 @@ export function withinLimits(
   return { state: next.state, effects: [...warnings, ...next.effects] };
 }
 
-function waitIdle(state: Running, at: string, policy: Policy, seen: string | null): Transition {
-  if (policy.idle === null) return prompt(state, at, 'next iteration');
-  const wait = idleWait(state.idle, policy.idle, at);
-  if (wait === null) {
-    return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), policy.idle.maxMs));
-  }
+function waitIdle(state: Running, at: string, idle: IdlePolicy, seen: string | null): Transition {
+  const wait = idleWait(state.idle, idle, at);
+  if (wait === null) return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), idle.maxMs));
   const until = after(at, wait.delayMs);
   return {
     state: {

@@ -69,24 +69,24 @@ function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
 function count(state: Live, ended: Ended, policy: Policy): Transition {
   const signals = readSignals(ended.text, policy);
   const claimed = signals.completion === 'claimed';
-  const idle = isIdle(signals, ended, policy);
-  const counted = idle ? countIdle(state, ended.at) : countWorking(state, ended, signals, policy);
+  const wanted = completionText(policy.completion);
+  const idle = isIdle(signals, ended) ? policy.idle : null;
+  const counted = idle === null ? countWorking(state, ended, signals, policy) : countIdle(state, ended.at);
   const told: StateOf<'running'> = {
     ...counted,
     lastRunAt: ended.at,
     projectMark: ended.projectMark ?? counted.projectMark,
     notices: {
       ...counted.notices,
-      misplacedSignal:
-        signals.completion === 'misplaced' ? misplacedText(completionText(policy.completion) ?? '') : null,
+      misplacedSignal: wanted !== null && signals.completion === 'misplaced' ? misplacedText(wanted) : null,
     },
   };
   const verdict: Transition = claimed ? verify(told, ended.at) : decide(told, ended.at, policy, idle, ended.seen);
   return {
     state: verdict.state,
     effects: [
-      { type: 'record-iteration', record: record(state, told, ended, signals, idle, verdict.state) },
-      named(told, ended, signals, verdict.state, idle),
+      { type: 'record-iteration', record: record(state, told, ended, signals, idle !== null, verdict.state) },
+      named(told, ended, signals, verdict.state, idle !== null),
       ...verdict.effects,
     ],
   };
@@ -104,10 +104,9 @@ function verify(state: StateOf<'running'>, at: string): Transition {
   };
 }
 
-/** Idle acts only where the loop is set up for it, and gives way to the other signals. A failed turn is not idle. */
-function isIdle(signals: Signals, ended: Ended, policy: Policy): boolean {
-  if (policy.idle === null || signals.completion === 'claimed' || signals.findings !== null) return false;
-  return signals.states.includes('idle') && ended.error === null;
+/** Idle gives way to the other signals. A failed turn is not idle. */
+function isIdle({ completion, findings, states }: Signals, { error }: Ended): boolean {
+  return states.includes('idle') && completion !== 'claimed' && findings === null && error === null;
 }
 
 function countIdle(state: Live, at: string): StateOf<'running'> {

@@ -36,7 +36,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     gateFailures,
     notices: { ...state.notices, rejection: reasons },
   };
-  const next = decide(rejected, at, policy, false, null);
+  const next = decide(rejected, at, policy, null, null);
   const rejection = event(state, at, 'completion.rejected', { reasons });
   const said: Effect = {
     type: 'notify',

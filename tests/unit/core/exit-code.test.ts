@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { exitCode } from '../../../src/core/exit-code.ts';
-import { terminalStatus } from '../../../src/core/schema/state.ts';
+import type { TerminalStatus } from '../../../src/core/schema/state.ts';
 
 /** Spec 01, D34. */
-const CODES = {
+const CODES: Record<TerminalStatus | 'paused', number> = {
   complete: 0,
   stopped: 0,
   error: 1,
@@ -21,12 +21,8 @@ const CODES = {
   'paused-for-review': 3,
   interrupted: 130,
   cancelled: 130,
-} as const;
+};
 
 for (const [status, code] of Object.entries(CODES)) {
   test(`a loop that is ${status} exits with ${code}`, () => assert.equal(exitCode(status as keyof typeof CODES), code));
 }
-
-test('every terminal status has an exit code', () => {
-  assert.deepEqual([...terminalStatus.options, 'paused'].sort(), Object.keys(CODES).sort());
-});

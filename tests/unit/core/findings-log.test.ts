@@ -107,3 +107,9 @@ test('a line of a million blanks is read in linear time', () => {
   const blanks = ' '.repeat(1_000_000);
   openFindings(`### FINDING-1: ${blanks}x\nStatus:${blanks}x\n${blanks}Status${blanks}\n<!--${blanks}\n`.repeat(3));
 });
+
+test('a status without a word is no status, and the finding is open', () => {
+  const log = '### FINDING-001: [Bug] Title\n- **Status**: ---\n';
+  assert.equal(readFindings(log)[0]?.status, null);
+  assert.equal(openFindings(log).length, 1);
+});

@@ -212,3 +212,8 @@ test('a huge output is read in one pass', () => {
     `${'x'.repeat(5000)}\n`.repeat(2000) + 'some log line of a build, 12 ms\n'.repeat(200_000) + ' '.repeat(2_000_000);
   assert.equal(isVacuousGreen(`${noise}\n0 passing (1ms)\n`), true);
 });
+
+test('a file that passes for the tests in it is no empty file, however many they are', () => {
+  const nested = 'TAP version 13\n    ok 1 - a\n    ok 2 - b\nok 1 - /project/a.test.js\n# tests 1\n# pass 1\n';
+  assert.equal(isVacuousGreen(nested), false);
+});

@@ -1,0 +1,46 @@
+import { readdirSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as esbuild from 'esbuild';
+
+/** Files that start processes or take many seconds. */
+const LONG = new Set(['long-messages.test.ts']);
+const TESTS = 'tests/unit/core';
+const SOURCES = 'src/core';
+
+/**
+ * The unit tests of src/core in one file that node runs as it is: a run costs one start and no transpiling. Sources that
+ * no test imports come first, so that coverage knows of them.
+ */
+export async function bundleCoreTests(root: string, outfile: string): Promise<void> {
+  const sources = filesIn(root, SOURCES).filter((file) => !file.startsWith(`${SOURCES}/schema/`));
+  const tests = filesIn(root, TESTS).filter(
+    (file) => file.endsWith('.test.ts') && !LONG.has(file.slice(TESTS.length + 1)),
+  );
+  const contents = [...sources, ...tests].map((file) => `import './${file}';`).join('\n');
+  await esbuild.build({
+    stdin: { contents, resolveDir: root, loader: 'ts' },
+    absWorkingDir: root,
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    packages: 'external',
+    sourcemap: 'linked',
+    treeShaking: false,
+    logLevel: 'warning',
+  });
+}
+
+function filesIn(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)).replaceAll('\\', '/'))
+    .sort();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+  await bundleCoreTests(root, join(root, '.build', 'core-tests.mjs'));
+}
