@@ -1,25 +1,65 @@
 import { readLines } from '../state/read-lines.ts';
+import { transcriptSize } from './transcript-size.ts';
 
 export type Queued = 'message' | 'notification' | null;
 
+/** How far back to look for messages that were queued before the watch began. */
+const TAIL_BYTES = 1024 * 1024;
+/** A prompt that came in while nothing was queued. */
+const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
+
 /**
  * Watches the end of a transcript for what the client queues while a hook runs. Each call reads only what was written
- * since the last one. `message`: a person waits for an answer. `notification`: background work has ended.
+ * since the last one. `message`: a person waits for an answer, perhaps since before the watch began. `notification`:
+ * background work has ended; of what ended before the watch only `tasks` count, which ran on when the hook was called,
+ * since others may belong to an agent that is gone, and nobody would ever serve them.
  */
-export function watchQueue(path: string | null, from: number): () => Queued {
-  let next = from;
+export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
+  if (path === null) return () => null;
+  const before = readLines(path, Math.max(0, (transcriptSize(path) ?? 0) - TAIL_BYTES));
+  const queue: Queue = { messages: queuedIn(before.entries), notifications: ended(before.entries, tasks) };
+  let { next } = before;
   return () => {
-    if (path === null) return null;
     const lines = readLines(path, next);
     next = lines.next;
-    let seen: Queued = null;
-    for (const entry of lines.entries) {
-      if (entry['type'] !== 'queue-operation') continue;
-      if (entry['operation'] !== 'enqueue') seen = entry['operation'] === 'dequeue' ? null : seen;
-      else if (seen !== 'message') seen = isNotification(entry['content']) ? 'notification' : 'message';
-    }
-    return seen;
+    for (const entry of lines.entries) note(queue, entry);
+    return queue.messages.length > 0 ? 'message' : queue.notifications > 0 ? 'notification' : null;
   };
+}
+
+interface Queue {
+  messages: unknown[];
+  notifications: number;
+}
+
+/** The people's messages that were queued and not served. Words of other programs to the agent stand in tags. */
+function queuedIn(entries: readonly Record<string, unknown>[]): unknown[] {
+  const queue: Queue = { messages: [], notifications: 0 };
+  for (const entry of entries) {
+    // What a client that died had queued is served by nobody.
+    if (entry['type'] === 'user' && UNQUEUED.includes(entry['promptSource'])) queue.messages = [];
+    note(queue, entry);
+  }
+  return queue.messages.filter((content) => typeof content === 'string' && !content.trimStart().startsWith('<'));
+}
+
+function ended(entries: readonly Record<string, unknown>[], tasks: readonly string[]): number {
+  return tasks.filter((id) =>
+    entries.some(({ operation, content }) => operation === 'enqueue' && String(content).includes(`<task-id>${id}<`)),
+  ).length;
+}
+
+function note(queue: Queue, { type, operation, content }: Record<string, unknown>): void {
+  if (type !== 'queue-operation') return;
+  if (operation === 'enqueue') {
+    if (isNotification(content)) queue.notifications += 1;
+    else queue.messages.push(content);
+    return;
+  }
+  // `dequeue` names nothing and serves people first; the others (taken into the turn, back into the input line) name it.
+  const at = operation === 'dequeue' ? 0 : queue.messages.indexOf(content);
+  const [taken] = at === -1 ? [] : queue.messages.splice(at, 1);
+  if (taken === undefined) queue.notifications = Math.max(0, queue.notifications - 1);
 }
 
 export function isNotification(content: unknown): boolean {

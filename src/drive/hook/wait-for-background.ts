@@ -36,6 +36,7 @@ export async function waitForBackground(
     deadline,
     signal: options.signal,
     taskPath: null,
+    tasks: awaited.map(({ id }) => id),
   });
   const at = context.now();
   switch (end) {

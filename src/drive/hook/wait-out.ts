@@ -17,6 +17,8 @@ export interface Wait {
   readonly signal: AbortSignal;
   /** Relative path of a file whose change ends the wait, or null. */
   readonly taskPath: string | null;
+  /** Ids of background tasks whose end ends the wait, even one that came before it. */
+  readonly tasks?: readonly string[];
 }
 
 /**
@@ -26,7 +28,7 @@ export interface Wait {
 export async function waitOut(context: HookContext, wait: Wait): Promise<WaitEnd> {
   const { files, input } = context;
   const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
-  const queue = watchQueue(input.transcriptPath);
+  const queue = watchQueue(input.transcriptPath, wait.tasks);
   const task = taskFile === null ? '' : stamp(taskFile);
   let state = stamp(files.state);
   const before = readState(files.state);
