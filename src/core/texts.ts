@@ -57,7 +57,7 @@ export function cancelledText(iteration: number): string {
 export const PAUSED_BY_USER = `paused by the user. ${RESUME_HINT}`;
 export const PAUSED_INTERRUPTED = `paused, because it was interrupted. ${RESUME_HINT}`;
 export const CLIENT_ENDED =
-  'interrupted: the client ended while the loop was live. Go on with: main.cjs start --resume.';
+  'interrupted: the client ended while the loop was live. Go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
 
 export function misplacedText(wanted: string): string {
   return `Your last message contained ${wanted} inside other text, where it does not count. To claim completion, put it alone on a line of your final message, outside code and quotes.`;

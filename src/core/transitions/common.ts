@@ -80,6 +80,19 @@ export function pause(
   };
 }
 
+/** What a pause has to say to the user. Said once a pause, by whoever meets them first. */
+export function tellPause(state: StateOf<'paused'>): { state: StateOf<'paused'>; message: string | null } {
+  const key = `paused ${state.paused.since}`;
+  if (state.told.includes(key)) return { state, message: null };
+  return { state: { ...state, told: [...state.told, key] }, message: state.paused.message };
+}
+
+/** Lets the turn of a paused loop end. */
+export function releasePaused(paused: StateOf<'paused'>): Transition {
+  const { state, message } = tellPause(paused);
+  return release(state, message);
+}
+
 /** Lets the turn end with the loop still armed; `next` says whose words the next turn will answer. */
 export function release(state: LoopState, message: string | null, next: 'rest' | 'user' = 'rest'): Transition {
   return { state: state.turn === next ? state : { ...state, turn: next }, effects: [{ type: 'allow', message }] };
@@ -87,6 +100,6 @@ export function release(state: LoopState, message: string | null, next: 'rest' |
 
 /** Somebody else's word came first while a driver was busy: it stands, and the turn ends with what they said. */
 export function overtaken(state: LoopState): Transition {
-  if (state.status === 'paused') return release(state, state.paused.message);
+  if (state.status === 'paused') return releasePaused(state);
   return { state, effects: [{ type: 'allow', message: null }] };
 }

@@ -11,7 +11,18 @@ import type { LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals.ts';
 import { misplacedText, PAUSED_INTERRUPTED, stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
-import { common, end, event, pause, prompt, release, running, type Transition } from './common.ts';
+import {
+  common,
+  end,
+  event,
+  pause,
+  prompt,
+  release,
+  releasePaused,
+  running,
+  type Transition,
+  tellPause,
+} from './common.ts';
 import { decide, withinLimits } from './decide.ts';
 
 type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
@@ -31,7 +42,7 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
     handedOver: null,
     usage: addUsage(state.usage, ended.usage, ended.costUsd),
   };
-  if (noted.status === 'paused') return release(noted, noted.paused.message);
+  if (noted.status === 'paused') return releasePaused(noted);
   const users = state.turn === 'user' || ended.origin === 'user';
   if (state.stopRequested && users) return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
   if (ended.origin === 'user' && state.turn === 'agent') return interruptedByCommand(noted, ended.at);
@@ -43,13 +54,11 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
  * The client announces such a command to no hook, so it shows only here.
  */
 function interruptedByCommand(state: Live, at: string): Transition {
-  const next = { ...pause(state, at, 'interrupted', PAUSED_INTERRUPTED), turn: 'user' as const };
+  const { state: paused, message } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
+  const next: LoopState = { ...paused, turn: 'user' };
   return {
     state: next,
-    effects: [
-      event(next, at, 'loop.paused', { reason: 'interrupted' }),
-      { type: 'allow', message: next.paused.message },
-    ],
+    effects: [event(next, at, 'loop.paused', { reason: 'interrupted' }), { type: 'allow', message }],
   };
 }
 

@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../events.ts';
 import type { LoopState } from '../schema/state.ts';
 import { OVERRIDDEN_TEXT } from '../texts.ts';
-import { end, event, pause, release, type Transition } from './common.ts';
+import { end, event, pause, release, releasePaused, type Transition, tellPause } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
@@ -44,9 +44,10 @@ function takenBack(state: Live): Live {
 
 /** The loop cannot go on for now. Consent that was not given is still not given, so that `resume` cannot stand for it. */
 export function suspended(state: Live, happened: Of<'suspended'>): Transition {
-  if (state.status === 'paused') return release(state, state.paused.message);
+  if (state.status === 'paused') return releasePaused(state);
   if (state.status === 'awaiting-consent') return release(state, happened.message);
-  const next = { ...pause(state, happened.at, happened.reason, happened.message), turn: 'rest' as const };
+  const { state: paused } = tellPause(pause(state, happened.at, happened.reason, happened.message));
+  const next: LoopState = { ...paused, turn: 'rest' };
   return {
     state: next,
     effects: [

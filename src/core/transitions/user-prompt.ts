@@ -2,7 +2,7 @@ import { isBefore } from '../clock.ts';
 import type { EngineEvent } from '../events.ts';
 import type { LoopState } from '../schema/state.ts';
 import { PAUSED_INTERRUPTED } from '../texts.ts';
-import { event, pause, running, type Transition } from './common.ts';
+import { event, pause, running, type Transition, tellPause } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Prompted = Extract<EngineEvent, { type: 'user-prompt' }>;
@@ -40,7 +40,11 @@ function byClient(state: Live, { by, at }: Prompted): Transition {
 /** A rate limit that has passed needs no `resume`: the user speaks, is answered, and the loop goes on. */
 function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Transition {
   const { reason, resumesAt } = state.paused;
-  if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) return turn(state, 'user');
+  if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) {
+    // What the Stop or StopFailure hook said when it was told to go, or failed, has reached nobody (measured).
+    const { state: told, message } = tellPause(state);
+    return { state: turn(told, 'user').state, effects: message === null ? [] : [{ type: 'notify', message }] };
+  }
   const resumed: LoopState = { ...running(state), turn: 'user' };
   return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
 }
@@ -50,12 +54,13 @@ function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Tr
  * else. What they want now is no business of the loop until they resume it.
  */
 function interruptedByUser(state: Live, at: string): Transition {
-  const next = { ...pause(state, at, 'interrupted', PAUSED_INTERRUPTED), turn: 'user' as const };
+  const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
+  const next: LoopState = { ...paused, turn: 'user' };
   return {
     state: next,
     effects: [
       event(next, at, 'loop.paused', { reason: 'interrupted' }),
-      { type: 'notify', message: next.paused.message },
+      { type: 'notify', message: PAUSED_INTERRUPTED },
     ],
   };
 }

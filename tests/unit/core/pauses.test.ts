@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ApiError, EngineEvent } from '../../../src/core/events.ts';
+import type { LoopState } from '../../../src/core/schema/state.ts';
 import { transition } from '../../../src/core/transition.ts';
 import {
   after,
@@ -64,7 +65,8 @@ describe('a rate limit', () => {
 
   test('that has not passed keeps the loop paused', () => {
     const { state, effects } = after(running(), LOOP, refused({ resetsAt: at(100) }), spoken(99));
-    assert.deepEqual([state.status, state.turn, effects], ['paused', 'user', []]);
+    assert.deepEqual([state.status, state.turn], ['paused', 'user']);
+    assert.match(effect(effects, 'notify').message, /^paused by a rate limit until/);
   });
 
   test('without a known end keeps the loop paused', () => {
@@ -115,6 +117,13 @@ describe('an interruption', () => {
       );
       assert.equal(saying(effects, 'loop.paused')['reason'], 'interrupted');
     }
+  });
+
+  test('by Esc with which the client went says how to go on without it', () => {
+    const { state, effects } = after(waiting(), LOOP, interrupted('signal'), interrupted('client-exit'));
+    assert.deepEqual(effects, [{ type: 'allow', message: null }]);
+    assert.match(state.status === 'paused' ? state.paused.message : '', /the client ended.*start --resume/);
+    assert.equal(state.status === 'paused' && state.paused.since, at(5));
   });
 
   test('by the end of the client says so', () => {
@@ -202,8 +211,49 @@ describe('time that passes for a loop that does not wait', () => {
   });
 
   test('finds a turn that rests already', () => {
-    const before = paused('operator', { turn: 'rest' });
+    const before = paused('operator', { turn: 'rest', told: [`paused ${at(1)}`] });
     assert.equal(transition(before, timePassed('elapsed', 60), LOOP).state, before);
+  });
+});
+
+describe('what a pause has to say is said once', () => {
+  const turnOver = (text: string): EngineEvent => turnEnded(text, { promptId: text });
+  const heard = (before: LoopState, ...events: EngineEvent[]): (string | null)[] => {
+    let state = before;
+    return events.map((happened) => {
+      const next = transition(state, happened, LOOP);
+      state = next.state;
+      const said = next.effects.find(({ type }) => type === 'notify' || type === 'allow');
+      return said?.type === 'notify' || said?.type === 'allow' ? said.message : null;
+    });
+  };
+
+  test('to the next message after Esc, whose own word the client drops', () => {
+    const state = transition(waiting(), { type: 'interrupted', at: at(5), by: 'signal' }, LOOP).state;
+    const [first, ...later] = heard(state, spoken(10), turnOver('Yes.'), spoken(20), turnOver('Yes, yes.'));
+    assert.match(first ?? '', /^paused, because it was interrupted\..*main\.cjs resume/);
+    assert.deepEqual(later, [null, null, null]);
+  });
+
+  test('at the turn’s end where no message came before', () => {
+    assert.deepEqual(heard(paused(), turnOver('Work.'), spoken(10), turnOver('Yes.')), [
+      'paused for a test',
+      null,
+      null,
+    ]);
+  });
+
+  test('to the message that shows it', () => {
+    const [first, ...later] = heard(running(), spoken(10), turnOver('Yes.'), spoken(20));
+    assert.match(first ?? '', /^paused, because it was interrupted/);
+    assert.deepEqual(later, [null, null]);
+  });
+
+  test('again in the next pause', () => {
+    const resume: EngineEvent = { type: 'operator', at: at(30), command: { kind: 'resume' } };
+    const pause: EngineEvent = { type: 'operator', at: at(40), command: { kind: 'pause' } };
+    const said = heard(paused(), turnOver('Work.'), resume, pause, turnOver('More work.'));
+    assert.match(said.at(-1) ?? '', /^paused by the user/);
   });
 });
 

@@ -72,8 +72,8 @@ describe('a prompt in the session', () => {
     }
   });
 
-  test('while the loop awaits consent or is paused changes whose turn it is and nothing else', () => {
-    for (const before of [awaitingConsent(), paused()]) {
+  test('while the loop awaits consent or is known to be paused changes whose turn it is and nothing else', () => {
+    for (const before of [awaitingConsent(), paused('operator', { told: [`paused ${at(1)}`] })]) {
       const { state, effects } = after(before, LOOP, spoken('user', 50, 'p'));
       assert.deepEqual([state, effects], [{ ...before, turn: 'user', promptId: 'p' }, []]);
     }
