@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { project } from './support/project.ts';
+
+const CONTROL = ['stop', 'cancel', 'pause', 'resume', 'accept', 'reset', 'config', 'init', 'uninit'];
+const FOR_AGENTS = ['status', 'list', 'explain', 'logs', 'signs', 'archive'];
+
+test('an unknown command, or none, prints the usage on standard error and exits 1', (t) => {
+  const p = project(t);
+  for (const args of [['frobnicate'], [], ['--json'], ['constructor'], ['__proto__']]) {
+    const { code, stdout, stderr } = p.ralph(args);
+    assert.equal(code, 1, args.join(' '));
+    assert.equal(stdout, '');
+    assert.match(stderr, /^ralph: (unknown command|no command)/);
+    assert.match(stderr, /Usage: main\.cjs COMMAND/);
+  }
+});
+
+test('an unknown option prints what is wrong and the help of the command, and exits 1', (t) => {
+  const { code, stdout, stderr } = project(t).ralph(['status', '--frob']);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, /^ralph: Unknown option '--frob'\n/);
+  assert.match(stderr, /Usage: main\.cjs status/);
+});
+
+test('help and version answer on standard output', (t) => {
+  const p = project(t);
+  assert.match(p.ralph(['--version']).stdout, /^\d+\.\d+\.\d+\n$/);
+  for (const args of [['--help'], ['-h'], ['help']]) {
+    const { code, stdout } = p.ralph(args);
+    assert.equal(code, 0);
+    for (const name of [...CONTROL, ...FOR_AGENTS]) assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
+  }
+  assert.match(p.ralph(['config', '--help']).stdout, /--max-iterations N/);
+  assert.equal(p.ralph(['help', 'config']).stdout, p.ralph(['config', '-h']).stdout);
+});
+
+test('every command has a help of its own that names the options of all', (t) => {
+  const p = project(t);
+  const list = p.ralph(['--help']).stdout;
+  const names = [...list.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = '']) => name);
+  assert.ok(names.length >= CONTROL.length + FOR_AGENTS.length);
+  for (const name of names) {
+    const { code, stdout } = p.ralph([name, '--help']);
+    assert.equal(code, 0, name);
+    assert.match(stdout, new RegExp(`^Usage: main\\.cjs ${name}`));
+    assert.match(stdout, /--loop NAME/);
+  }
+});
+
+for (const name of CONTROL) {
+  test(`${name} is refused in an agent’s shell, with the way out, and changes nothing`, (t) => {
+    const p = project(t);
+    p.ralph(['init']);
+    p.write('.claude/ralph/PROMPT.md', '# Task\n');
+    p.ralph(['start']);
+    const tree = p.tree();
+    const { code, stdout, stderr } = p.ralph([name], { CLAUDECODE: '1' });
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /for the user at a terminal.*another terminal, outside Claude Code/s);
+    assert.deepEqual(p.tree(), tree);
+    assert.equal(p.ralph([name, '--help'], { CLAUDECODE: '1' }).code, 0, 'its help is for everybody');
+  });
+}
+
+for (const name of FOR_AGENTS) {
+  test(`${name} serves agents too`, (t) => {
+    assert.equal(project(t).ralph([name], { CLAUDECODE: '1' }).code, 0);
+  });
+}
+
+test('options that every command has may stand before its name', (t) => {
+  const p = project(t);
+  mkdirSync(join(p.dir, 'sub'));
+  const expected = p.ralph(['config', '--project', 'sub', '--loop', 'docs']).json;
+  assert.equal(expected['stateFile'], join(p.dir, 'sub/.claude/context/runtime/ralph-state.docs.json'));
+  assert.deepEqual(p.ralph(['--project', 'sub', '--loop=docs', 'config']).json, expected);
+  assert.deepEqual(p.ralph(['--json', 'config', '--project=sub'], { RALPH_LOOP: 'docs' }).json, expected);
+});
+
+test('a name that could leave the runtime directory is no name of a loop', (t) => {
+  const p = project(t);
+  for (const name of ['../x', '.x', 'a/b', 'ü', '', 'x'.repeat(65)]) {
+    const { code, stderr } = p.ralph(['status', `--loop=${name}`]);
+    assert.equal(code, 1, name);
+    assert.match(stderr, /is no name of a loop/);
+  }
+});
+
+test('a command in a directory below the project is about the project', (t) => {
+  const p = project(t);
+  p.ralph(['init']);
+  mkdirSync(join(p.dir, 'src/deep'), { recursive: true });
+  const { json } = p.ralph(['config'], {}, join(p.dir, 'src/deep'));
+  assert.equal(json['stateFile'], join(p.dir, '.claude/context/runtime/ralph-state.json'));
+});

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { project } from './support/project.ts';
+
+const CONFIG = '.claude/ralph/config.json';
+const KEYS = ['maxIterations', 'completionSignal', 'stateFile', 'promptFile', 'guardrailsFile'];
+
+test('config has exactly the keys of old, first and in order', (t) => {
+  const p = project(t);
+  const { json, code } = p.ralph(['config']);
+  assert.equal(code, 0);
+  assert.deepEqual(Object.keys(json).slice(0, KEYS.length), KEYS);
+  assert.deepEqual(
+    KEYS.map((key) => json[key]),
+    [
+      25,
+      'RALPH_AUDIT_COMPLETE_NO_FINDINGS',
+      join(p.dir, '.claude/context/runtime/ralph-state.json'),
+      join(p.dir, '.claude/ralph/PROMPT.md'),
+      join(p.dir, '.claude/ralph/guardrails.md'),
+    ],
+  );
+  assert.deepEqual(p.tree(), {}, 'looking writes nothing');
+});
+
+test('config --max-iterations writes the config of the project, which the next start reads', (t) => {
+  const p = project(t);
+  assert.equal(p.ralph(['config', '--max-iterations', '7']).json['maxIterations'], 7);
+  assert.deepEqual(JSON.parse(p.read(CONFIG)), { max_iterations: 7 });
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  assert.equal(p.ralph(['start']).json['maxIterations'], 7);
+});
+
+test('config --max-iterations changes one key of the file and not a byte of the others', (t) => {
+  const p = project(t);
+  p.write(CONFIG, '{\n\t"budget": { "max_time": "1h" },\n\t"max_iterations": 3\n}');
+  p.ralph(['config', '--max-iterations', '100']);
+  assert.equal(p.read(CONFIG), '{\n\t"budget": { "max_time": "1h" },\n\t"max_iterations": 100\n}');
+  p.write(CONFIG, '{"model":"opus"}');
+  p.ralph(['config', '--max-iterations', '1']);
+  assert.equal(p.read(CONFIG), '{"model":"opus","max_iterations":1}');
+});
+
+for (const bad of ['0', '101', '-1', '2.5', 'many', '', '1e1', '9'.repeat(30)]) {
+  test(`config --max-iterations=${bad.slice(0, 8)} is refused on standard error, and nothing is written`, (t) => {
+    const p = project(t);
+    const { code, stdout, stderr } = p.ralph(['config', `--max-iterations=${bad}`]);
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /--max-iterations must be an integer from 1 to 100/);
+    assert.ok(!p.has(CONFIG));
+  });
+}
+
+test('the environment wins over the frontmatter, and the frontmatter over the config of the project', (t) => {
+  const p = project(t);
+  p.ralph(['config', '--max-iterations', '5']);
+  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 6\ncompletion_signal: ALL_DONE\n---\n# Task\n');
+  const config = p.ralph(['config']).json;
+  assert.deepEqual([config['maxIterations'], config['completionSignal']], [6, 'ALL_DONE']);
+  const env = { RALPH_MAX_ITERATIONS: '9', RALPH_COMPLETION_SIGNAL: 'ENOUGH' };
+  const other = p.ralph(['config'], env).json;
+  assert.deepEqual([other['maxIterations'], other['completionSignal']], [9, 'ENOUGH']);
+});
+
+test('who sets a limit that something else wins over is told so', (t) => {
+  const p = project(t);
+  const { json, stderr } = p.ralph(['config', '--max-iterations', '5'], { RALPH_MAX_ITERATIONS: '9' });
+  assert.equal(json['maxIterations'], 9);
+  assert.match(stderr, /written, but the environment says 9/);
+});
+
+test('a bad setting is named with where it comes from', (t) => {
+  const p = project(t);
+  const { code, stderr } = p.ralph(['config'], { RALPH_MAX_ITERATIONS: '1000' });
+  assert.equal(code, 1);
+  assert.match(stderr, /max_iterations .*RALPH_MAX_ITERATIONS in the environment/);
+});

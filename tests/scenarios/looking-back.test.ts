@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const RUNTIME = '.claude/context/runtime';
+const STATE = `${RUNTIME}/ralph-state.json`;
+
+function started(p: Project): Record<string, unknown> {
+  p.write('.claude/ralph/PROMPT.md', '# Task\n\nMake it work.\n');
+  p.ralph(['start']);
+  return JSON.parse(p.read(STATE)) as Record<string, unknown>;
+}
+
+function changeState(p: Project, more: object): void {
+  p.write(STATE, { ...JSON.parse(p.read(STATE)), ...more });
+}
+
+function lines(text: string): Record<string, unknown>[] {
+  return text
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+test('explain says how to begin where there has been no loop', (t) => {
+  const { json, code } = project(t).ralph(['explain']);
+  assert.equal(code, 0);
+  assert.deepEqual([json['active'], json['status']], [false, null]);
+  assert.match(String(json['next']), /main\.cjs start/);
+});
+
+const at = '2026-01-01T00:00:00Z';
+
+const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
+  ['nobody has taken it up yet', {}, /no client has taken it up/, /ralph-audit/],
+  ['it works', { sessionId: 's', clientPid: process.pid }, /works on iteration 1 of 25/, /nothing/],
+  ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /is gone/, /start --resume/],
+  ['it was told to stop', { sessionId: 's', clientPid: process.pid, stopRequested: true }, /told to stop/, /cancel/],
+  [
+    'it is idle',
+    { status: 'waiting', waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null } },
+    /nothing to do .* next look is at 2026-01-01T00:00:00Z/,
+    /main\.cjs wake/,
+  ],
+  ['its checks run', { status: 'verifying', verifying: { since: at } }, /checks are running/, /nothing/],
+  ['it awaits consent', { status: 'awaiting-consent' }, /the user has not agreed/, /start --consent/],
+  ...(
+    [
+      ['operator', /main\.cjs resume/],
+      ['interrupted', /main\.cjs resume/],
+      ['rate-limited', /wait until the limit has reset/],
+      ['api-error', /mend what the message names/],
+      ['contract-changed', /main\.cjs accept/],
+    ] as const
+  ).map(([reason, next]): [string, object, RegExp, RegExp] => [
+    `it is paused (${reason})`,
+    { status: 'paused', paused: { since: at, reason, message: 'the very message.', resumesAt: null } },
+    /the very message/,
+    next,
+  ]),
+];
+
+for (const [when, state, why, next] of LIVE) {
+  test(`explain of a live loop when ${when}`, (t) => {
+    const p = project(t);
+    started(p);
+    changeState(p, { clientStartedAt: null, ...state });
+    const { json } = p.ralph(['explain']);
+    assert.equal(json['active'], true);
+    assert.match(String(json['why']), why);
+    assert.match(String(json['next']), next);
+  });
+}
+
+const ENDS: readonly [as: string, next: RegExp][] = [
+  ['complete', /nothing was checked/],
+  ['stopped', /start --resume/],
+  ['cancelled', /start --resume/],
+  ['interrupted', /start --resume/],
+  ['max-iterations', /--max-iterations N/],
+  ['no-progress-exhaustion', /smaller or clearer/],
+  ['circuit-open', /going round in circles/],
+  ['idle-limit', /idle\.max/],
+  ['budget-exhausted', /raise the budget/],
+  ['rate-limited', /limit has reset/],
+  ['blocked', /Unblock/],
+  ['needs-verification', /manual work/],
+  ['paused-for-review', /review/],
+  ['timeout', /timeout/],
+  ['error', /mend what the message names/],
+];
+
+for (const [as, next] of ENDS) {
+  test(`explain of a loop that ended as ${as}, from the archive, says what to do next`, (t) => {
+    const p = project(t);
+    const { loopId, ...state } = started(p);
+    const ended = { at, as, message: `it ended as ${as}.`, verified: false };
+    p.write(`${RUNTIME}/ralph-archive/2026-01-01T00-00-00Z-${as}.json`, { ...state, loopId, status: 'ended', ended });
+    p.sh(`rm ${STATE}`);
+    const event = { type: 'completion.rejected', at, loopId, iteration: 1, reasons: ['npm test failed'] };
+    p.write(
+      `${RUNTIME}/ralph-events.jsonl`,
+      [event, { ...event, loopId: 'another' }].map((one) => JSON.stringify(one)).join('\n'),
+    );
+    const { json } = p.ralph(['explain']);
+    assert.deepEqual([json['active'], json['status'], json['why'], json['at']], [false, as, ended.message, at]);
+    assert.match(String(json['next']), next);
+  });
+}
+
+test('explain names what led to the end, and nothing of other loops', (t) => {
+  const p = project(t);
+  const { loopId } = started(p);
+  const event = { type: 'completion.rejected', at, loopId, iteration: 1, reasons: ['npm test failed'] };
+  for (const one of [event, { ...event, loopId: 'another' }, { ...event, type: 'iteration.completed' }]) {
+    appendFileSync(join(p.dir, RUNTIME, 'ralph-events.jsonl'), `${JSON.stringify(one)}\n`);
+  }
+  p.ralph(['cancel']);
+  const { json } = p.ralph(['explain']);
+  assert.equal(json['status'], 'cancelled');
+  assert.deepEqual(json['events'], [event]);
+});
+
+test('logs prints iterations and events in the order of time, as JSON lines', (t) => {
+  const p = project(t);
+  const event = (time: string) => ({ type: 'x', at: time, loopId: 'l', iteration: 1 });
+  const iteration = (time: string) => ({ kind: 'working', loopId: 'l', endedAt: time, iteration: 1 });
+  p.write(
+    `${RUNTIME}/ralph-events.jsonl`,
+    `${JSON.stringify(event('2026-01-01T00:00:01Z'))}\n${JSON.stringify(event('2026-01-01T00:00:03Z'))}\n`,
+  );
+  p.write(`${RUNTIME}/ralph-iterations.jsonl`, `${JSON.stringify(iteration('2026-01-01T00:00:02Z'))}\n{"torn":`);
+  assert.deepEqual(lines(p.ralph(['logs']).stdout), [
+    event('2026-01-01T00:00:01Z'),
+    iteration('2026-01-01T00:00:02Z'),
+    event('2026-01-01T00:00:03Z'),
+  ]);
+  assert.equal(lines(p.ralph(['logs', '--events']).stdout).length, 2);
+});
+
+test('logs without a journal prints nothing', (t) => {
+  const { code, stdout } = project(t).ralph(['logs']);
+  assert.deepEqual([code, stdout], [0, '']);
+});
+
+test('a torn line within a journal is left out and counted', (t) => {
+  const p = project(t);
+  p.write(`${RUNTIME}/ralph-events.jsonl`, '{"type":"a","at":"1"}\n{"type":\n{"type":"b","at":"2"}\n');
+  const { stdout, stderr } = p.ralph(['logs']);
+  assert.deepEqual(
+    lines(stdout).map(({ type }) => type),
+    ['a', 'b'],
+  );
+  assert.match(stderr, /one line is unreadable/);
+});
+
+test('archive lists what ended and shows one of them whole, and no other file', (t) => {
+  const p = project(t);
+  const { loopId } = started(p);
+  p.ralph(['cancel']);
+  const archived = p.ralph(['archive']).json['archived'] as { file: string; loop: Record<string, unknown> }[];
+  assert.deepEqual(
+    archived.map(({ loop }) => [loop['loopId'], loop['status']]),
+    [[loopId, 'cancelled']],
+  );
+  assert.equal(p.ralph(['archive', 'show', archived[0]?.file ?? '']).json['loopId'], loopId);
+  for (const wanted of ['../ralph-state.json', '/etc/passwd', 'x']) {
+    const { code, stdout } = p.ralph(['archive', 'show', wanted]);
+    assert.deepEqual([code, stdout], [1, '']);
+  }
+  assert.equal(p.ralph(['archive', 'frob']).code, 1);
+});
+
+test('signs lists the lessons of guardrails.md', (t) => {
+  const p = project(t);
+  assert.deepEqual(p.ralph(['signs']).json['signs'], []);
+  p.write(
+    '.claude/ralph/guardrails.md',
+    '# Guardrails\n\n### Sign: Read first\n\n- **Trigger**: an edit\n- **Instruction**: read the file\n- **Added after**: a lost change\n',
+  );
+  assert.deepEqual(p.ralph(['signs']).json['signs'], [
+    { name: 'Read first', trigger: 'an edit', instruction: 'read the file', addedAfter: 'a lost change' },
+  ]);
+});
+
+test('check says what is wrong with a task file, all at once, and exits 1 on an error', (t) => {
+  const p = project(t);
+  p.write('task.txt', '---\nmax_iterations: 0\nfoo: 1\n---\n# Task\n');
+  const { code, json } = p.ralph(['check', 'task.txt']);
+  assert.equal(code, 1);
+  assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems']);
+  assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'task.txt', 'prompt']);
+  const problems = json['problems'] as Record<string, unknown>[];
+  assert.deepEqual(
+    problems.map(({ path, line }) => [path, line]),
+    [
+      ['max_iterations', 2],
+      ['foo', 3],
+    ],
+  );
+  for (const problem of problems) {
+    assert.deepEqual(Object.keys(problem).sort(), ['column', 'line', 'message', 'path', 'rule', 'severity', 'value']);
+  }
+});
+
+test('check without a file looks at PROMPT.md, and a warning alone is no error', (t) => {
+  const p = project(t);
+  assert.equal(p.ralph(['check']).code, 1, 'there is none');
+  p.write('.claude/ralph/PROMPT.md', '# Task\n\n## Validation Commands\n\nnpm test\n');
+  const { code, json } = p.ralph(['check']);
+  assert.deepEqual([code, json['ok'], (json['problems'] as unknown[]).length], [0, true, 1]);
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const RUNTIME = '.claude/context/runtime';
+const STATE = `${RUNTIME}/ralph-state.json`;
+const FOUR_KEYS = {
+  iteration: 3,
+  startedAt: '2026-02-28T10:00:00Z',
+  lastRunAt: '2026-02-28T10:15:00Z',
+  lastFindingsCount: 5,
+};
+const ACTIVE_KEYS = ['active', ...Object.keys(FOUR_KEYS), 'promptExists', 'guardrailsExists'];
+
+function started(p: Project, ...args: string[]): void {
+  p.write('.claude/ralph/PROMPT.md', '# Task\n\nMake it work.\n');
+  const { code, stderr } = p.ralph(['start', ...args]);
+  assert.equal(code, 0, stderr);
+}
+
+function changeState(p: Project, more: object, path = STATE): void {
+  p.write(path, { ...JSON.parse(p.read(path)), ...more });
+}
+
+test('status without a state is inactive with a message', (t) => {
+  const { code, json } = project(t).ralph(['status']);
+  assert.equal(code, 0);
+  assert.deepEqual(Object.keys(json).slice(0, 2), ['active', 'message']);
+  assert.deepEqual(json, { active: false, message: 'No active loop.', name: null, lastLoop: null });
+});
+
+test('status of a four-key state has exactly the keys of old, first and in order', (t) => {
+  const p = project(t);
+  p.write(STATE, FOUR_KEYS);
+  const { json } = p.ralph(['status']);
+  assert.deepEqual(Object.keys(json).slice(0, ACTIVE_KEYS.length), ACTIVE_KEYS);
+  assert.deepEqual(
+    ACTIVE_KEYS.map((key) => json[key]),
+    [true, ...Object.values(FOUR_KEYS), false, false],
+  );
+});
+
+for (const unknown of [null, 'unknown']) {
+  test(`a findings count of ${JSON.stringify(unknown)} is "unknown"`, (t) => {
+    const p = project(t);
+    p.write(STATE, { ...FOUR_KEYS, lastFindingsCount: unknown });
+    assert.equal(p.ralph(['status']).json['lastFindingsCount'], 'unknown');
+  });
+}
+
+test('status sees the prompt and the guardrails', (t) => {
+  const p = project(t);
+  p.write(STATE, FOUR_KEYS);
+  p.write('.claude/ralph/PROMPT.md', 'x');
+  p.write('.claude/ralph/guardrails.md', 'x');
+  const { promptExists, guardrailsExists } = p.ralph(['status']).json;
+  assert.deepEqual([promptExists, guardrailsExists], [true, true]);
+});
+
+test('status of a started loop says more, behind the keys of old', (t) => {
+  const p = project(t);
+  started(p);
+  const { json } = p.ralph(['status', '--json']);
+  assert.deepEqual(Object.keys(json).slice(0, ACTIVE_KEYS.length), ACTIVE_KEYS);
+  assert.deepEqual(
+    [json['status'], json['mode'], json['maxIterations'], json['clientAlive'], json['promptExists']],
+    ['running', 'hook', 25, null, true],
+  );
+});
+
+test('status tells a client that is alive from one that is gone', (t) => {
+  const p = project(t);
+  started(p);
+  const alive = (): unknown => p.ralph(['status']).json['clientAlive'];
+  changeState(p, { sessionId: 's', clientPid: process.pid, clientStartedAt: null });
+  assert.equal(alive(), true);
+  changeState(p, { clientPid: spawnSync('/bin/sh', ['-c', 'exit 0']).pid });
+  assert.equal(alive(), false);
+});
+
+test('status of a paused and of a waiting loop says until when and why', (t) => {
+  const p = project(t);
+  started(p);
+  const since = '2026-01-01T00:00:00Z';
+  const until = '2099-01-01T00:00:00Z';
+  changeState(p, {
+    status: 'waiting',
+    waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null },
+  });
+  assert.equal(p.ralph(['status']).json['waitingUntil'], until);
+  changeState(p, { status: 'paused', paused: { since, reason: 'rate-limited', message: 'limit', resumesAt: until } });
+  assert.deepEqual(p.ralph(['status']).json['paused'], {
+    since,
+    reason: 'rate-limited',
+    message: 'limit',
+    resumesAt: until,
+  });
+});
+
+test('a state that cannot be read, or that a newer version wrote, is inactive, named and left alone', (t) => {
+  const p = project(t);
+  for (const [content, message] of [
+    ['{"half":', /cannot be used .*main\.cjs reset/],
+    ['{"schemaVersion":999}', /newer ralph-loop/],
+  ] as const) {
+    p.write(STATE, content);
+    const { json } = p.ralph(['status']);
+    assert.equal(json['active'], false);
+    assert.match(String(json['message']), message);
+    assert.equal(p.read(STATE), content);
+  }
+});
+
+test('reset without a state succeeds', (t) => {
+  const { code, json } = project(t).ralph(['reset']);
+  assert.equal(code, 0);
+  assert.deepEqual(json, { success: true, message: 'There was no state to reset.' });
+});
+
+test('reset moves the state, whole, into the archive, and status says how the last loop ended', (t) => {
+  const p = project(t);
+  started(p);
+  const state = JSON.parse(p.read(STATE));
+  const { json } = p.ralph(['reset']);
+  assert.deepEqual(Object.keys(json), ['success', 'message']);
+  assert.equal(json['success'], true);
+  assert.ok(!p.has(STATE));
+  const last = p.ralph(['status']).json['lastLoop'] as Record<string, unknown>;
+  assert.deepEqual([last['loopId'], last['status'], last['verified']], [state.loopId, 'cancelled', false]);
+  const archived = p.ralph(['archive', 'show', String(last['file'])]).json;
+  for (const key of ['loopId', 'startedAt', 'iteration', 'contractHash']) assert.deepEqual(archived[key], state[key]);
+});
+
+for (const [what, content] of [
+  ['a four-key state', JSON.stringify(FOUR_KEYS)],
+  ['a state that cannot be read', '{"half":'],
+] as const) {
+  test(`reset puts ${what} away, and the next loop can start`, (t) => {
+    const p = project(t);
+    p.write(STATE, content);
+    assert.equal(p.ralph(['reset']).json['success'], true);
+    assert.ok(!p.has(STATE));
+    assert.equal(readdirSync(join(p.dir, RUNTIME, 'ralph-archive')).length, 1);
+    started(p);
+  });
+}
+
+test('reset refuses while the client is alive, and --force ends the loop like cancel', (t) => {
+  const p = project(t);
+  started(p);
+  changeState(p, { sessionId: 's', clientPid: process.pid, clientStartedAt: null });
+  const refused = p.ralph(['reset']);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /is alive.*reset --force/);
+  assert.ok(p.has(STATE));
+  assert.equal(p.ralph(['reset', '--force']).json['success'], true);
+  assert.ok(!p.has(STATE));
+});
+
+test('reset leaves the state of a newer version alone', (t) => {
+  const p = project(t);
+  p.write(STATE, '{"schemaVersion":999}');
+  const { code, stderr } = p.ralph(['reset', '--force']);
+  assert.equal(code, 1);
+  assert.match(stderr, /newer/);
+  assert.ok(p.has(STATE));
+});
+
+test('a named loop has a status of its own, and list shows all of them', (t) => {
+  const p = project(t);
+  assert.deepEqual(p.ralph(['list']).json, { loops: [] });
+  started(p, '--loop', 'docs');
+  started(p);
+  p.ralph(['reset']);
+  assert.equal(p.ralph(['status']).json['active'], false);
+  assert.equal(p.ralph(['status', '--loop', 'docs']).json['active'], true);
+  const loops = p.ralph(['list']).json['loops'] as Record<string, Record<string, unknown> | null>[];
+  assert.deepEqual(
+    loops.map(({ name, live, lastLoop }) => [name, live?.['status'], lastLoop?.['status']]),
+    [
+      [null, undefined, 'cancelled'],
+      ['docs', 'running', undefined],
+    ],
+  );
+});
