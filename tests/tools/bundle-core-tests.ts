@@ -3,16 +3,16 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 
-/** Files that start processes or take many seconds. */
+/** Files that start processes. */
 const LONG = new Set(['long-messages.test.ts']);
 const TESTS = 'tests/unit/core';
 const SOURCES = 'src/core';
 
 /**
  * The unit tests of src/core in one file that node runs as it is: a run costs one start and no transpiling. Sources that
- * no test imports come first, so that coverage knows of them.
+ * no test imports come first, so that coverage knows of them. `quick` stops at the first failure and says little of it.
  */
-export async function bundleCoreTests(root: string, outfile: string): Promise<void> {
+export async function bundleCoreTests(root: string, outfile: string, runner: 'node' | 'quick'): Promise<void> {
   const sources = filesIn(root, SOURCES).filter((file) => !file.startsWith(`${SOURCES}/schema/`));
   const tests = filesIn(root, TESTS).filter(
     (file) => file.endsWith('.test.ts') && !LONG.has(file.slice(TESTS.length + 1)),
@@ -27,6 +27,7 @@ export async function bundleCoreTests(root: string, outfile: string): Promise<vo
     format: 'esm',
     target: 'node20',
     packages: 'external',
+    ...(runner === 'quick' ? { alias: { 'node:test': './tests/tools/quick-test.ts' } } : {}),
     sourcemap: 'linked',
     treeShaking: false,
     logLevel: 'warning',
@@ -42,5 +43,5 @@ function filesIn(root: string, folder: string): string[] {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-  await bundleCoreTests(root, join(root, '.build', 'core-tests.mjs'));
+  await bundleCoreTests(root, join(root, '.build', 'core-tests.mjs'), 'quick');
 }

@@ -17,9 +17,9 @@ interface Range {
 }
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const bundle = join(root, '.build', 'core-tests.mjs');
+const bundle = join(root, '.build', 'core-coverage.mjs');
 
-await bundleCoreTests(root, bundle);
+await bundleCoreTests(root, bundle, 'node');
 const blocks = measure();
 const code = readFileSync(bundle, 'utf8');
 const starts = lineStarts(code);

@@ -22,6 +22,6 @@ test('a digest never changes, since state files keep it', () => {
 });
 
 test('texts of the same characters in another order have other digests', () => {
-  const texts = Array.from({ length: 20_000 }, (_, index) => `${index}:${index * 7919}`);
+  const texts = Array.from({ length: 5_000 }, (_, index) => `${index}:${index * 7919}`);
   assert.equal(new Set(texts.map(digest)).size, texts.length);
 });

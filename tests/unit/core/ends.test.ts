@@ -28,7 +28,7 @@ describe('max iterations', () => {
     let state: LoopState = initialState({ ...NEW_LOOP, contractHash: null, at: at(0), consented: true });
     let turns = 0;
     let prompts = 0;
-    while (state.status !== 'ended') {
+    while (state.status !== 'ended' && turns < 1_000) {
       turns++;
       const next = transition(state, turnEnded(`Turn ${turns}.`), policy());
       if (step(next.effects)?.type === 'prompt') prompts++;

@@ -29,7 +29,7 @@ function delays(given: IdlePolicy): { seconds: number[]; end: LoopState } {
   let now = 0;
   let state: LoopState = running();
   const seconds: number[] = [];
-  for (;;) {
+  for (let turns = 0; turns < 1_000; turns++) {
     const slept = transition(state, idleTurn(now), policy({ idle: given }));
     if (slept.state.status !== 'waiting') return { seconds, end: slept.state };
     const { delayMs } = slept.state.waiting;
@@ -39,6 +39,7 @@ function delays(given: IdlePolicy): { seconds: number[]; end: LoopState } {
     if (next.state.status !== 'running') return { seconds, end: next.state };
     state = next.state;
   }
+  throw new Error('it is idle for ever');
 }
 
 describe('the wait after the k-th idle iteration', () => {

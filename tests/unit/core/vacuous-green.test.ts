@@ -209,7 +209,7 @@ test('two runners in one command are taken together', () => {
 
 test('a huge output is read in one pass', () => {
   const noise =
-    `${'x'.repeat(5000)}\n`.repeat(2000) + 'some log line of a build, 12 ms\n'.repeat(200_000) + ' '.repeat(2_000_000);
+    `${'x'.repeat(5000)}\n`.repeat(200) + 'some log line of a build, 12 ms\n'.repeat(20_000) + ' '.repeat(2_000_000);
   assert.equal(isVacuousGreen(`${noise}\n0 passing (1ms)\n`), true);
 });
 
