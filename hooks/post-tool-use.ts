@@ -1,4 +1,3 @@
-import { runHook } from '../src/drive/hook/run-hook.ts';
-import { postToolUse } from '../src/drive/hook/tool-use.ts';
+import { loadPart } from '../src/drive/hook/load-part.ts';
 
-void runHook(['PostToolUse', 'PostToolUseFailure'], postToolUse, () => null);
+loadPart('ralph-tool-note.cjs');

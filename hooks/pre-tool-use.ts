@@ -1,19 +1,4 @@
-import { writeSync } from 'node:fs';
-import { runHook } from '../src/drive/hook/run-hook.ts';
-import { preToolUse } from '../src/drive/hook/tool-use.ts';
-import { HOOK_TEXTS } from '../src/drive/texts.ts';
-import { judgeToolCall } from '../src/guard/judge-tool-call.ts';
+import { loadPart } from '../src/drive/hook/load-part.ts';
 
-/**
- * A guard fails closed: exit 2 refuses the call and hands standard error to the model. Exit 0 with anything but one
- * whole JSON object would let it run (measured), so nothing is printed.
- */
-void runHook(
-  ['PreToolUse'],
-  (context) => preToolUse(context, judgeToolCall),
-  (message) => {
-    writeSync(2, HOOK_TEXTS.toolFailed(message));
-    process.exitCode = 2;
-    return null;
-  },
-);
+// A guard fails closed: an exception in here leaves node with exit code 1, and `onFailure: block` refuses the call.
+loadPart('ralph-tool-guard.cjs');

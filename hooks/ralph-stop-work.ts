@@ -1,4 +1,5 @@
 import type { StopAnswer } from '../src/drive/hook/answer-block.ts';
+import { clientGone } from '../src/drive/hook/client-gone.ts';
 import type { HookContext } from '../src/drive/hook/context.ts';
 import { stopWork } from '../src/drive/hook/run-stop-work.ts';
 import { stop } from '../src/drive/hook/stop.ts';
@@ -8,5 +9,6 @@ export function decideStop(
   context: HookContext,
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<StopAnswer | null> {
-  return stop(context, { ...options, work: stopWork });
+  const signal = AbortSignal.any([options.signal, clientGone(context)]);
+  return stop(context, { ...options, signal, work: stopWork });
 }

@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
@@ -23,14 +23,10 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'call-record': callRecord,
 };
 
+/** What the client starts, and the parts that these load with V8's code cache. */
 const HOOKS = [
-  'ralph-stop-hook',
-  'ralph-stop-work',
-  'session-start',
-  'user-prompt-submit',
-  'pre-tool-use',
-  'post-tool-use',
-  'stop-failure',
+  ...['ralph-stop-hook', 'pre-tool-use', 'post-tool-use', 'session-start', 'user-prompt-submit', 'stop-failure'],
+  ...['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-guard', 'ralph-shell-guard', 'ralph-tool-note'],
 ];
 
 /** Everything a project needs, in dist/: a folder that works with node alone. */
@@ -97,12 +93,11 @@ async function bundle(): Promise<void> {
     legalComments: 'none',
     outExtension: { '.js': '.cjs' },
   } as const;
-  const present = HOOKS.filter((name) => exists(join(root, 'hooks', `${name}.ts`)));
   const hooks = await esbuild.build({
     ...shared,
-    entryPoints: present.map((name) => `hooks/${name}.ts`),
+    entryPoints: HOOKS.map((name) => `hooks/${name}.ts`),
     outdir: 'dist/hooks',
-    external: ['./ralph-stop-work.cjs'],
+    external: ['./ralph-stop-work.cjs', './ralph-shell-guard.cjs'],
     // Before any import, any read of stdin and any look at the disk: a session that runs no loop is left alone.
     banner: { js: "if(process.env.RALPH_ACTIVE!=='1')process.exit(0);" },
   });
@@ -113,10 +108,6 @@ async function bundle(): Promise<void> {
     banner: { js: '#!/usr/bin/env node' },
   });
   writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks: hooks.metafile, scripts: scripts.metafile }));
-}
-
-function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 const CHECKED = new Set(

@@ -21,7 +21,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Entry hooks are loaded at every turn or call: what is heavy must not be in them. */
-const LEAN = ['ralph-stop-hook', 'post-tool-use', 'user-prompt-submit', 'stop-failure', 'pre-tool-use'];
+const LEAN = [
+  ...['ralph-stop-hook', 'ralph-stop-quick', 'pre-tool-use', 'ralph-tool-guard', 'post-tool-use', 'ralph-tool-note'],
+  ...['user-prompt-submit', 'stop-failure'],
+];
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|picomatch|re2js|jsonc-parser)\//;
 const STOP_HOOK_LIMIT = 40 * 1024;
 const FILE_LIMIT = 300;
@@ -66,7 +69,7 @@ function leanProblems(): string[] {
     for (const input of Object.keys(output.inputs)) {
       if (HEAVY.test(input)) found.push(`dist/hooks/${name}.cjs carries ${input}`);
     }
-    if (name === 'ralph-stop-hook' && output.bytes > STOP_HOOK_LIMIT) {
+    if (name.startsWith('ralph-stop-') && output.bytes > STOP_HOOK_LIMIT) {
       found.push(`dist/hooks/${name}.cjs has ${output.bytes} bytes; at most ${STOP_HOOK_LIMIT}`);
     }
   }

@@ -11,7 +11,7 @@ import { writeWhole } from './write-whole.ts';
  * new one, whole: private random name, every byte, fsync, rename, fsync of the directory. Throws what the system
  * says: the old content stands unless only the last fsync failed, and no draft is left behind where it can be removed.
  */
-export function writeAtomically(path: string, content: string, mode = 0o644): void {
+export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
   try {
     writeDurably(draft, content, mode);
@@ -23,7 +23,7 @@ export function writeAtomically(path: string, content: string, mode = 0o644): vo
   syncDirectory(dirname(path));
 }
 
-function writeDurably(path: string, content: string, mode: number): void {
+function writeDurably(path: string, content: string | Uint8Array, mode: number): void {
   const descriptor = openSync(path, 'wx', mode);
   try {
     writeWhole(descriptor, content, path);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
+import { judgeToolCall } from './support/judge.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

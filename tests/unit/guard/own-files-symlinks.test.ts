@@ -3,8 +3,8 @@ import { linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { GuardRules } from '../../../src/guard/guard-rules.ts';
-import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
 import { createGuardProject, HOOK, STATE } from './guard-project.ts';
+import { judgeToolCall } from './support/judge.ts';
 
 const project = createGuardProject();
 const at = (path: string): string => join(project.dir, path);

@@ -48,7 +48,8 @@ test('The reason names the place and what must be there.', () => {
 });
 
 test('Names that every object has count neither as present nor as described.', () => {
-  assert.equal(checkShape({}, { properties: { toString: 'string' } }), '/toString is missing');
+  const shape = JSON.parse('{"properties":{"toString":"string"}}') as Shape;
+  assert.equal(checkShape({}, shape), '/toString is missing');
   assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), { properties: {} }), null);
 });
 

@@ -1,0 +1,1 @@
+export * from '../src/guard/shell-judges.ts';

@@ -1,0 +1,25 @@
+import { writeSync } from 'node:fs';
+import { runHook } from '../src/drive/hook/run-hook.ts';
+import { preToolUse } from '../src/drive/hook/tool-use.ts';
+import { HOOK_TEXTS } from '../src/drive/texts.ts';
+import { judgeToolCall } from '../src/guard/judge-tool-call.ts';
+
+declare const require: (path: string) => unknown;
+
+/** The shell parser is loaded for a shell command alone. */
+const loadShell = async (): Promise<typeof import('../src/guard/shell-judges.ts')> =>
+  require('./ralph-shell-guard.cjs') as typeof import('../src/guard/shell-judges.ts');
+
+/**
+ * A guard fails closed: exit 2 refuses the call and hands standard error to the model. Exit 0 with anything but one
+ * whole JSON object would let it run (measured), so nothing is printed.
+ */
+void runHook(
+  ['PreToolUse'],
+  (context) => preToolUse(context, (call, rules) => judgeToolCall(call, rules, loadShell)),
+  (message) => {
+    writeSync(2, HOOK_TEXTS.toolFailed(message));
+    process.exitCode = 2;
+    return null;
+  },
+);

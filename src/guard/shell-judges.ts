@@ -1,0 +1,2 @@
+export { judgePowerShell } from './judge-powershell.ts';
+export { judgeShellCommand } from './judge-shell-command.ts';
