@@ -39,7 +39,11 @@ async function stormOver(
   const spawnUpdater = (name: string): ChildProcess =>
     spawn(process.execPath, [updater, project, name, way], { stdio: ['ignore', 'pipe', 'pipe'] });
   const judge = (past: Parameters<typeof judgeTally>[1]) => judgeTally(files, past);
-  return { ...(await storm({ processes: PROCESSES, kills, spawnUpdater, judge, untilFailure })), files };
+  const acknowledged = (output: string): number => output.split('\n').length - 1;
+  // Mostly within the next few updates, now and then after many.
+  const kill = { after: () => Math.random() ** 2 * 40, from: 'output' } as const;
+  const options = { processes: PROCESSES, kills, spawnUpdater, acknowledged, kill, judge, untilFailure };
+  return { ...(await storm(options)), files };
 }
 
 for (const way of ['locked', 'without-links']) {

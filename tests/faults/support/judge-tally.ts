@@ -22,3 +22,12 @@ export function judgeTally(files: LoopFiles, past: readonly Past[]): Verdict {
   if (sum !== read.state.iteration) phantom += Math.abs(sum - read.state.iteration);
   return { lost, phantom, corrupt: met };
 }
+
+/** For updates without a name of their own, such as Stops of a hook: there are no fewer than acknowledged, no more than begun. */
+export function judgeCount(files: LoopFiles, past: readonly Past[]): Verdict {
+  const read = readState(files.state);
+  if (read.kind !== 'loop') return { lost: 0, phantom: 0, corrupt: 1 };
+  const { iteration } = read.state;
+  const acknowledged = past.reduce((sum, one) => sum + one.acknowledged, 0);
+  return { lost: Math.max(0, acknowledged - iteration), phantom: Math.max(0, iteration - past.length), corrupt: 0 };
+}

@@ -22,12 +22,18 @@ export interface Verdict {
 export interface Storm {
   readonly processes: number;
   readonly kills: number;
-  /** Starts one process that updates, and says a line on stdout for each update that is done. */
+  /** Starts one process that makes one update, or one after the other until it is killed. */
   readonly spawnUpdater: (name: string) => ChildProcess;
+  /** How many updates a process said were done, by its output and, if it ended by itself, its exit code. */
+  readonly acknowledged: (output: string, code: number | null) => number;
+  /** So many milliseconds after its first output, or after its start, a process is killed. */
+  readonly kill: { readonly after: () => number; readonly from: 'output' | 'start' };
   /** Compares what lies on disk with what the processes said. */
   readonly judge: (past: readonly Past[]) => Verdict;
   /** A process that ends by itself and well is no failure: it made one update and is followed by another. */
   readonly endsByItself?: boolean;
+  /** Start no more than so many processes, killed or not. */
+  readonly most?: number;
   /** Stop as soon as a process fails: for a control, which has shown then what it has to show. */
   readonly untilFailure?: boolean;
 }
@@ -48,7 +54,9 @@ export async function storm(options: Storm): Promise<StormResult> {
   let killed = 0;
   let started = 0;
   const over = (): boolean =>
-    killed >= options.kills || (options.untilFailure === true && past.some(({ failure }) => failure !== null));
+    killed >= options.kills ||
+    started >= (options.most ?? Number.POSITIVE_INFINITY) ||
+    (options.untilFailure === true && past.some(({ failure }) => failure !== null));
   const seat = async (): Promise<void> => {
     while (!over()) {
       started += 1;
@@ -75,14 +83,12 @@ async function live(name: string, options: Storm): Promise<{ past: Past; wasKill
     errors += text;
   });
   const closed = once(child, 'close');
-  await Promise.race([closed, child.stdout && once(child.stdout, 'data')]);
-  let timer: NodeJS.Timeout | undefined;
-  // Mostly within the next few updates, now and then after many.
-  if (child.exitCode === null) timer = setTimeout(() => child.kill('SIGKILL'), Math.random() ** 2 * 40);
+  if (options.kill.from === 'output') await Promise.race([closed, child.stdout && once(child.stdout, 'data')]);
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.kill.after());
   const [code, signal] = (await closed) as [number | null, string | null];
   clearTimeout(timer);
   const wasKilled = signal === 'SIGKILL';
   const well = wasKilled || (options.endsByItself === true && code === 0);
   const failure = well ? null : `${name} ended with ${code ?? signal}: ${errors}`;
-  return { past: { name, acknowledged: output.split('\n').length - 1, failure }, wasKilled };
+  return { past: { name, acknowledged: options.acknowledged(output, code), failure }, wasKilled };
 }
