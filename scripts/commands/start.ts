@@ -5,6 +5,7 @@ import { exitCode } from '../../src/core/exit-code.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { launch } from '../../src/drive/launch.ts';
 import { operate } from '../../src/drive/operate.ts';
+import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
 import { LAUNCH_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
@@ -16,7 +17,7 @@ export const START_COMMAND: Command = {
   name: 'start',
   summary: 'Start a loop; with --launch also the client.',
   usage: '[--task FILE] [--launch] [-- CLIENT OPTIONS]',
-  help: 'Reads the task file (.claude/ralph/PROMPT.md), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that.',
+  help: 'Reads the task file (.claude/ralph/PROMPT.md), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m.',
   options: {
     task: { type: 'string', value: 'FILE', help: 'The task file; without it .claude/ralph/PROMPT.md.' },
     launch: { type: 'boolean', help: 'Start Claude Code for the loop and wait for it.' },
@@ -55,7 +56,12 @@ export const START_COMMAND: Command = {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, text(values['task'])))) return 1;
     }
+    if (mayAsk(context) && values['resume'] !== true && !byAgent) {
+      const { askValidation } = await import('./ask-validation.ts');
+      await askValidation(context, text(values['task']));
+    }
     const wanted = values['launch'] === true;
+    if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
     const client = wanted ? findClient(context.env) : null;
     const loop = startLoop({
       projectDir: context.projectDir,
@@ -154,6 +160,11 @@ function consent(context: CommandContext, byAgent: boolean): number {
     context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
   );
   return exitCode('complete');
+}
+
+/** Somebody sits at a terminal and has not answered every question beforehand. */
+function mayAsk({ values, forPeople }: CommandContext): boolean {
+  return forPeople && process.stdin.isTTY === true && values['yes'] !== true && values['headless'] !== true;
 }
 
 /** Settings that flags give, by key path of the frontmatter. */

@@ -14,7 +14,8 @@ export type OperatorCommand =
   | { readonly kind: 'stop'; readonly clientAlive: boolean }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'pause' }
-  | { readonly kind: 'resume' }
+  /** A launcher begins a new turn by its own prompt; otherwise the user will speak next. */
+  | { readonly kind: 'resume'; readonly by?: 'launcher' }
   | { readonly kind: 'wake' }
   | { readonly kind: 'consent' }
   | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }

@@ -12,6 +12,7 @@ import { endedLoop } from './ended-loop.ts';
 import { guardrailsPath } from './hook/guardrails-path.ts';
 import { readTask } from './hook/read-task.ts';
 import { noteApiError } from './note-api-error.ts';
+import { rateLimitWait } from './rate-limit-wait.ts';
 import type { StartedLoop } from './start-loop.ts';
 import { LAUNCH_TEXTS } from './texts.ts';
 
@@ -36,9 +37,6 @@ export interface LaunchResult {
 
 /** A prompt of this size would not fit an argument list everywhere; then the file is named instead. */
 const ARGUMENT_LIMIT = 100 * 1024;
-/** How long to wait when a rate limit does not say until when: doubled each time, bounded. */
-const UNKNOWN_LIMIT_MS = 60_000;
-const UNKNOWN_LIMIT_MAX_MS = 30 * 60_000;
 /** How long a headless client may outlive its loop, in looks of half a second. */
 const LOOK_MS = 500;
 const LOOKS_AFTER_END = 20;
@@ -51,23 +49,21 @@ export async function launch(loop: StartedLoop, options: LaunchOptions): Promise
   const { files, loopId } = loop;
   let session: string | null = null;
   for (let limits = 0; ; limits++) {
-    await runClient(loop, options, session);
     const now = (): string => new Date().toISOString();
-    if (options.headless) noteApiError(files, loopId, now());
+    const began = now();
+    await runClient(loop, options, session);
+    if (options.headless) noteApiError(files, loopId, now(), began);
     const state = ownState(files, loopId);
     const limited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
     if (!options.headless || !limited) return settle(files, loopId, now());
     const until = state.paused.resumesAt;
-    const pause = until === null ? unknownPause(limits) : Math.max(1_000, Date.parse(until) - Date.now() + 1_000);
+    const pause =
+      until === null ? rateLimitWait(options.env, limits) : Math.max(1_000, Date.parse(until) - Date.now() + 1_000);
     options.say(LAUNCH_TEXTS.waitingForLimit(new Date(Date.now() + pause).toISOString()));
     if (!(await waitFor(pause, files, loopId))) return settle(files, loopId, now());
     resume(files, loopId, now());
     session = state.sessionId;
   }
-}
-
-function unknownPause(limits: number): number {
-  return Math.min(UNKNOWN_LIMIT_MS * 2 ** limits, UNKNOWN_LIMIT_MAX_MS);
 }
 
 function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
@@ -87,7 +83,6 @@ function runClient(loop: StartedLoop, options: LaunchOptions, session: string | 
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
       cwd: loop.files.projectDir,
       env,
-      shell: client.endsWith('.cmd'),
     });
     // Ctrl+C belongs to the client, which shares the terminal; what is sent to us alone is passed on.
     const ignore = (): void => undefined;
@@ -166,7 +161,7 @@ async function waitFor(milliseconds: number, files: LoopFiles, loopId: string): 
 }
 
 function resume(files: LoopFiles, loopId: string, at: string): void {
-  change(files, loopId, at, { type: 'operator', at, command: { kind: 'resume' } });
+  change(files, loopId, at, { type: 'operator', at, command: { kind: 'resume', by: 'launcher' } });
 }
 
 /** The client is gone: a loop that still lives was interrupted. Gives the exit code and says why it ended. */
@@ -175,7 +170,9 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
   const state = ownState(files, loopId);
   if (state?.status === 'paused') {
     const { reason, message } = state.paused;
-    return { code: exitCode(reason === 'interrupted' ? 'interrupted' : 'paused'), message };
+    if (reason === 'interrupted') return { code: exitCode('interrupted'), message };
+    // It says how to go on in the session, and there is none any more.
+    return { code: exitCode('paused'), message: `${message} ${LAUNCH_TEXTS.pausedThere}` };
   }
   if (state !== null && state.status !== 'ended')
     return { code: exitCode('interrupted'), message: LAUNCH_TEXTS.stillThere };

@@ -20,6 +20,8 @@ export const HOOK_TEXTS = {
     'the state file of this loop is gone, so the loop is over. If nobody meant that: main.cjs start --resume goes on from the archive, --fresh begins anew.',
   leftBehind: (iteration: number): string =>
     `a loop of a client that is gone lies here (iteration ${iteration}). It is left alone. Go on with it: main.cjs start --resume; begin anew: main.cjs start --fresh.`,
+  carriedOver: (iteration: number, max: number): string =>
+    `the loop (${iteration} of ${max} iterations done) stays with this session. Send any message, and it goes on when that is answered.`,
   startedByHand:
     'a loop has begun, because RALPH_ACTIVE=1 is set and there is a PROMPT.md. Send it as the first prompt, or leave with: main.cjs cancel.',
   exportCap:
@@ -46,6 +48,8 @@ export const START_TEXTS = {
     `a loop already lies here (iteration ${iteration}), and its client is gone. Go on with it: start --resume. Put it into the archive and begin anew: start --fresh.`,
   alive: (iteration: number, pid: number): string =>
     `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it: start --loop NAME.`,
+  tooSlow: (seconds: number, limit: number): string =>
+    `the longest wait of this loop (idle.max_delay, background_wait, or all checks together) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
   nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
   noIterationsLeft: (iteration: number, max: number): string =>
     `this loop has used ${iteration} of ${max} iterations. Grant more: start --resume --max-iterations N.`,
@@ -54,6 +58,8 @@ export const START_TEXTS = {
 export const LAUNCH_TEXTS = {
   waitingForLimit: (until: string): string => `a rate limit holds until ${until}; the loop goes on then.`,
   stillThere: 'the client ended, and the loop is still there. Go on with: main.cjs start --resume.',
+  pausedThere:
+    'The client has ended, so go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).',
   unknownEnd: 'the loop is gone and the archive does not say how it ended. See: main.cjs logs.',
   needsMode:
     'a headless loop needs a permission mode, because the default one denies every write and command. Give --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox), or permission_mode in the frontmatter.',

@@ -19,7 +19,7 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
     case 'pause':
       return pauseNow(state, at);
     case 'resume':
-      return resume(state, at);
+      return resume(state, at, command.by === 'launcher' ? 'first' : state.turn);
     case 'wake':
       return wake(state, at);
     case 'consent':
@@ -48,9 +48,9 @@ function pauseNow(state: Live, at: string): Transition {
   return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
 }
 
-function resume(state: Live, at: string): Transition {
+function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
   if (state.status !== 'paused') return unchanged(state);
-  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER };
+  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn };
   return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
 }
 
