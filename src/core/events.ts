@@ -75,7 +75,9 @@ export type EngineEvent =
   /** Something that the user and the next prompt have to hear; the same key is told once. */
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
-  | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] };
+  | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
+  /** A launcher has begun a turn by a prompt of its own, which carried what waited for the next prompt. */
+  | { readonly type: 'first-prompt'; readonly at: string };
 
 export interface ApiError {
   readonly kind: 'rate-limited' | 'authentication' | 'billing' | 'invalid-request' | 'overloaded' | 'other';

@@ -2,6 +2,7 @@ import { CLOSED_BREAKER } from './breaker/breaker.ts';
 import { NOT_IDLE } from './idle.ts';
 import type { LoopState } from './schema/state.ts';
 import { running } from './transitions/common.ts';
+import { takenBack } from './transitions/small.ts';
 
 /**
  * The loop as it goes on in a new client: counters, usage and notices kept; breaker closed; no session bound; whatever
@@ -9,8 +10,9 @@ import { running } from './transitions/common.ts';
  * holder from before can no longer write.
  */
 export function resumeState(state: LoopState, at: string): LoopState {
+  const before = takenBack(state);
   return {
-    ...(state.status === 'awaiting-consent' ? state : running(state)),
+    ...(before.status === 'awaiting-consent' ? before : running(before)),
     epoch: state.epoch + 1,
     sessionId: null,
     clientPid: null,

@@ -8,6 +8,7 @@ import { interrupted } from './transitions/interrupted.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import {
+  firstPrompt,
   noticed,
   overridden,
   released,
@@ -57,6 +58,8 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
       return waitedOut(state, happened);
     case 'steering-delivered':
       return steeringDelivered(state, happened);
+    case 'first-prompt':
+      return firstPrompt(state);
     default:
       return happened satisfies never;
   }

@@ -78,6 +78,8 @@ function runClient(loop: StartedLoop, options: LaunchOptions, session: string | 
     ...(effort === null ? [] : ['--effort', effort]),
     ...rest,
   ];
+  const at = new Date().toISOString();
+  change(loop.files, loop.loopId, at, { type: 'first-prompt', at });
   return new Promise((resolve, reject) => {
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],

@@ -160,3 +160,38 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
     assert.equal(project.archive()[0]?.state['iteration'], 2);
   });
 });
+
+test('steering for the next prompt that a stopped client leaves behind comes with the first prompt of the next, once', async () => {
+  await inLoopProject(
+    { frontmatter: 'reinject: context\nmax_iterations: 4' },
+    steps([text('one'), text('two'), done]),
+    async (project) => {
+      assert.equal(project.main(['start', '--json']).code, 0);
+      assert.equal(project.main(['steer', '--next', 'Then the RED-DOOR.']).code, 0);
+      const run = await project.run({ args: ['--resume'] });
+      project.model.check();
+      assert.equal(run.code, 0, run.said);
+      assert.deepEqual(
+        told(project).map((text) => count(text, 'RED-DOOR')),
+        [1, 0, 0],
+      );
+    },
+  );
+});
+
+test('the reasons of a rejected claim come with the first prompt of a resumed loop, once', async () => {
+  const claim = (turn: string) => text(`${turn}\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS`);
+  const frontmatter = 'validation: ["test -f made.txt"]\nreinject: context\nmax_iterations: 1';
+  const script = steps([claim('one'), text('two'), bash('touch made.txt'), claim('three')]);
+  await inLoopProject({ frontmatter }, script, async (project) => {
+    const first = await project.run();
+    assert.equal(first.code, 2, first.said);
+    const run = await project.run({ args: ['--resume', '--max-iterations', '3'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.said);
+    assert.deepEqual(
+      told(project).map((text) => count(text, 'Your claim of completion was rejected')),
+      [0, 1, 0, 0],
+    );
+  });
+});

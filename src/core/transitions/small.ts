@@ -27,7 +27,22 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
   };
 }
 
-function takenBack(state: Live): Live {
+/** What a launcher's prompt has carried is handed over as by any other prompt: told once. */
+export function firstPrompt(state: Live): Transition {
+  const steering = state.steering.filter(({ delivery }) => delivery === 'next');
+  return {
+    state: {
+      ...state,
+      handedOver: { notices: state.notices, steering },
+      notices: { rejection: [], misplacedSignal: null, warnings: [] },
+      steering: state.steering.filter(({ delivery }) => delivery !== 'next'),
+    },
+    effects: [],
+  };
+}
+
+/** What a prompt carried that the agent never answered goes with the next one. */
+export function takenBack<S extends LoopState>(state: S): S {
   if (!state.handedOver) return state;
   const { notices, steering } = state.handedOver;
   return {
