@@ -1,5 +1,6 @@
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { type InitReport, initProject } from '../../src/install/init-project.ts';
+import { refuseClientDir } from '../../src/install/refuse-client-dir.ts';
 import type { Command } from './command.ts';
 import { VERSION } from './version.ts';
 
@@ -16,7 +17,8 @@ Nothing that you wrote or changed is overwritten. Run it again after an update: 
 earlier init wrote them are brought up to date. uninit takes everything out again.`,
   options: {},
   control: true,
-  run({ projectDir, forPeople, out }) {
+  run({ projectDir, env, forPeople, out }) {
+    refuseClientDir(projectDir, env);
     const report = initProject({ projectDir, bundle: bundleDir(), version: VERSION });
     const notes = notesOn(report);
     out(

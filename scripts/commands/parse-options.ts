@@ -19,10 +19,17 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
       allowPositionals: true,
       strict: true,
     });
-    return { values, positionals, rest, problem: null };
+    // "reset docs" must not reset the default loop when the one named docs was meant.
+    const stray = takesWords(command) ? undefined : positionals[0];
+    return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}"` };
   } catch (error) {
     // parseArgs ends its sentence with advice that is about code, not about this command line.
     const problem = (error as Error).message.split('. To specify')[0] ?? '';
     return { values: {}, positionals: [], rest, problem };
   }
+}
+
+/** Whether the usage names a word beside the options and their values. */
+function takesWords({ usage }: Command): boolean {
+  return /[A-Z]/.test(usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, ''));
 }

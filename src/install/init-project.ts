@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { addRegistration } from './add-registration.ts';
 import { fileDigest } from './file-digest.ts';
+import { hooksIn } from './hooks-in.ts';
 import { type InstallManifest, MANIFEST_PATH, readManifest } from './install-manifest.ts';
+import { isOurHook } from './is-our-hook.ts';
 import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './planned-files.ts';
 import { readText } from './read-text.ts';
-import { sessionRegistration } from './registration.ts';
+import { type Registration, sessionRegistration } from './registration.ts';
 import { safePath } from './safe-path.ts';
-import type { SettingsRecord } from './settings-record.ts';
+import { type SettingsRecord, withoutMark } from './settings-record.ts';
 import { withdrawRegistration } from './withdraw-registration.ts';
 import { placeFile, removeFile } from './write-files.ts';
 
@@ -113,9 +115,11 @@ function planSettings({ projectDir, platform }: InitRequest, manifest: InstallMa
   const record = manifest?.settings ?? null;
   const registration = sessionRegistration(platform);
   const same = addRegistration(before ?? '', registration, SETTINGS_PATH);
-  if (before !== null && same.inserted.length === 0) return { text: null, record, change: 'unchanged' };
+  const outdated = before !== null && holdsOutdated(before, registration);
+  if (before !== null && same.inserted.length === 0 && !outdated) return { text: null, record, change: 'unchanged' };
   // Entries of an older version of ours go first, so that each event has one.
-  const clean = before === null || record === null ? before : withdrawRegistration(before, record, SETTINGS_PATH);
+  const clean =
+    before === null || (record === null && !outdated) ? before : withdrawRegistration(before, record, SETTINGS_PATH);
   const added = addRegistration(clean ?? '', registration, SETTINGS_PATH);
   return {
     text: added.text,
@@ -127,6 +131,16 @@ function planSettings({ projectDir, platform }: InitRequest, manifest: InstallMa
     },
     change: before === null ? 'created' : 'changed',
   };
+}
+
+/** Whether hooks of ours are registered by other commands than these. */
+function holdsOutdated(settings: string, registration: Registration): boolean {
+  const { body } = withoutMark(settings);
+  const wanted = hooksIn({ hooks: registration }, '');
+  return hooksIn(body.trim() === '' ? {} : (JSON.parse(body) as Record<string, unknown>), '').some(
+    ({ event, command, entry }) =>
+      isOurHook(entry) && !wanted.some((hook) => hook.event === event && hook.command === command),
+  );
 }
 
 function outdatedFiles(

@@ -26,6 +26,21 @@ test('an unknown option prints what is wrong and the help of the command, and ex
   assert.match(stderr, /Usage: main\.cjs status/);
 });
 
+test('a word that a command does not take is refused: "reset docs" must not reset the default loop', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.ralph(['start']);
+  const tree = p.tree();
+  for (const name of ['status', 'list', 'explain', 'logs', 'signs', 'doctor', ...CONTROL]) {
+    const { code, stderr } = p.ralph([name, 'docs']);
+    assert.equal(code, 1, name);
+    assert.match(stderr, new RegExp(`^ralph: ${name} takes no "docs"`));
+  }
+  assert.deepEqual(p.tree(), tree);
+  assert.equal(p.ralph(['check', '.claude/ralph/PROMPT.md']).code, 0);
+  assert.equal(p.ralph(['steer', 'some words']).code, 0);
+});
+
 test('help and version answer on standard output', (t) => {
   const p = project(t);
   assert.match(p.ralph(['--version']).stdout, /^\d+\.\d+\.\d+\n$/);

@@ -57,3 +57,14 @@ test('a .claude/settings.json that is a link inside the project stays a link', (
   p.ralph(['uninit']);
   assert.equal(p.read('shared.json'), '{}\n');
 });
+
+test('the home directory is no project: its settings would count in all of them', (t) => {
+  const p = project(t);
+  p.write('../home/.claude/settings.json', '{}\n');
+  for (const env of [{}, { CLAUDE_CONFIG_DIR: join(p.home, '.claude') }]) {
+    const { code, stderr } = p.ralph(['init', '--project', p.home], env);
+    assert.equal(code, 1);
+    assert.match(stderr, /your own settings of Claude Code, for all projects/);
+    assert.equal(p.read('../home/.claude/settings.json'), '{}\n');
+  }
+});

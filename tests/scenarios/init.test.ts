@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { cpSync, statSync } from 'node:fs';
+import { cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DIST, project } from './support/project.ts';
@@ -203,6 +203,21 @@ test('init run again after the user took one hook out puts it back, and uninit s
   p.ralph(['uninit']);
   assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
 });
+
+for (const manifest of ['and its manifest', 'without its manifest']) {
+  test(`a registration of an older version, ${manifest}, is replaced and not doubled`, (t) => {
+    const p = project(t);
+    p.write(SETTINGS, { model: 'opus' });
+    p.ralph(['init']);
+    const wanted = p.read(SETTINGS);
+    p.write(SETTINGS, wanted.replaceAll('exec ', 'exec env OLD=1 '));
+    if (manifest.startsWith('without')) rmSync(join(p.dir, '.claude/ralph/.install.json'));
+    assert.equal(p.ralph(['init']).json['settings'], 'changed');
+    assert.deepEqual(JSON.parse(p.read(SETTINGS)), JSON.parse(wanted));
+    p.ralph(['uninit']);
+    assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
+  });
+}
 
 test('run from the bundle in the project, init copies no bundle and uninit leaves it alone', (t) => {
   const p = project(t);

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { clientConfigDir } from '../client-config-dir.ts';
+import { hooksIn, type RegisteredHook } from '../hooks-in.ts';
 import { isOurHook } from '../is-our-hook.ts';
 import { type Examined, type Finding, fine } from './finding.ts';
-import { clientConfigDir, hooksIn, type RegisteredHook } from './settings-sources.ts';
 
 const CHECK = 'other-stop-hooks';
 

@@ -1,8 +1,8 @@
+import { hooksIn, type RegisteredHook } from '../hooks-in.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { isOurHook } from '../is-our-hook.ts';
 import { sessionRegistration } from '../registration.ts';
 import { type Examined, type Finding, fine } from './finding.ts';
-import { hooksIn, type RegisteredHook } from './settings-sources.ts';
 
 const CHECK = 'registration';
 /** The client's own default, in seconds, where an entry names no timeout. */

@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { RalphError } from '../../core/ralph-error.ts';
+import { clientConfigDir } from '../client-config-dir.ts';
 import { parseSettings } from '../parse-settings.ts';
 import { readText } from '../read-text.ts';
 
@@ -17,14 +17,6 @@ export interface SettingsSource {
   readonly problem: string | null;
 }
 
-export interface RegisteredHook {
-  readonly source: string;
-  readonly event: string;
-  readonly command: string;
-  /** The entry as it stands there. */
-  readonly entry: Readonly<Record<string, unknown>>;
-}
-
 /** Every settings file that the client would read in this project. */
 export function settingsSources(
   projectDir: string,
@@ -38,11 +30,6 @@ export function settingsSources(
     source('user', join(clientConfigDir(env), 'settings.json')),
     source('managed', join(managedDir(platform), 'managed-settings.json')),
   ];
-}
-
-/** Where the client keeps the user's own settings and plugins. */
-export function clientConfigDir(env: NodeJS.ProcessEnv): string {
-  return env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
 }
 
 function managedDir(platform: NodeJS.Platform): string {
@@ -61,23 +48,4 @@ function source(name: SourceName, path: string): SettingsSource {
     if (!(error instanceof RalphError)) throw error;
     return { name, path, value: {}, exists: true, problem: error.message };
   }
-}
-
-/** The command hooks that a settings object registers, whatever else stands in it. */
-export function hooksIn(value: Readonly<Record<string, unknown>>, source: string): RegisteredHook[] {
-  return entriesOf(value['hooks']).flatMap(([event, groups]) =>
-    (Array.isArray(groups) ? groups : []).flatMap((group) => {
-      const hooks = (group as { hooks?: unknown } | null)?.hooks;
-      return (Array.isArray(hooks) ? hooks : []).flatMap((entry): RegisteredHook[] => {
-        if (typeof entry !== 'object' || entry === null) return [];
-        const { command, args } = entry as { command?: unknown; args?: unknown };
-        const words = [command, ...(Array.isArray(args) ? args : [])];
-        return [{ source, event, command: words.map(String).join(' '), entry: entry as Record<string, unknown> }];
-      });
-    }),
-  );
-}
-
-function entriesOf(value: unknown): [string, unknown][] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
