@@ -226,6 +226,7 @@ class Harness {
         this.bind(`taken by ${what.pid} at ${this.mark}`);
         break;
       case 'resume':
+        this.takenBack(this.state);
         this.state = this.checked(resumeState(this.state, this.at()));
         this.model.resumed();
         this.restless();
@@ -366,18 +367,25 @@ class Harness {
     }
     if (this.state.idle.since === null) this.restless();
     for (const effect of effects) {
-      if (effect.type !== 'prompt') continue;
-      for (const { id } of effect.steering) this.sent.set(id, (this.sent.get(id) ?? 0) + 1);
+      if (effect.type === 'prompt') this.send(effect.steering.map(({ id }) => id));
     }
-    if (event.type === 'block-overridden') {
-      for (const { id } of before.handedOver?.steering ?? []) this.sent.set(id, (this.sent.get(id) ?? 0) - 1);
+    if (event.type === 'block-overridden') this.takenBack(before);
+    if (event.type === 'first-prompt' && before.status !== 'ended') {
+      this.send(before.steering.filter(({ delivery }) => delivery === 'next').map(({ id }) => id));
     }
-    if (event.type === 'steering-delivered') {
-      for (const id of event.ids) if (before.status !== 'ended') this.sent.set(id, (this.sent.get(id) ?? 0) + 1);
-    }
+    if (event.type === 'steering-delivered' && before.status !== 'ended') this.send(event.ids);
     for (const [id, times] of this.sent) assert.ok(times <= 1, `steering ${id} was delivered ${times} times`);
     for (const { id } of this.state.steering)
       assert.notEqual(this.sent.get(id), 1, `steering ${id} is queued and delivered`);
+  }
+
+  private send(ids: readonly string[]): void {
+    for (const id of ids) this.sent.set(id, (this.sent.get(id) ?? 0) + 1);
+  }
+
+  /** What the last prompt carried has not arrived. */
+  private takenBack({ handedOver }: LoopState): void {
+    for (const { id } of handedOver?.steering ?? []) this.sent.set(id, (this.sent.get(id) ?? 0) - 1);
   }
 
   private agrees(): void {
@@ -395,7 +403,7 @@ class Harness {
             : null,
         tokens: state.usage.inputTokens + state.usage.outputTokens + state.usage.cacheWriteTokens,
         cost: state.usage.costUsd,
-        queue: state.steering.map(({ id }) => id),
+        queue: state.steering.map(({ id, delivery }) => ({ id, delivery })),
       },
       {
         status: model.status,

@@ -123,7 +123,11 @@ export const operatorCommand: fc.Arbitrary<OperatorCommand> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'cancel' as const }) },
   {
     weight: 9,
-    arbitrary: fc.constantFrom({ kind: 'pause' as const }, { kind: 'resume' as const }, { kind: 'resume' as const }),
+    arbitrary: fc.constantFrom(
+      { kind: 'pause' as const },
+      { kind: 'resume' as const },
+      { kind: 'resume' as const, by: 'launcher' as const },
+    ),
   },
   { weight: 9, arbitrary: fc.constantFrom({ kind: 'wake' as const }, { kind: 'consent' as const }) },
   {
@@ -233,6 +237,7 @@ export const rareEvent: fc.Arbitrary<
   | Omit<Of<'api-error'>, 'at'>
   | Omit<Of<'interrupted'>, 'at'>
   | Omit<Of<'block-overridden'>, 'at'>
+  | Omit<Of<'first-prompt'>, 'at'>
   | Omit<Of<'suspended'>, 'at'>
   | Omit<Of<'task-missing'>, 'at'>
   | Omit<Of<'noticed'>, 'at'>
@@ -266,6 +271,7 @@ export const rareEvent: fc.Arbitrary<
     }),
   },
   { weight: 2, arbitrary: fc.constant({ type: 'block-overridden' as const }) },
+  { weight: 2, arbitrary: fc.constant({ type: 'first-prompt' as const }) },
   {
     weight: 1,
     arbitrary: fc.record({

@@ -7,6 +7,11 @@ export type Step = 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' | 
 type Turn = Omit<Extract<EngineEvent, { type: 'iteration-ended' }>, 'type' | 'at'>;
 type Cause = Extract<EngineEvent, { type: 'time-passed' }>['cause'];
 
+interface Steered {
+  readonly id: string;
+  readonly delivery: 'now' | 'next';
+}
+
 interface Sample {
   readonly reply: string | null;
   readonly findings: number | null;
@@ -31,7 +36,7 @@ export class ModelLoop {
   unsure = false;
   tokens = 0;
   cost: number | null = null;
-  queue: string[] = [];
+  queue: Steered[] = [];
 
   private readonly policy: Policy;
   private readonly startedAt: number;
@@ -46,7 +51,7 @@ export class ModelLoop {
   private idleCount = 0;
   private lastCall = 0;
   private told = new Set<string>();
-  private handedOver: string[] = [];
+  private handedOver: Steered[] = [];
 
   constructor(policy: Policy, now: number, consented: boolean) {
     this.policy = policy;
@@ -140,7 +145,7 @@ export class ModelLoop {
       case 'resume':
         if (this.status === 'paused') {
           this.history = [];
-          this.go(this.turn);
+          this.go(command.by === 'launcher' ? 'first' : this.turn);
         }
         return null;
       case 'wake':
@@ -150,8 +155,8 @@ export class ModelLoop {
         if (this.status === 'awaiting-consent') this.status = 'running';
         return null;
       case 'steer':
-        if (this.queue.includes(command.id)) return null;
-        this.queue.push(command.id);
+        if (this.queue.some(({ id }) => id === command.id)) return null;
+        this.queue.push({ id: command.id, delivery: command.delivery });
         if (this.wait && command.delivery === 'now') this.wait.woken = true;
         return null;
       case 'accept':
@@ -187,7 +192,11 @@ export class ModelLoop {
         this.told.add(event.key);
         return null;
       case 'steering-delivered':
-        this.queue = this.queue.filter((id) => !event.ids.includes(id));
+        this.queue = this.queue.filter(({ id }) => !event.ids.includes(id));
+        return null;
+      case 'first-prompt':
+        this.handedOver = this.queue.filter(({ delivery }) => delivery === 'next');
+        this.queue = this.queue.filter(({ delivery }) => delivery === 'now');
         return null;
       default:
         return null;
@@ -209,6 +218,7 @@ export class ModelLoop {
     this.lastDelivery = null;
     this.promptId = null;
     this.lastFigure = null;
+    this.queue = [...this.handedOver, ...this.queue];
     this.handedOver = [];
   }
 
@@ -225,8 +235,8 @@ export class ModelLoop {
       state.status === 'waiting'
         ? { until: Date.parse(state.waiting.until), last: state.waiting.last, woken: state.waiting.woken }
         : null;
-    this.queue = state.steering.map(({ id }) => id);
-    this.handedOver = state.handedOver?.steering.map(({ id }) => id) ?? [];
+    this.queue = state.steering.map(({ id, delivery }) => ({ id, delivery }));
+    this.handedOver = state.handedOver?.steering.map(({ id, delivery }) => ({ id, delivery })) ?? [];
   }
 
   private count(now: number, turn: Turn, reply: Reply): Step {
