@@ -149,6 +149,11 @@ describe('resume', () => {
     );
   });
 
+  test('by a launcher expects its own prompt next', () => {
+    const { state } = give(paused('rate-limited', { turn: 'rest' }), { kind: 'resume', by: 'launcher' });
+    assert.deepEqual([state.status, state.turn], ['running', 'first']);
+  });
+
   test('changes nothing of a loop that is not paused', () => {
     for (const before of [running(), waiting(), verifying(), awaitingConsent()]) {
       assert.deepEqual(give(before, { kind: 'resume' }), { state: before, effects: [] });

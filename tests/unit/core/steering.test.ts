@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/core/events.ts';
+import { resumeState } from '../../../src/core/resume-state.ts';
 import { transition } from '../../../src/core/transition.ts';
 import {
   after,
@@ -130,8 +131,34 @@ describe('a prompt that the client overrode', () => {
     assert.deepEqual(after(running(), LOOP, OVERRIDDEN).state.steering, []);
   });
 
+  test('gives them back to a new client as well, when the old one was lost before it answered', () => {
+    const lost = after(rejected, LOOP, steer('a'), turnEnded('Work.'), steer('b')).state;
+    const { steering, notices, handedOver } = resumeState(lost, at(99));
+    assert.deepEqual([ids(steering), notices.rejection, handedOver], [['a', 'b'], ['tests: fail'], null]);
+  });
+
   test('leaves the user’s turn to the user', () => {
     assert.equal(after(running({ turn: 'user' }), LOOP, OVERRIDDEN).state.turn, 'user');
+  });
+});
+
+describe('a launcher’s own first prompt', () => {
+  const FIRST: EngineEvent = { type: 'first-prompt', at: at(6) };
+  const told = running({
+    turn: 'first',
+    notices: { rejection: ['tests: fail'], misplacedSignal: 'm', warnings: ['w'] },
+  });
+
+  test('carries the notices and what was meant for the next prompt', () => {
+    const { state, effects } = after(told, LOOP, steer('a'), steer('b', 'now'), FIRST);
+    assert.deepEqual([ids(state.steering), effects], [['b'], []]);
+    assert.deepEqual(state.notices, { rejection: [], misplacedSignal: null, warnings: [] });
+    assert.deepEqual(state.handedOver, { notices: told.notices, steering: [queued('a')] });
+  });
+
+  test('that never arrived gives them back', () => {
+    const { state } = after(told, LOOP, steer('a'), FIRST, OVERRIDDEN);
+    assert.deepEqual([ids(state.steering), state.notices], [['a'], told.notices]);
   });
 });
 
