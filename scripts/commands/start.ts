@@ -7,7 +7,7 @@ import { launch } from '../../src/drive/launch.ts';
 import { operate } from '../../src/drive/operate.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
-import { LAUNCH_TEXTS, said } from '../../src/drive/texts.ts';
+import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
@@ -63,41 +63,33 @@ export const START_COMMAND: Command = {
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
     const client = wanted ? findClient(context.env) : null;
+    if (wanted && !existsSync(join(context.projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'))) {
+      throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
+    }
     const loop = startLoop({
       projectDir: context.projectDir,
       name: context.files.name,
       task: text(values['task']),
-      flags: flags(values),
+      flags: flags(context),
       env: context.env,
       at: context.now(),
       existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
       headless: values['headless'] === true,
+      launched: wanted,
       consented: !byAgent,
       clientVersion: client?.version ?? null,
       bundleDir: bundleDir(),
     });
     for (const { message, line } of loop.warnings)
       context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
-    if (loop.stored.contract.validation.length === 0) context.err(said(NOTHING_TO_VERIFY));
+    if (loop.stored.contract.validation.length === 0) context.err(said(START_TEXTS.nothingToVerify));
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
   },
 };
 
-const NOTHING_TO_VERIFY =
-  'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.';
-
 async function launched(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
   const { env, values, rest } = context;
   const headless = values['headless'] === true;
-  const permissionMode = loop.settings.permissionMode ?? modeIn(rest);
-  if (headless && permissionMode === null) {
-    operate(loop.files, env, context.now(), () => ({ kind: 'stop', clientAlive: false }));
-    throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
-  }
-  if (!existsSync(join(context.projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'))) {
-    operate(loop.files, env, context.now(), () => ({ kind: 'stop', clientAlive: false }));
-    throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
-  }
   const settings = launcherSettings({
     loopId: loop.loopId,
     name: loop.files.name,
@@ -109,7 +101,7 @@ async function launched(context: CommandContext, loop: StartedLoop, client: stri
     client,
     headless,
     settings: JSON.stringify(settings),
-    permissionMode: modeIn(rest) === null ? permissionMode : null,
+    permissionMode: modeIn(rest) === null ? loop.settings.permissionMode : null,
     model: loop.settings.model,
     effort: loop.settings.effort,
     rest,
@@ -168,10 +160,12 @@ function mayAsk({ values, forPeople }: CommandContext): boolean {
 }
 
 /** Settings that flags give, by key path of the frontmatter. */
-function flags(values: CommandContext['values']): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
+function flags({ values, rest }: CommandContext): Record<string, string> {
+  const out: Record<string, string> = {};
+  const passed = modeIn(rest);
+  if (passed !== null) out['permission_mode'] = passed;
   for (const key of ['max-iterations', 'permission-mode', 'model', 'effort']) {
-    if (values[key] !== undefined) out[key.replace('-', '_')] = values[key];
+    if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
   }
   const set = values['set'];
   for (const pair of Array.isArray(set) ? set : []) {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readStdin } from '../../src/claude/read-stdin.ts';
 import { keepCost } from '../../src/drive/keep-cost.ts';
+import { said } from '../../src/drive/said.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { loopStatusLine } from '../../src/term/loop-status-line.ts';
 import type { Command } from './command.ts';
@@ -20,7 +21,11 @@ export const STATUSLINE_COMMAND: Command = {
     const input = readStdin(STDIN_LIMIT) ?? '';
     keepCost(files, input, now());
     const current = readState(files.state);
-    if (current.kind === 'loop') out(loopStatusLine(current.state, now(), costNow(input)));
+    if (current.kind === 'loop') {
+      out(loopStatusLine(current.state, now(), costNow(input)));
+      // The client drops what a hook says that it told to go (Esc) and what StopFailure says (measured).
+      if (current.state.status === 'paused') out(said(current.state.paused.message));
+    }
     const own = env['RALPH_USER_STATUS_LINE'];
     if (own) {
       const { stdout } = spawnSync(own, { shell: true, input, encoding: 'utf8', timeout: USER_LINE_TIMEOUT });

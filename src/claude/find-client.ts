@@ -28,10 +28,14 @@ function locate(env: NodeJS.ProcessEnv): string | null {
 }
 
 function search(name: string, env: NodeJS.ProcessEnv): string | null {
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd', ''] : [''];
+  // npm's `claude.cmd` would need a and a prompt must never pass through one: what it starts is looked for.
+  const places =
+    process.platform === 'win32'
+      ? [`${name}.exe`, join('node_modules', '@anthropic-ai', 'claude-code', 'bin', 'claude.exe')]
+      : [name];
   for (const directory of (env['PATH'] ?? '').split(delimiter)) {
     if (!isAbsolute(directory)) continue; // a relative entry would run whatever lies in the project
-    const found = endings.map((ending) => join(directory, name + ending)).find(runnable);
+    const found = places.map((place) => join(directory, place)).find(runnable);
     if (found !== undefined) return found;
   }
   return null;
@@ -48,11 +52,9 @@ function runnable(path: string): boolean {
 
 function versionOf(path: string): string | null {
   try {
-    const shell = path.endsWith('.cmd');
     const out = execFileSync(path, ['--version'], {
       encoding: 'utf8',
       timeout: 10_000,
-      shell,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     return /\d+\.\d+\.\d+/.exec(out)?.[0] ?? null;

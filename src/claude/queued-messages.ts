@@ -28,19 +28,23 @@ export function watchQueue(path: string | null, tasks: readonly string[] = []): 
 }
 
 interface Queue {
-  messages: unknown[];
+  messages: { readonly content: unknown; readonly at: string }[];
   notifications: number;
 }
 
-/** The people's messages that were queued and not served. Words of other programs to the agent stand in tags. */
-function queuedIn(entries: readonly Record<string, unknown>[]): unknown[] {
+/** The people's messages that were queued and not served. */
+function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'] {
   const queue: Queue = { messages: [], notifications: 0 };
+  let prompted = '';
   for (const entry of entries) {
-    // What a client that died had queued is served by nobody.
-    if (entry['type'] === 'user' && UNQUEUED.includes(entry['promptSource'])) queue.messages = [];
+    const { type, promptSource, timestamp } = entry;
+    // A prompt's own line may come late, behind messages that were queued after it (measured).
+    if (type === 'user' && UNQUEUED.includes(promptSource) && String(timestamp) > prompted)
+      prompted = String(timestamp);
     note(queue, entry);
   }
-  return queue.messages.filter((content) => typeof content === 'string' && !content.trimStart().startsWith('<'));
+  // What a client that died had queued is served by nobody. Words of other programs to the agent stand in tags.
+  return queue.messages.filter(({ content, at }) => at >= prompted && !String(content).trimStart().startsWith('<'));
 }
 
 function ended(entries: readonly Record<string, unknown>[], tasks: readonly string[]): number {
@@ -49,15 +53,15 @@ function ended(entries: readonly Record<string, unknown>[], tasks: readonly stri
   ).length;
 }
 
-function note(queue: Queue, { type, operation, content }: Record<string, unknown>): void {
+function note(queue: Queue, { type, operation, content, timestamp }: Record<string, unknown>): void {
   if (type !== 'queue-operation') return;
   if (operation === 'enqueue') {
     if (isNotification(content)) queue.notifications += 1;
-    else queue.messages.push(content);
+    else queue.messages.push({ content, at: String(timestamp) });
     return;
   }
   // `dequeue` names nothing and serves people first; the others (taken into the turn, back into the input line) name it.
-  const at = operation === 'dequeue' ? 0 : queue.messages.indexOf(content);
+  const at = operation === 'dequeue' ? 0 : queue.messages.findIndex((message) => message.content === content);
   const [taken] = at === -1 ? [] : queue.messages.splice(at, 1);
   if (taken === undefined) queue.notifications = Math.max(0, queue.notifications - 1);
 }

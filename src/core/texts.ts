@@ -27,7 +27,7 @@ export function completeText(checks: number, iteration: number): string {
 }
 
 export function maxIterationsText(iteration: number): string {
-  return `stopped after ${iterations(iteration)}, the limit (max-iterations), without completion. Raise it with: main.cjs config --max-iterations N.`;
+  return `stopped after ${iterations(iteration)}, the limit (max-iterations), without completion. Grant more: main.cjs start --resume --max-iterations N.`;
 }
 
 export function tripText(trip: Trip): string {

@@ -22,10 +22,11 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
     projectDir: files.projectDir,
     name: files.name,
     task: before.taskPath,
-    flags: {},
+    flags: before.flags,
     env,
     at: before.createdAt,
     headless: before.headless,
+    launched: false,
     clientVersion: before.clientVersion,
     bundleDir: before.bundleDir,
   });

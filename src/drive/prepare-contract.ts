@@ -2,14 +2,18 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { RalphError } from '../core/ralph-error.ts';
+import type { Policy } from '../core/schema/policy.ts';
+import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
 import type { ContractTerms } from '../task/build-contract.ts';
 import { checkTaskFile } from '../task/check-task-file.ts';
 import { costProblem } from '../task/cost-problem.ts';
 import { DEFAULT_TASK } from '../task/default-task.ts';
+import type { ValidationEntry } from '../task/frontmatter-schema.ts';
+import { normaliseValidation } from '../task/normalise-validation.ts';
 import type { Problem } from '../task/problem.ts';
-import { type ResolvedPolicy, resolvePolicy } from '../task/resolve-policy.ts';
+import { type ResolvedPolicy, resolvePolicy, type Settings } from '../task/resolve-policy.ts';
 import { splitFrontmatter } from '../task/split-frontmatter.ts';
-import { START_TEXTS } from './texts.ts';
+import { LAUNCH_TEXTS, START_TEXTS } from './texts.ts';
 
 export interface ContractRequest {
   readonly projectDir: string;
@@ -17,10 +21,12 @@ export interface ContractRequest {
   /** Absolute, or relative to the project; null is PROMPT.md. */
   readonly task: string | null;
   /** Settings given on the command line, by key path. */
-  readonly flags: Readonly<Record<string, unknown>>;
+  readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
   readonly headless: boolean;
+  /** A launcher starts the client, with our status line and with a permission mode that must be known. */
+  readonly launched: boolean;
   readonly clientVersion: string | null;
   readonly bundleDir: string | null;
 }
@@ -44,6 +50,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const text = readTaskText(absolute, taskPath);
   const { frontmatter, body } = splitFrontmatter(text);
   const checked = checkTaskFile(taskPath, text);
+  if (checked.kind !== 'prompt') throw new RalphError('task-invalid', START_TEXTS.kindComesLater(taskPath));
   refuse(checked.problems, taskPath);
   const resolved = resolvePolicy({
     kind: checked.kind,
@@ -56,7 +63,14 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   refuse(resolved.problems, taskPath);
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
   // The client tells its cost to a status line, and runs one only in a terminal.
-  const cost = costProblem(resolved.policy.budget, !request.headless);
+  const problem = unkeptProblem(resolved.settings);
+  if (problem !== null) throw new RalphError('task-invalid', problem);
+  if (request.launched && request.headless && resolved.settings.permissionMode === null) {
+    throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
+  }
+  const slow = timeoutProblem(resolved.policy, resolved.settings.validation);
+  if (slow !== null) throw new RalphError('task-invalid', slow);
+  const cost = costProblem(resolved.policy.budget, request.launched && !request.headless);
   if (cost !== null) throw new RalphError('task-invalid', cost);
   const warnings = [...checked.problems, ...resolved.problems].filter(({ severity }) => severity === 'warning');
   return {
@@ -74,6 +88,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       findingsLog: resolved.settings.findingsLog,
       clientVersion: request.clientVersion,
       headless: request.headless,
+      flags: request.flags,
       bundleDir: request.bundleDir,
     },
   };
@@ -96,7 +111,7 @@ function refuse(problems: readonly Problem[], taskPath: string): void {
   if (errors.length === 0) return;
   const list = errors.map(
     ({ line, path, message }) =>
-      `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${path ? `${path}: ` : ''}${message}`,
+      `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${path !== '' && !message.includes(path) ? `${path}: ` : ''}${message}`,
   );
   throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, list.join('\n')));
 }
@@ -114,4 +129,17 @@ function readJson(path: string): unknown {
 export function userConfigPath(env: NodeJS.ProcessEnv): string {
   const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
   return join(base, 'ralph-loop', 'config.json');
+}
+
+/** Settings that this version reads and does not keep: a guardrail that is believed and missing is worse than none. */
+function unkeptProblem({ privateFiles, strict }: Settings): string | null {
+  if (privateFiles.length > 0) return START_TEXTS.notKept('guardrails.private_files');
+  return strict ? START_TEXTS.notKept('guardrails.strict') : null;
+}
+
+/** The Stop hook sleeps and checks inside its registered timeout: what could not end within it is refused here. */
+function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[]): string | null {
+  const checks = normaliseValidation(validation).reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0);
+  const longest = Math.max((policy.idle?.maxDelayMs ?? 0) / 1000, policy.backgroundWaitMs / 1000, checks);
+  return longest < STOP_TIMEOUT_SECONDS ? null : START_TEXTS.tooSlow(longest, STOP_TIMEOUT_SECONDS);
 }

@@ -50,6 +50,13 @@ export const START_TEXTS = {
     `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it: start --loop NAME.`,
   tooSlow: (seconds: number, limit: number): string =>
     `the longest wait of this loop (idle.max_delay, background_wait, or all checks together) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
+  nothingToVerify:
+    'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.',
+  notKept: (key: string): string =>
+    `${key} is not enforced by this version, and a guardrail that is only believed is worse than none. Take it out.`,
+  kindComesLater: (path: string): string =>
+    `${path} is a kind of task that this version cannot run yet; write the task as a PROMPT.md.`,
+  finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
   nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
   noIterationsLeft: (iteration: number, max: number): string =>
     `this loop has used ${iteration} of ${max} iterations. Grant more: start --resume --max-iterations N.`,

@@ -1,3 +1,4 @@
+import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
 import { HOOK_MESSAGES } from './texts.ts';
 
 /** A hook as the client's settings hold it. With `args` the client starts the command itself, without a shell. */
@@ -28,7 +29,7 @@ export type HookEvent =
 export type Registration = Partial<Readonly<Record<HookEvent, readonly HookGroup[]>>>;
 
 /** Seconds that the Stop hook may take: an idle loop sleeps inside it, and the gate runs there. */
-export const STOP_TIMEOUT = 86_400;
+export const STOP_TIMEOUT = STOP_TIMEOUT_SECONDS;
 /** Seconds for the others: ten of them may go to a contended lock. */
 const QUICK_TIMEOUT = 30;
 

@@ -18,7 +18,7 @@ export function loopStatusLine(state: LoopState, at: string, sessionCost: number
 function statusText(state: LoopState, at: string): string {
   switch (state.status) {
     case 'waiting':
-      return state.waiting.woken ? 'waking' : `idle, next look in ${formatDuration(elapsed(at, state.waiting.until))}`;
+      return state.waiting.woken ? 'waking' : `idle, next look ${lookText(elapsed(at, state.waiting.until))}`;
     case 'paused':
       return `paused (${state.paused.reason})`;
     case 'ended':
@@ -31,6 +31,11 @@ function statusText(state: LoopState, at: string): string {
     default:
       return state satisfies never;
   }
+}
+
+/** The line is drawn once a second. After `/clear` a look that is due waits for the user's next message. */
+function lookText(milliseconds: number): string {
+  return milliseconds > 0 ? `in ${formatDuration(Math.ceil(milliseconds / 1_000) * 1_000)}` : 'is due';
 }
 
 /** The loop's own cost: what the session has cost since the loop began in it, on top of what it had cost before. */

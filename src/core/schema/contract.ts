@@ -31,6 +31,8 @@ export const contract = z.strictObject({
   scripts: z.record(z.string(), z.string()),
   clientVersion: z.string().nullable(),
   headless: z.boolean(),
+  /** Settings that the command line gave, by key path: `accept` applies them again. */
+  flags: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   /** The bundle that started the loop: its files are the loop's own and guarded. */
   bundleDir: z.string().nullable(),
 });

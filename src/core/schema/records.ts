@@ -39,6 +39,8 @@ export const callRecord = z.strictObject({
   phase: z.enum(['asked', 'denied', 'done', 'failed']),
   rule: z.string().optional(),
   agentId: z.string().optional(),
+  /** What the guard could not decide and let through. */
+  undecided: z.array(z.string()).optional(),
 });
 
 export type IterationRecord = z.infer<typeof iterationRecord>;

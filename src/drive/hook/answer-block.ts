@@ -1,4 +1,4 @@
-import { assemblePrompt } from '../../core/assemble-prompt.ts';
+import { assemblePrompt, type PromptParts } from '../../core/assemble-prompt.ts';
 import { deliverPrompt } from '../../core/deliver-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Policy } from '../../core/schema/policy.ts';
@@ -22,7 +22,7 @@ const TAKES_CONTEXT = '2.1.163';
 /** The block that sends the task back, in the form the loop and the client take it. */
 export function blockAnswer(
   context: HookContext,
-  loop: { readonly state: LoopState; readonly policy: Policy },
+  loop: { readonly state: LoopState; readonly policy: Policy; readonly findings?: PromptParts['findings'] },
   step: Extract<Effect, { type: 'prompt' }>,
   body: string,
   notes: readonly string[],
@@ -37,7 +37,7 @@ export function blockAnswer(
     notices: step.notices,
     steering: step.steering,
     guardrailsPath: guardrailsPath(context.files.projectDir),
-    findings: null,
+    findings: loop.findings ?? null,
     taskPath: state.taskPath,
     body,
     completion: policy.completion,

@@ -7,8 +7,10 @@ import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import { blockAnswer, type StopAnswer } from './answer-block.ts';
+import { CLIENT_GONE } from './client-gone.ts';
 import { type HookContext, LOCK_WAIT } from './context.ts';
 import type { LoadedLoop } from './load-loop.ts';
+import { realFindings } from './open-findings.ts';
 import { readTask } from './read-task.ts';
 import type { StopWork } from './stop-work.ts';
 import { waitOut } from './wait-out.ts';
@@ -16,7 +18,7 @@ import { waitOut } from './wait-out.ts';
 export interface StopOptions {
   /** The timeout this hook is registered with, in milliseconds: it cannot ask the client. */
   readonly timeoutMs: number;
-  /** Aborted when the client tells the hook to go. */
+  /** Aborted when the client tells the hook to go, or is gone. */
   readonly signal: AbortSignal;
   readonly work: StopWork;
 }
@@ -48,7 +50,7 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         return letGo(turn, step.message);
       case 'prompt': {
         const task = readTask(turn.context.files.projectDir, turn.loaded.state.taskPath);
-        if (task !== null) return blockAnswer(turn.context, turn.loaded, step, task.body, turn.notes, versionOf(turn));
+        if (task !== null) return sendBack(turn, step, task.body);
         const message = HOOK_TEXTS.taskMissing(turn.loaded.state.taskPath);
         effects = feed(turn, { type: 'task-missing', at: turn.context.now(), message });
         break;
@@ -66,6 +68,12 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         step satisfies never;
     }
   }
+}
+
+function sendBack(turn: Turn, step: Extract<Effect, { type: 'prompt' }>, body: string): StopAnswer {
+  const { context, loaded, notes } = turn;
+  const findings = realFindings(context.files.projectDir, loaded.stored, loaded.state.lastFindingsCount);
+  return blockAnswer(context, { ...loaded, findings }, step, body, notes, versionOf(turn));
 }
 
 /** Known from the launch, or else from the client's own transcript. */
@@ -93,6 +101,12 @@ export function feed(turn: Turn, event: EngineEvent): readonly Effect[] {
   });
 }
 
+/** The client told the hook to go, or is gone itself. */
+export function interruption({ context, options }: Turn): EngineEvent {
+  const by = options.signal.reason === CLIENT_GONE ? 'client-exit' : 'signal';
+  return { type: 'interrupted', at: context.now(), by };
+}
+
 async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
   const { context, options, deadline, loaded } = turn;
   const end = await waitOut(context, {
@@ -102,7 +116,7 @@ async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
     taskPath: loaded.state.taskPath,
   });
   const at = context.now();
-  if (end === 'aborted') return feed(turn, { type: 'interrupted', at, by: 'signal' });
+  if (end === 'aborted') return feed(turn, interruption(turn));
   const cause = end === 'state-changed' ? 'elapsed' : end;
   return feed(turn, { type: 'time-passed', at, cause, seen: null });
 }
@@ -125,9 +139,8 @@ async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
     env: context.env,
     contractHash: loaded.state.contractHash,
   });
-  const at = context.now();
-  if (options.signal.aborted) return feed(turn, { type: 'interrupted', at, by: 'signal' });
-  return feed(turn, { type: 'verified', at, results });
+  if (options.signal.aborted) return feed(turn, interruption(turn));
+  return feed(turn, { type: 'verified', at: context.now(), results });
 }
 
 function letGo(turn: Turn, message: string | null): StopAnswer | null {

@@ -15,7 +15,10 @@ import { clientAlive, clientIdentity, ownership } from './ownership.ts';
  * that the agent itself will start. `startByHand` is heavy (frontmatter) and loaded only there; it gives the problem
  * when the task file cannot be started.
  */
-export function sessionStart(context: HookContext, startByHand: () => string | null): { systemMessage: string } | null {
+export function sessionStart(
+  context: HookContext,
+  startByHand: () => { readonly problem: string | null; readonly warnings: readonly string[] },
+): { systemMessage: string } | null {
   shieldNestedClients(context);
   const { env, files, input } = context;
   if (env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return null;
@@ -24,13 +27,20 @@ export function sessionStart(context: HookContext, startByHand: () => string | n
     const byHand =
       !env['RALPH_LOOP_ID'] && input.source === 'startup' && existsSync(join(files.projectDir, DEFAULT_TASK));
     if (!byHand) return null;
-    const problem = startByHand();
+    const { problem, warnings } = startByHand();
     if (problem !== null) return { systemMessage: said(problem) };
     bind(context);
-    return { systemMessage: said(byHandText(env)) };
+    return { systemMessage: [byHandText(env), ...warnings].map(said).join('\n') };
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it, and says so
-  return bind(context) || input.source !== 'startup' ? null : leftBehind(current.state, context);
+  if (bind(context)) return input.source === 'clear' ? carriedOver(current.state) : null;
+  return input.source === 'startup' ? leftBehind(current.state, context) : null;
+}
+
+/** After `/clear` nothing happens by itself: the client runs no Stop hook until somebody speaks. */
+function carriedOver({ status, iteration, maxIterations }: LoopState): { systemMessage: string } | null {
+  if (status !== 'running' && status !== 'waiting') return null;
+  return { systemMessage: said(HOOK_TEXTS.carriedOver(iteration, maxIterations)) };
 }
 
 /**

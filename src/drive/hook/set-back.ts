@@ -8,7 +8,11 @@ import { lastRecord } from '../last-record.ts';
  * after the state, while counters only rise.
  */
 export function setBack(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
-  if (state.contractHash !== stored.hash || state.loopId !== stored.contract.loopId) return true;
+  const { contract, hash } = stored;
+  if (state.contractHash !== hash || state.loopId !== contract.loopId) return true;
+  if (state.maxIterations !== contract.policy.maxIterations) return true;
+  // A loop began before or when its contract was made; a later start would stretch its time budget.
+  if (Date.parse(state.startedAt) > Date.parse(contract.createdAt)) return true;
   const last = lastRecord(files, state.loopId);
   return last !== null && last.iteration > state.iteration;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Effect } from '../../core/effects.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -32,6 +32,8 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
     return 'slow';
   const stored = readContract(files);
   if (stored === null || underTombstone(context) || stored.contract.policy.breaker.noProgress > 0) return 'slow';
+  // The real number of open findings is shown beside the claimed one: reading the log is the slow way's.
+  if (existsSync(join(files.projectDir, stored.contract.findingsLog))) return 'slow';
   const wanted = completionText(stored.contract.policy.completion);
   if (wanted !== null && text.includes(wanted)) return 'slow';
   const body = readBody(join(files.projectDir, stored.contract.taskPath), stored.contract.head);

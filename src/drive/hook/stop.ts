@@ -1,4 +1,5 @@
 import { begunByUser, lastAssistantText } from '../../claude/transcript.ts';
+import { digest } from '../../core/digest.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -95,7 +96,7 @@ function notices(context: HookContext, { state, stored, mended }: Loaded): Engin
   const task = readTask(context.files.projectDir, state.taskPath);
   if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
     const warning = HOOK_TEXTS.frontmatterChanged(state.taskPath);
-    events.push({ type: 'noticed', at, key: `frontmatter ${task.frontmatter.length}`, warning });
+    events.push({ type: 'noticed', at, key: `frontmatter ${digest(task.frontmatter)}`, warning });
   }
   return events;
 }

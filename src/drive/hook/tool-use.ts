@@ -53,10 +53,10 @@ export async function preToolUse(context: HookContext, judge: Judge): Promise<Pr
     ownRules(files, env, readContract(files)),
   );
   if (verdict.decision === 'deny') {
-    note(context, loop, 'denied', verdict.rule);
+    note(context, loop, 'denied', { rule: verdict.rule });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
-  note(context, loop, 'asked');
+  note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
   const steering = loop === 'unreadable' ? null : deliverSteering(context, loop);
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
@@ -92,7 +92,12 @@ function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']
   return { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason };
 }
 
-function note(context: HookContext, loop: Live | 'unreadable', phase: CallRecord['phase'], rule?: string): void {
+function note(
+  context: HookContext,
+  loop: Live | 'unreadable',
+  phase: CallRecord['phase'],
+  more: Partial<CallRecord> = {},
+): void {
   if (loop === 'unreadable') return;
   const { files } = context;
   const { name, id, agentId } = toolCall(context.input);
@@ -102,7 +107,7 @@ function note(context: HookContext, loop: Live | 'unreadable', phase: CallRecord
     tool: name,
     callId: id,
     phase,
-    ...(rule === undefined ? {} : { rule }),
+    ...more,
     ...(agentId === null ? {} : { agentId }),
   };
   try {

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { adoptFourKeys } from '../core/initial-state.ts';
+import { RalphError } from '../core/ralph-error.ts';
+import { resumeState } from '../core/resume-state.ts';
+import type { LoopState } from '../core/schema/state.ts';
+import { archiveState, listArchive, quarantine } from '../state/archive.ts';
+import { readContract } from '../state/contract-store.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import type { ReadState } from '../state/read-state.ts';
+import { DEFAULT_TASK } from '../task/default-task.ts';
+import { clientAlive } from './hook/ownership.ts';
+import { restoreState } from './restore-state.ts';
+import type { StartRequest } from './start-loop.ts';
+import { START_TEXTS } from './texts.ts';
+
+/** What is done about the state that lies there; the loop to go on with, or null for a new one. */
+export function settleState(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
+  const { at, existing } = request;
+  switch (current.kind) {
+    case 'absent':
+      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at) : null;
+    case 'corrupt':
+      quarantine(files, at, 'corrupt');
+      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at) : null;
+    case 'newer':
+      throw new RalphError('state-newer', START_TEXTS.newer(files.state));
+    case 'four-keys': {
+      if (existing === 'refuse') throw new RalphError('refused', START_TEXTS.stateLies(current.file.iteration));
+      const adopted = adoptFourKeys(current.file, {
+        loopId: `loop-${randomUUID()}`,
+        name: files.name,
+        mode: 'hook',
+        taskPath: DEFAULT_TASK,
+        maxIterations: 100,
+      });
+      if (existing === 'resume') return resumeState(adopted, at);
+      archiveState(files, adopted, at, 'interrupted');
+      return null;
+    }
+    case 'loop':
+      return settleLoop(current.state, request, files);
+    default:
+      return current satisfies never;
+  }
+}
+
+function settleLoop(state: LoopState, { at, existing, consented }: StartRequest, files: LoopFiles): LoopState | null {
+  if (state.status === 'ended') {
+    archiveState(files, state, state.ended.at, state.ended.as);
+    return existing === 'resume' ? resumeState(state, at) : null;
+  }
+  if (clientAlive(state)) throw new RalphError('refused', START_TEXTS.alive(state.iteration, state.clientPid ?? 0));
+  // Made, agreed to, and never begun: that is the loop to begin. A user who starts it agrees to it.
+  const untouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
+  if (existing === 'refuse' && !(untouched && consented)) {
+    throw new RalphError('refused', START_TEXTS.stateLies(state.iteration));
+  }
+  if (existing !== 'fresh') return resumeState(state, at);
+  archiveState(files, state, at, 'interrupted');
+  return null;
+}
+
+/** A loop whose contract stands outlived its state file: contract and journal know it. Else the last one archived. */
+function lostOrArchived(files: LoopFiles, at: string): LoopState {
+  const stored = readContract(files);
+  if (stored === null) return lastArchived(files);
+  return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at);
+}
+
+function lastArchived(files: LoopFiles): LoopState {
+  const last = listArchive(files)
+    .reverse()
+    .find(({ content }) => content.kind === 'loop');
+  if (last?.content.kind === 'loop') {
+    const { state } = last.content;
+    if (state.status === 'ended' && state.ended.as === 'complete')
+      throw new RalphError('refused', START_TEXTS.finished);
+    return state;
+  }
+  throw new RalphError('no-loop', START_TEXTS.nothingToResume);
+}
