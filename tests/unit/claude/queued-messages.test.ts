@@ -6,10 +6,22 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { watchQueue } from '../../../src/claude/queued-messages.ts';
 
 const NOTIFICATION = '<task-notification>\n<task-id>b1</task-id>\n</task-notification>';
-const operation = (name: string, content?: string) => ({ type: 'queue-operation', operation: name, content });
+let clock = 0;
+const timestamp = () => new Date(1_800_000_000_000 + ++clock * 1000).toISOString();
+const operation = (name: string, content?: string) => ({
+  type: 'queue-operation',
+  operation: name,
+  timestamp: timestamp(),
+  content,
+});
 const enqueue = (content: string) => operation('enqueue', content);
 const dequeue = operation('dequeue');
-const prompt = (promptSource: string) => ({ type: 'user', promptSource, message: { content: 'x' } });
+const prompt = (promptSource: string) => ({
+  type: 'user',
+  promptSource,
+  timestamp: timestamp(),
+  message: { content: 'x' },
+});
 
 let folder: string;
 let path: string;
@@ -50,6 +62,11 @@ describe('what was queued before the watch began', () => {
   for (const [name, entries, wanted] of cases) {
     test(`${name}: ${wanted ?? 'nobody waits'}`, () => assert.equal(queuedAfter(...entries), wanted));
   }
+
+  test('a message that stands before the earlier prompt, whose line came late: somebody waits', () => {
+    const [first, second] = [prompt('typed'), enqueue('hello')];
+    assert.equal(queuedAfter(second, first), 'message');
+  });
 
   test('a notification of a task that ran when the hook was called: background work has ended', () => {
     writeFileSync(path, lines(enqueue(NOTIFICATION)));
