@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { promptFile } from './support/loop-project.ts';
+import { steps, text } from './support/scripted-model.ts';
+import { complete, inTerminal } from './support/terminal-loop.ts';
+
+test('the launcher starts the client with the first prompt, the loop goes round until it is complete, the screen says why, and after the user has left the launcher says it again', async () => {
+  const script = steps([text('turn one is done'), text('turn two is done'), text(`all is done\n\n${complete}`)]);
+  await inTerminal({ body: '# Mission\n\nKeep to the script.\n' }, script, async (loop) => {
+    const terminal = await loop.launch();
+    const screen = await terminal.waitFor(/Stop says: ralph: complete after 3 iterations, verified by 1 check\./);
+    for (const said of ['turn one is done', 'turn two is done', 'Stop says: ralph: iteration 3 of 25.']) {
+      assert.ok(screen.includes(said), `${said} is missing in\n${screen}`);
+    }
+    const [first, second] = loop.model.mainRequests();
+    assert.match(first?.lastUserText ?? '', /Iteration 1 of 25[\s\S]*Keep to the script\./);
+    assert.match(second?.sinceText ?? '', /Iteration 2 of 25[\s\S]*Keep to the script\./);
+    const ended = await loop.waitForEnd();
+    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+    assert.equal(await terminal.exitCode(), undefined, 'the session stays open for the user');
+    await terminal.submit('/exit');
+    assert.equal(await terminal.waitForExit(), 0);
+    assert.match(await terminal.history(), /^ralph: complete after 3 iterations/m);
+  });
+});
+
+test('the launcher asks for the commands that must pass, and hands the keyboard to the client afterwards', async () => {
+  const script = steps([text(`done\n\n${complete}`), text('you are welcome')]);
+  await inTerminal({ asked: true }, script, async (loop) => {
+    const terminal = await loop.launch();
+    await terminal.waitFor(/must pass:/);
+    await terminal.submit('test -f PROMPT.md || true');
+    await terminal.waitFor(/must pass:[^\n]*\n+must pass:/);
+    await terminal.key('Enter');
+    await terminal.waitFor(/ralph: complete after 1 iteration, verified by 1 check\./);
+    assert.match(loop.workspace.read(promptFile), /test -f PROMPT\.md \|\| true/);
+    await terminal.submit('thank you, that was quick');
+    await terminal.waitFor('you are welcome');
+    assert.equal(loop.model.mainRequests()[1]?.lastUserText, 'thank you, that was quick');
+    await terminal.submit('/exit');
+    assert.equal(await terminal.waitForExit(), 0);
+  });
+});
+
+test('a client started by hand with RALPH_ACTIVE=1 gets a loop of its own, bound by SessionStart, that goes round', async () => {
+  const script = steps([text('turn one is done'), text('turn two is done'), text(`over\n\n${complete}`)]);
+  await inTerminal({}, script, async (loop) => {
+    const start = [
+      'export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
+      'claude --permission-mode bypassPermissions "Read .claude/ralph/PROMPT.md and work by it."',
+    ].join('\n');
+    const terminal = await loop.open('/bin/bash', ['-c', start]);
+    await terminal.waitFor(/SessionStart:startup says: ralph: a loop has begun/);
+    const screen = await terminal.waitFor(/Stop says: ralph: complete after 3 iterations/);
+    assert.ok(!screen.includes('BLOCK_CAP'), 'it was exported, so nobody has to be told');
+    const ended = await loop.waitForEnd();
+    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+    assert.ok(ended.clientPid > 0);
+    assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /Iteration 2 of 25/);
+    await terminal.submit('/exit');
+    assert.equal(await terminal.waitForExit(), 0);
+  });
+});
