@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inLoopProject } from './support/loop-project.ts';
+import { bash, steps, text, together, tool, withUsage } from './support/scripted-model.ts';
+import type { JsonObject } from './support/workspace.ts';
+
+const used = (state: JsonObject | undefined): Record<string, unknown> => state?.['usage'] as Record<string, unknown>;
+
+test('a budget of tokens warns the agent and ends the loop', async () => {
+  const usage = {
+    input_tokens: 300,
+    output_tokens: 100,
+    cache_creation_input_tokens: 50,
+    cache_read_input_tokens: 50,
+  };
+  await inLoopProject(
+    { frontmatter: 'budget: {max_tokens: 1600, warn_at: 0.5}\nmax_iterations: 20', usage },
+    { main: ({ index }) => text(`turn ${index}`) },
+    async (project) => {
+      const run = await project.run();
+      assert.equal(run.code, 2, run.said);
+      assert.equal(project.ended().as, 'budget-exhausted');
+      assert.match(run.said, /stopped because the budget max_tokens is used up/);
+      const { costUsd: _, costBaseUsd: __, ...tokens } = used(project.archive()[0]?.state);
+      const turns = project.model.mainRequests().length;
+      assert.deepEqual(tokens, {
+        inputTokens: 300 * turns,
+        outputTokens: 100 * turns,
+        cacheReadTokens: 50 * turns,
+        cacheWriteTokens: 50 * turns,
+      });
+      assert.equal(project.events('budget.warning').length, 1);
+      const warned = project.model
+        .mainRequests()
+        .filter(({ sinceText }) => /budget max_tokens: .* used/.test(sinceText));
+      assert.equal(warned.length, 1, 'the next prompt says it once');
+    },
+  );
+});
+
+test('usage counts every message once, however many blocks it has, and the subagents’ too', async () => {
+  const delegate = tool('Agent', {
+    description: 'look',
+    prompt: 'look around',
+    subagent_type: 'general-purpose',
+    run_in_background: false,
+  });
+  const main = steps([
+    // Three blocks are three lines of the transcript, each with the whole usage of the message.
+    withUsage(together(text('three at once'), bash('echo a'), bash('echo b')), {
+      input_tokens: 1_000,
+      output_tokens: 10,
+    }),
+    withUsage(delegate, { input_tokens: 2_000, output_tokens: 20 }),
+    withUsage(text('one'), { input_tokens: 4_000, output_tokens: 40 }),
+    withUsage(text('two'), { input_tokens: 8_000, output_tokens: 80 }),
+  ]);
+  let subagentTurns = 0;
+  const subagent = () =>
+    ++subagentTurns === 1
+      ? withUsage(bash('echo sub'), { input_tokens: 100_000, output_tokens: 100 })
+      : withUsage(text('seen'), { input_tokens: 200_000, output_tokens: 200 });
+  await inLoopProject({ frontmatter: 'max_iterations: 2' }, { ...main, subagent }, async (project) => {
+    const run = await project.run();
+    project.model.check();
+    assert.equal(run.code, 2, run.said);
+    assert.equal(subagentTurns, 2);
+    const { inputTokens, outputTokens } = used(project.archive()[0]?.state);
+    assert.deepEqual({ inputTokens, outputTokens }, { inputTokens: 315_000, outputTokens: 450 });
+    assert.equal(
+      project.calls().filter(({ agentId }) => agentId !== undefined).length,
+      2,
+      'its call is in the journal',
+    );
+  });
+});
