@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { readStdin } from '../../src/claude/read-stdin.ts';
 import { keepCost } from '../../src/drive/keep-cost.ts';
 import { said } from '../../src/drive/said.ts';
@@ -17,7 +16,7 @@ export const STATUSLINE_COMMAND: Command = {
   help: "The launcher registers it with the client, which runs it every second: ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85. It keeps the client's cost figure for the loop, and runs the user's own status line below.",
   options: {},
   control: false,
-  run({ env, files, now, out }) {
+  async run({ env, files, now, out }) {
     const input = readStdin(STDIN_LIMIT) ?? '';
     keepCost(files, input, now());
     const current = readState(files.state);
@@ -28,6 +27,7 @@ export const STATUSLINE_COMMAND: Command = {
     }
     const own = env['RALPH_USER_STATUS_LINE'];
     if (own) {
+      const { spawnSync } = await import('node:child_process');
       const { stdout } = spawnSync(own, { shell: true, input, encoding: 'utf8', timeout: USER_LINE_TIMEOUT });
       if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
     }
