@@ -1,17 +1,24 @@
-import { apiFailure } from '../../claude/api-failure.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiFailure, lastApiError } from '../../claude/api-failure.ts';
+import type { ApiError } from '../../core/events.ts';
 import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import { said } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { changeOwnLoop } from './with-own-loop.ts';
 
+/** The line of the error in the transcript is this young, or of an earlier one. */
+const YOUNG_MS = 10_000;
+/** How long to wait for that line: the client writes it while this hook starts (measured: 2 of 3 times too late). */
+const LINE_WAIT_MS = 2_000;
+
 /**
  * The API refused and the turn is over without a Stop: records it. Under `-p` the client ends this hook before node has
  * started (measured: 14 ms); there the launcher finds the same in the transcript.
  */
-export function stopFailure(context: HookContext): { systemMessage: string } | null {
+export async function stopFailure(context: HookContext): Promise<{ systemMessage: string } | null> {
+  const error = await failure(context);
   const at = context.now();
-  const error = apiFailure(context.input.raw, context.input.transcriptPath);
   const effects = changeOwnLoop(context, (state, policy) => {
     const next = transition(state, { type: 'api-error', at, error }, policy);
     return { state: next.state, result: next.effects };
@@ -20,4 +27,15 @@ export function stopFailure(context: HookContext): { systemMessage: string } | n
   carryOut(context.files, at, effects);
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [said(effect.message)] : []));
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
+}
+
+/** Only the transcript says when a usage limit resets. */
+async function failure({ input: { raw, transcriptPath } }: HookContext): Promise<ApiError> {
+  const began = Date.now();
+  while (apiFailure(raw, transcriptPath).kind === 'rate-limited' && Date.now() < began + LINE_WAIT_MS) {
+    const line = lastApiError(transcriptPath);
+    if (line?.at != null && Date.parse(line.at) > began - YOUNG_MS) break;
+    await sleep(50);
+  }
+  return apiFailure(raw, transcriptPath);
 }
