@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { bash, rateLimited, type Script, status, steps, text } from './support/scripted-model.ts';
+import { complete, idle, inTerminal } from './support/terminal-loop.ts';
+
+/** A claude.ai login, as far as the client can tell. */
+const login = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };
+
+// One of them has to wait a minute for the client, and the others need not wait for it.
+describe('a session', { concurrency: 2 }, () => {
+  test('with a login goes on by itself when its usage limit has reset, and that is the loop’s next iteration', async () => {
+    const script = steps([
+      text('one'),
+      () => rateLimited(Math.ceil(Date.now() / 1000) + 2),
+      text('two'),
+      text(`over\n\n${complete}`),
+    ]);
+    await inTerminal({ env: login }, script, async (loop) => {
+      const terminal = await loop.launch();
+      const limited = await loop.waitForState('the pause', (state) => state.status === 'paused');
+      assert.deepEqual([limited.paused?.reason, limited.iteration], ['rate-limited', 1]);
+      const resets = limited.paused?.resumesAt ?? '';
+      assert.ok(Math.abs(Date.parse(resets) - Date.now()) < 60_000, resets);
+      await terminal.waitFor(`ralph: paused by a rate limit until ${resets}.`);
+      const ended = await loop.waitForEnd(100_000);
+      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+      assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /usage limit has reset/);
+      assert.match(loop.model.mainRequests()[3]?.sinceText ?? '', /Iteration 3 of 25/);
+    });
+  });
+
+  test('with an API key shows that a rate limit has paused the loop and how to go on, and goes on after resume', async () => {
+    const script = steps([
+      text('one'),
+      status(429, { headers: { 'x-should-retry': 'false' } }),
+      text(`I am here\n\n${complete}`),
+      text('going on'),
+      text(`over\n\n${complete}`),
+    ]);
+    await inTerminal({}, script, async (loop) => {
+      const terminal = await loop.launch();
+      const limited = await loop.waitForState('the pause', (state) => state.status === 'paused');
+      assert.deepEqual(
+        [limited.paused?.reason, limited.paused?.resumesAt, limited.iteration],
+        ['rate-limited', null, 1],
+      );
+      const screen = await terminal.waitFor('ralph: default │ paused (rate-limited) │ iter 1/25');
+      const wayOut = /ralph: paused by a rate limit; the client did not say until when\. Go on with: main\.cjs resume/;
+      assert.match(screen, wayOut);
+      await terminal.submit('are you there?');
+      assert.match(await terminal.waitFor('I am here'), /UserPromptSubmit says: ralph: paused by a rate limit/);
+      await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+      loop.main('resume');
+      await terminal.submit('go on');
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 2]);
+    });
+  });
+
+  test('that was cleared during an idle wait keeps its loop, says so, and goes on with the next message', async () => {
+    const script = steps([
+      text('one'),
+      text(`nothing to do\n\n${idle}`),
+      text(`hello again\n\n${complete}`),
+      text('two'),
+      text(`over\n\n${complete}`),
+    ]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 8s' }, script, async (loop) => {
+      const terminal = await loop.launch();
+      const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
+      await terminal.waitFor(/idle, next look in/);
+      await terminal.submit('/clear');
+      await terminal.waitFor(
+        /SessionStart:clear says: ralph: the loop \(1 of 25 iterations done\) stays with this session/,
+      );
+      const bound = await loop.waitForState('the new session', ({ sessionId }) => sessionId !== before.sessionId);
+      assert.deepEqual([bound.clientPid, bound.loopId, bound.iteration], [before.clientPid, before.loopId, 1]);
+      await terminal.submit('hello');
+      await terminal.waitFor('hello again');
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 3, 1]);
+      assert.equal(ended.sessionId, bound.sessionId);
+      assert.ok((ended.usage.costUsd ?? -1) >= (before.usage.costUsd ?? 0));
+      assert.match(loop.model.mainRequests()[3]?.sinceText ?? '', /Iteration 2 of 25/);
+    });
+  });
+
+  test('that the agent starts from its shell is answered, ends its turn and is no part of the loop', async () => {
+    const agent = steps([
+      bash("claude -p 'a nested question' < /dev/null > answer.txt"),
+      text('it has answered'),
+      text(`over\n\n${complete}`),
+    ]);
+    const script: Script = {
+      ...agent,
+      main: (request) =>
+        request.lastUserText === 'a nested question' ? text(`nested answer\n\n${complete}`) : agent.main(request),
+    };
+    await inTerminal({}, script, async (loop) => {
+      await loop.launch();
+      const ended = await loop.waitForEnd();
+      assert.match(loop.workspace.read('answer.txt'), /nested answer/);
+      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 2]);
+      assert.equal(loop.model.mainRequests().filter(({ lastUserText }) => /nested/.test(lastUserText)).length, 1);
+    });
+  });
+});
