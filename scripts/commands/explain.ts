@@ -39,7 +39,13 @@ export interface Explanation {
 }
 
 /** Events that say nothing about the why. */
-const ROUTINE = new Set(['iteration.completed', 'steering.delivered', 'turn.released', 'loop.archived-late']);
+const ROUTINE = new Set([
+  'loop.started',
+  'iteration.completed',
+  'steering.delivered',
+  'turn.released',
+  'loop.archived-late',
+]);
 const MAX_EVENTS = 8;
 
 function explain({ files }: CommandContext): Explanation {
