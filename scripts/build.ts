@@ -103,7 +103,7 @@ async function bundle(): Promise<void> {
   });
   const scripts = await esbuild.build({
     ...shared,
-    entryPoints: ['scripts/main.ts'],
+    entryPoints: ['scripts/main.ts', 'scripts/statusline.ts'],
     outdir: 'dist/scripts',
     banner: { js: '#!/usr/bin/env node' },
   });
@@ -158,7 +158,7 @@ function compact(schema: unknown): unknown {
   if (rules.length > 0 || type !== 'object' || named.length !== (required as unknown[] | undefined)?.length) {
     throw new Error(`check-shape cannot say ${JSON.stringify(schema)}`);
   }
-  return { properties: Object.fromEntries(named.map(([key, value]) => [key, compact(value)])) };
+  return { has: Object.fromEntries(named.map(([key, value]) => [key, compact(value)])) };
 }
 
 function shortName(type: unknown, rules: string): string | null {

@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { fullRegistration, type Registration } from './registration.ts';
 
 export interface LaunchedLoop {
@@ -41,8 +42,9 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
 }
 
 function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Platform): string {
-  if (platform === 'win32') return `"${node}" "${mainPath}" statusline`;
-  return `NODE_EXTRA_CA_CERTS= exec ${quoted(node)} ${quoted(mainPath)} statusline`;
+  const program = join(dirname(mainPath), 'statusline.cjs');
+  if (platform === 'win32') return `"${node}" "${program}"`;
+  return `NODE_EXTRA_CA_CERTS= exec ${quoted(node)} ${quoted(program)}`;
 }
 
 /** As one word of a POSIX shell. */

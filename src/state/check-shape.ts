@@ -4,7 +4,7 @@ import { INSTANT } from '../core/instant-pattern.ts';
 export type Shape =
   | ShapeName
   | `${ShapeName}?`
-  | { readonly properties: Readonly<Record<string, Shape>> }
+  | { readonly has: Readonly<Record<string, Shape>> }
   | { readonly values: Shape }
   | { readonly items: Shape }
   | { readonly enum: readonly unknown[] }
@@ -38,7 +38,7 @@ export function checkShape(value: unknown, shape: Shape, path = ''): string | nu
   if ('values' in shape) {
     return first(Object.entries(value), ([key, item]) => checkShape(item, shape.values, `${path}/${key}`));
   }
-  return first(Object.entries(shape.properties), ([key, expected]) =>
+  return first(Object.entries(shape.has), ([key, expected]) =>
     Object.hasOwn(value, key)
       ? checkShape((value as Record<string, unknown>)[key], expected, `${path}/${key}`)
       : `${path}/${key} is missing`,

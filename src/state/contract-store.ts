@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
 import type { Contract } from '../core/schema/contract.ts';
+import { checkShape, type Shape } from './check-shape.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { syncDirectory, writeAtomically } from './write-atomically.ts';
@@ -10,7 +11,53 @@ export interface StoredContract {
   readonly contract: Contract;
 }
 
-/** The contract of this project's loop, or null. Its hash is taken as written; `hashContract` proves it. */
+/** What every hook reads of a contract. The whole of it is proved by its hash, before anything runs. */
+const READ: Shape = {
+  has: {
+    hash: 'string',
+    contract: {
+      has: {
+        loopId: 'text',
+        taskPath: 'text',
+        createdAt: 'instant',
+        frontmatter: 'string',
+        head: 'string',
+        findingsLog: 'text',
+        clientVersion: 'string?',
+        bundleDir: 'string?',
+        policy: {
+          has: {
+            completion: { values: 'text' },
+            maxIterations: 'count',
+            idle: {
+              anyOf: [
+                'null',
+                {
+                  has: {
+                    delayMs: 'amount',
+                    backoff: 'amount',
+                    maxDelayMs: 'amount',
+                    maxMs: 'amount',
+                    maxQuietMs: 'amount?',
+                    watch: { items: 'string' },
+                  },
+                },
+              ],
+            },
+            breaker: { values: 'count' },
+            budget: { values: 'amount?' },
+            backgroundWaitMs: 'amount',
+          },
+        },
+      },
+    },
+  },
+};
+
+/**
+ * The contract of this project's loop, or null. Its hash is taken as written; `hashContract` proves it. Throws RalphError
+ * `contract-changed` for a file in which something is missing that a hook would stumble over.
+ */
 export function readContract(files: LoopFiles): StoredContract | null {
   let text: string;
   try {
@@ -21,7 +68,7 @@ export function readContract(files: LoopFiles): StoredContract | null {
   }
   try {
     const stored = JSON.parse(text) as StoredContract;
-    if (typeof stored.hash === 'string' && typeof stored.contract?.loopId === 'string') return stored;
+    if (checkShape(stored, READ) === null) return stored;
   } catch {
     // falls through to the same answer: the file is ours and unusable
   }

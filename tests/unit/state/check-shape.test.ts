@@ -5,12 +5,12 @@ import { checkShape, type Shape } from '../../../src/state/check-shape.ts';
 
 test('The reason names the place and what must be there.', () => {
   const shape: Shape = {
-    properties: {
+    has: {
       a: { items: { min: 0, max: 9 } },
       b: { enum: ['x', 'y'] },
       c: 'text',
       d: 'instant?',
-      e: { anyOf: ['null', { properties: { f: 'count' } }] },
+      e: { anyOf: ['null', { has: { f: 'count' } }] },
       g: { values: 'amount' },
     },
   };
@@ -35,7 +35,7 @@ test('The reason names the place and what must be there.', () => {
 });
 
 test('Names that every object has count neither as present nor as described.', () => {
-  const shape = JSON.parse('{"properties":{"toString":"string"}}') as Shape;
+  const shape = JSON.parse('{"has":{"toString":"string"}}') as Shape;
   assert.equal(checkShape({}, shape), '/toString is missing');
-  assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), { properties: {} }), null);
+  assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), { has: {} }), null);
 });

@@ -5,9 +5,12 @@ import { RalphError } from '../../../src/core/ralph-error.ts';
 import type { Contract } from '../../../src/core/schema/contract.ts';
 import { dropContract, readContract, writeContract } from '../../../src/state/contract-store.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import { terms } from '../task/support/terms.ts';
 import { aProject } from './a-loop.ts';
 
-const contract = { loopId: 'loop-1', frontmatter: 'ü\r\n', scripts: { b: '2', a: '1' } } as unknown as Contract;
+const built = buildContract(terms('/project', [], { frontmatter: 'ü\r\n', head: '---\nü\r\n---\n' })).contract;
+const contract: Contract = { ...built, scripts: { b: '2', a: '1' } };
 
 test('A contract is read back as it was written, with its hash.', (t) => {
   const files = aProject(t);
@@ -38,7 +41,9 @@ test('A contract that is over is gone, and dropping it twice, or where none ever
 test('A contract that cannot be used is an error with a way out, and never the same as none.', (t) => {
   const files = aProject(t);
   mkdirSync(files.outsideDir, { recursive: true });
-  for (const text of ['', '{', 'null', '[]', '{}', '{"hash":"x"}', '{"hash":1,"contract":{"loopId":"x"}}']) {
+  const whole = { hash: '', contract };
+  const texts = ['', '{', 'null', '[]', '{}', '{"hash":"x"}', '{"hash":"x","contract":{"loopId":"x"}}'];
+  for (const text of [...texts, JSON.stringify({ ...whole, hash: 1 })]) {
     writeFileSync(files.contract, text);
     assert.throws(
       () => readContract(files),
@@ -48,9 +53,19 @@ test('A contract that cannot be used is an error with a way out, and never the s
   }
 });
 
+test('A contract that another version wrote, without a part of its policy, is no TypeError in every hook.', (t) => {
+  const files = aProject(t);
+  const { breaker: _breaker, ...policy } = contract.policy;
+  for (const broken of [{ ...contract, policy }, { ...contract, policy: null }, { ...contract, findingsLog: 5 }]) {
+    writeContract(files, { hash: '', contract: broken as unknown as Contract });
+    assert.throws(() => readContract(files), RalphError);
+  }
+});
+
 test('The hash does not depend on the order of keys, and on every value.', () => {
-  const other = { scripts: { a: '1', b: '2' }, frontmatter: 'ü\r\n', loopId: 'loop-1' } as unknown as Contract;
+  const turned = Object.fromEntries(Object.entries(contract).reverse()) as unknown as Contract;
+  const other = { ...turned, scripts: { a: '1', b: '2' } };
   assert.equal(hashContract(contract), hashContract(other));
-  assert.notEqual(hashContract(contract), hashContract({ ...contract, frontmatter: 'ü\n' }));
+  assert.notEqual(hashContract(contract), hashContract({ ...contract, frontmatter: 'u\n' }));
   assert.notEqual(hashContract(contract), hashContract({ ...contract, scripts: { a: '1' } }));
 });

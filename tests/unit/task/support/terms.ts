@@ -20,7 +20,7 @@ export function terms(
     findingsLog: '.claude/ralph/findings.md',
     clientVersion: null,
     headless: false,
-  flags: {},
+    flags: {},
     bundleDir: null,
     ...more,
   };

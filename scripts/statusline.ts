@@ -1,0 +1,28 @@
+import { readStdin } from '../src/claude/read-stdin.ts';
+import { printStatusLine } from '../src/drive/print-status-line.ts';
+import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
+import { writeText } from '../src/term/write-text.ts';
+
+/**
+ * `main.cjs statusline` as a program of its own: the client runs it every second, and loading the whole command line
+ * for it would be half of its time.
+ */
+const STDIN_LIMIT = 4 * 1024 * 1024;
+const { env } = process;
+const name = env['RALPH_LOOP'] !== undefined && LOOP_NAME.test(env['RALPH_LOOP']) ? env['RALPH_LOOP'] : null;
+const input = readStdin(STDIN_LIMIT) ?? '';
+
+void printStatusLine(input, loopFiles(projectDir(), name, env), env, new Date().toISOString(), (line) =>
+  writeText(1, line),
+);
+
+/** The session's project, as the client names it; the directory may have been changed since. */
+function projectDir(): string {
+  try {
+    const { workspace } = JSON.parse(input) as { workspace?: { project_dir?: unknown } };
+    if (typeof workspace?.project_dir === 'string') return workspace.project_dir;
+  } catch {
+    // run by hand, without the client's words
+  }
+  return env['CLAUDE_PROJECT_DIR'] || process.cwd();
+}
