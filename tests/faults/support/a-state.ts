@@ -1,6 +1,9 @@
 import { initialState } from '../../../src/core/initial-state.ts';
+import type { Contract } from '../../../src/core/schema/contract.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
+import type { StoredContract } from '../../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
 
 export function filesIn(directory: string): LoopFiles {
   return loopFiles(directory, null, { XDG_STATE_HOME: `${directory}/outside` });
@@ -17,6 +20,29 @@ export function aState(loopId = 'loop-1'): LoopState {
     at: '2026-02-28T10:00:00Z',
     consented: true,
   });
+}
+
+/** A contract that is whole and has a long head, under its loop's name as its hash. */
+export function aContract(loopId: string): StoredContract {
+  const contract: Contract = {
+    contractVersion: 1,
+    loopId,
+    name: null,
+    projectDir: '/project',
+    taskPath: '.claude/ralph/PROMPT.md',
+    createdAt: '2026-02-28T10:00:00Z',
+    frontmatter: '',
+    head: 'x'.repeat(2000),
+    policy: DEFAULT_POLICY,
+    validation: [],
+    findingsLog: '.claude/ralph/findings.md',
+    scripts: {},
+    clientVersion: null,
+    headless: false,
+    flags: {},
+    bundleDir: null,
+  };
+  return { hash: loopId, contract };
 }
 
 /** How often each process counted itself in the state. `iteration` is the sum. */

@@ -7,7 +7,7 @@ import { withLock } from '../../../src/state/lock.ts';
 import { type ReadState, readState } from '../../../src/state/read-state.ts';
 import { sweepLeftovers } from '../../../src/state/sweep-leftovers.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
-import { aState, counted, filesIn } from './a-state.ts';
+import { aContract, aState, counted, filesIn } from './a-state.ts';
 import { withoutLinks } from './without-links.ts';
 
 /** Nobody else is there: a lock that has to be waited for is one that was left behind. */
@@ -48,8 +48,7 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
     });
   },
   contract: (directory) => {
-    const contract = { loopId: 'new', padding: 'x'.repeat(2000) };
-    writeContract(filesIn(directory), { hash: 'new', contract: contract as never });
+    writeContract(filesIn(directory), aContract('new'));
   },
   journal: (directory) => appendLine(filesIn(directory).events, { n: 'new', padding: 'x'.repeat(2000) }),
   sweep: (directory) => {

@@ -8,7 +8,7 @@ import { newOwner } from '../../../src/state/lock-owner.ts';
 import { readLines } from '../../../src/state/read-lines.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { serialise } from '../../../src/state/with-state.ts';
-import { aState, filesIn, tallyOf } from './a-state.ts';
+import { aContract, aState, filesIn, tallyOf } from './a-state.ts';
 import { AT } from './operations.ts';
 
 /** An operation that fails somewhere: what lies there before, and what must be true of the disk afterwards. */
@@ -97,7 +97,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
     operation: 'finish',
     prepare: (directory) => {
       putState(directory, ended());
-      writeContract(filesIn(directory), { hash: 'old', contract: { loopId: 'old' } as never });
+      writeContract(filesIn(directory), aContract('old'));
     },
     check: checkFinished,
   },
@@ -108,7 +108,7 @@ export const SITUATIONS: Readonly<Record<string, Situation>> = {
   },
   'a contract over an older one': {
     operation: 'contract',
-    prepare: (directory) => writeContract(filesIn(directory), { hash: 'old', contract: { loopId: 'old' } as never }),
+    prepare: (directory) => writeContract(filesIn(directory), aContract('old')),
     check: (directory, acknowledged) => {
       const hash = readContract(filesIn(directory))?.hash;
       assert.ok(hash === 'new' || (hash === 'old' && acknowledged === 0), `the contract is ${hash}`);

@@ -56,7 +56,11 @@ test('A contract that cannot be used is an error with a way out, and never the s
 test('A contract that another version wrote, without a part of its policy, is no TypeError in every hook.', (t) => {
   const files = aProject(t);
   const { breaker: _breaker, ...policy } = contract.policy;
-  for (const broken of [{ ...contract, policy }, { ...contract, policy: null }, { ...contract, findingsLog: 5 }]) {
+  for (const broken of [
+    { ...contract, policy },
+    { ...contract, policy: null },
+    { ...contract, findingsLog: 5 },
+  ]) {
     writeContract(files, { hash: '', contract: broken as unknown as Contract });
     assert.throws(() => readContract(files), RalphError);
   }
