@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { type FoundOwner, ownerLives, readOwner } from './lock-owner.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { isAlive } from './process-identity.ts';
-import { removeFolder } from './publish-lock.ts';
+import { removeFolder, removeLock } from './publish-lock.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { UNIQUE_TOKEN } from './unique-token.ts';
 
@@ -27,10 +27,12 @@ export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
   for (const directory of [files.runtimeDir, files.archiveDir, files.outsideDir]) {
     for (const name of namesIn(directory)) {
       const path = join(directory, name);
-      if (!isDeadDraft(name) && !isSpentMarker(path, files)) continue;
+      const spent = isSpentMarker(path, files);
+      if (!spent && !isDeadDraft(name)) continue;
       const there = lstatSync(path, { throwIfNoEntry: false });
       if (there === undefined || now - there.mtimeMs < YOUNG_MS) continue;
-      if (there.isFile()) removeIfThere(path);
+      if (spent) removeLock(path);
+      else if (there.isFile()) removeIfThere(path);
       else if (there.isDirectory() && name.endsWith('.folder')) removeFolder(path);
       else continue;
       removed.push(path);

@@ -86,7 +86,11 @@ test('Markers of dead reapers go when their lock is gone, and stay while it is t
   withLock(files.lock, { waitMs: 0 }, () => undefined);
   writeFileSync(marker, JSON.stringify({ ...newOwner(), pid: dead.pid }));
   writeFileSync(second, JSON.stringify({ ...newOwner(), pid: dead.pid }));
-  assert.deepEqual(names(sweepLeftovers(files, LATER)), names([marker, second]));
+  const folder = `${files.lock}.reap-abcdefgh`; // as it is made without hard links
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'owner'), JSON.stringify({ ...newOwner(), pid: dead.pid }));
+  assert.deepEqual(names(sweepLeftovers(files, LATER)), names([marker, second, folder]));
+  assert.deepEqual(readdirSync(files.runtimeDir), []);
 });
 
 test('Markers of living reapers stay, and so does the one for a lock without an owner.', (t) => {
