@@ -21,7 +21,7 @@ import { fullRegistration } from '../../src/install/registration.ts';
  *   node --import tsx tests/bench/start-up.ts [--rounds 60] [--check]
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const rounds = Number(valueOf('--rounds') ?? 60);
+const rounds = Number(optionValue('--rounds') ?? 60);
 const project = mkdtempSync(join(tmpdir(), 'ralph-bench-'));
 const runtime = join(project, '.claude', 'context', 'runtime');
 const stateFile = join(runtime, 'ralph-state.json');
@@ -193,7 +193,7 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-function valueOf(option: string): string | undefined {
+function optionValue(option: string): string | undefined {
   const at = process.argv.indexOf(option);
   return at === -1 ? undefined : process.argv[at + 1];
 }

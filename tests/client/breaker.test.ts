@@ -42,7 +42,9 @@ test('four equal counts of findings trip the breaker, and start --resume goes on
 });
 
 test('the same reply four times trips the breaker, whatever its white space', async () => {
-  const script: Script = { main: ({ index }) => text(`I am stuck${' '.repeat(index + 1)}here${'.'.repeat(index % 2)}`) };
+  const script: Script = {
+    main: ({ index }) => text(`I am stuck${' '.repeat(index + 1)}here${'.'.repeat(index % 2)}`),
+  };
   await inLoopProject({ frontmatter: 'max_iterations: 20' }, script, async (project) => {
     const run = await project.run();
     assertTripped(project, run, 'same-reply', 4, /the same reply as 3 times before/);
