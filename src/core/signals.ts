@@ -59,8 +59,6 @@ function standsAlone(line: string, wanted: string): boolean {
   const start = line.indexOf(wanted);
   const before = line.slice(0, Math.max(0, start)).trimEnd();
   if (start === -1 || !/^[*_]{0,3}$/.test(before)) return false;
-  const after = line.slice(start + wanted.length);
-  if (!/^[*_.!\s]*$/.test(after)) return false;
-  const closing = after.replace(/[.!\s]/g, '');
+  const closing = line.slice(start + wanted.length).replace(/[.!\s]/g, '');
   return closing === '' || closing === [...before].reverse().join('');
 }

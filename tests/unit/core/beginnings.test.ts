@@ -138,6 +138,8 @@ describe('a session that a loop is bound to', () => {
     assert.equal(next.clientStartedAt, 't2');
     const other = bindSession(bound, { sessionId: 's2', clientPid: 10, clientStartedAt: 't2' });
     assert.equal(other.usage.costBaseUsd, null);
+    const sameTime = bindSession(bound, { sessionId: 's2', clientPid: 11, clientStartedAt: 't1' });
+    assert.equal(sameTime.usage.costBaseUsd, null);
   });
 
   test('leaves a state that can be read again', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { after, elapsed, isBefore } from '../../../src/core/clock.ts';
+import { INSTANT } from '../../../src/core/instant-pattern.ts';
 
 const NOON = '2026-02-28T12:00:00.000Z';
 const LATER = '2026-02-28T12:00:01.500Z';
@@ -23,6 +24,22 @@ test('an instant past the year 9999 is its last, which a state file can still ho
 test('an instant before the year 0 is its first', () => assert.equal(after(NOON, -1e18), '0000-01-01T00:00:00.000Z'));
 test('what is no time is given back as it is', () => {
   assert.equal(after('2026-13-45T99:99:99Z', 5), '2026-13-45T99:99:99Z');
+});
+test('an instant of a file is UTC to the second or finer, and nothing else', () => {
+  for (const good of ['2026-02-28T12:00:00Z', '2026-02-28T12:00:00.5Z', '2026-02-28T12:00:00.123456789Z']) {
+    assert.match(good, INSTANT);
+  }
+  for (const bad of [
+    'x2026-02-28T12:00:00Z',
+    '2026-02-28T12:00:00Zx',
+    '2026-02-28T12:00:00',
+    '2026-02-28T12:00:00+01:00',
+    '2026-02-28',
+    '2026-02-28T12:00:00.Z',
+    '2026-02-28T12:00:00.1234567890Z',
+  ]) {
+    assert.doesNotMatch(bad, INSTANT);
+  }
 });
 test('an instant is before a later one and not before itself', () => {
   assert.equal(isBefore(NOON, LATER), true);

@@ -114,6 +114,15 @@ describe('a gate that fails', () => {
     );
   });
 
+  test('is said to the user with every check that failed, and nothing else', () => {
+    const { effects } = after(running(), policy(), ...claim('one'));
+    assert.deepEqual(
+      effects.map(({ type }) => type),
+      ['record-event', 'notify', 'prompt'],
+    );
+    assert.equal(effect(effects, 'notify').message, 'completion rejected: tests, types.');
+  });
+
   test('twice for the same reason leaves a sign', () => {
     const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'));
     assert.deepEqual(effect(effects, 'add-sign').sign, {

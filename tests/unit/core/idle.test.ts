@@ -108,6 +108,14 @@ describe('an idle loop', () => {
     const { kind, decision, idleIterations } = effect(effects, 'record-iteration').record;
     assert.deepEqual([kind, decision, idleIterations], ['idle', 'waiting', 2]);
     assert.deepEqual(state.lastDecision, { at: at(60), kind: 'wait', detail: 'idle' });
+    assert.deepEqual(state.status === 'waiting' && state.waiting, {
+      since: at(60),
+      until: at(90),
+      delayMs: 30_000,
+      last: false,
+      woken: false,
+      seen: null,
+    });
   });
 
   test('records how long it has been idle with the second one', () => {

@@ -27,6 +27,12 @@ test('the findings signal is taken out and its count stays', () => {
   assert.equal(normalised('Read RALPH_ITERATION_COMPLETE: 3, then RALPH_ITERATION_COMPLETE: 2'), 'read 3, then 2');
 });
 
+test('what was taken out leaves a gap between its neighbours', () => {
+  assert.equal(normalised(`one${SIGNAL}two`), 'one two');
+  assert.equal(normalised('one<!-- ralph:state   idle -->two'), 'one two');
+  assert.equal(normalised('oneRALPH_ITERATION_COMPLETE:2'), 'one 2');
+});
+
 test('digits stay, so that a count that falls is no repetition', () => {
   assert.notEqual(normalised('3 tests fail'), normalised('2 tests fail'));
 });

@@ -134,6 +134,17 @@ describe('an interruption', () => {
     );
   });
 
+  test('by the end of the client says so of a pause that Esc, or leaving, began, and of no other', () => {
+    const left = transition(paused('interrupted'), interrupted('client-exit'), LOOP).state;
+    assert.match(left.status === 'paused' ? left.paused.message : '', /^interrupted: the client ended/);
+    for (const [reason, by] of [
+      ['interrupted', 'signal'],
+      ['operator', 'client-exit'],
+    ] as const) {
+      assert.deepEqual(transition(paused(reason), interrupted(by), LOOP).state, paused(reason));
+    }
+  });
+
   test('leaves a pause its reason, and consent still to be given', () => {
     for (const before of [paused('operator'), awaitingConsent()]) {
       const { state, effects } = transition(before, interrupted('signal'), LOOP);

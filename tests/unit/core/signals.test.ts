@@ -156,6 +156,10 @@ describe('a loop without a completion form', () => {
     const read = none('RALPH_ITERATION_COMPLETE: 3 findings remain\n<!-- ralph:state idle -->');
     assert.deepEqual(read, { completion: 'none', findings: 3, states: ['idle'] });
   });
+  test('makes nothing of the word null', () => {
+    assert.equal(none('null\n<!-- ralph:state idle -->').completion, 'none');
+    assert.equal(none('The value is null. <!-- ralph:state idle -->').completion, 'none');
+  });
   test('has no text to ask for', () => assert.equal(completionText({ kind: 'none' }), null));
 });
 
@@ -169,6 +173,7 @@ describe('a findings count is read from', () => {
     ['no space after the colon', 'RALPH_ITERATION_COMPLETE:3 findings remain', 3],
     ['a bullet', '- RALPH_ITERATION_COMPLETE: 4 findings remain', 4],
     ['a heading', '## RALPH_ITERATION_COMPLETE: 4 findings remain', 4],
+    ['a bullet with more spaces', '*   RALPH_ITERATION_COMPLETE: 4 findings remain', 4],
     ['bold', '**RALPH_ITERATION_COMPLETE: 5 findings remain**', 5],
     ['italics of underscores', '_RALPH_ITERATION_COMPLETE: 5 findings remain_', 5],
     ['a bold label', '**RALPH_ITERATION_COMPLETE:** 6 findings remain', 6],
@@ -208,7 +213,7 @@ describe('a state marker', () => {
     ['is read inside a line', 'Nothing to do. <!-- ralph:state idle --> Bye.', ['idle']],
     ['is read without white space', '<!--ralph:state idle-->', ['idle']],
     ['is read with much white space', '<!--   ralph:state\t  idle   -->', ['idle']],
-    ['is read over several lines', '<!--\nralph:state\n  idle\n-->', ['idle']],
+    ['is read over several lines', '<!--\nralph:state\nidle\n-->', ['idle']],
     ['may have digits, underscores and dashes in its name', '<!-- ralph:state on-hold_2 -->', ['on-hold_2']],
     ['is listed once', '<!-- ralph:state idle --><!-- ralph:state idle -->', ['idle']],
     ['stands beside others in order', '<!-- ralph:state blocked -->\n<!-- ralph:state idle -->', ['blocked', 'idle']],

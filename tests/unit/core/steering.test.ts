@@ -72,8 +72,13 @@ describe('steering', () => {
 
   test('for now ends a wait', () => {
     const { state } = after(waiting(), LOOP, steer('a', 'now'));
+    assert.deepEqual(state, { ...waiting({ woken: true }), steering: [queued('a', 'now')] });
     const { effects } = transition(state, timePassed('elapsed', 6), LOOP);
     assert.deepEqual(ids(effect(effects, 'prompt').steering), ['a']);
+  });
+
+  test('for now wakes nobody who does not wait', () => {
+    assert.equal('waiting' in after(running(), LOOP, steer('a', 'now')).state, false);
   });
 
   test('for the next prompt lets a wait go on', () => {

@@ -13,6 +13,7 @@ import {
   recorded,
   running,
   SIGNAL,
+  saying,
   step,
   turnEnded,
   verifying,
@@ -53,6 +54,7 @@ describe('a prompt in the session', () => {
       assert.ok(state.status === 'paused');
       assert.deepEqual([state.paused.reason, state.paused.since, state.turn], ['interrupted', at(50), 'user']);
       assert.deepEqual(recorded(effects), ['loop.paused']);
+      assert.equal(saying(effects, 'loop.paused')['reason'], 'interrupted');
       assert.match(effect(effects, 'notify').message, /^paused, because it was interrupted\..*main\.cjs resume/);
       assert.equal(step(effects), null);
     }
@@ -99,6 +101,7 @@ describe('the client’s own word', () => {
   test('that a limit has reset lets a loop go on that was paused by it', () => {
     const { state, effects } = after(paused('rate-limited', { turn: 'rest' }), LOOP, spoken('continuation'));
     assert.deepEqual([state.status, state.turn, recorded(effects)], ['running', 'agent', ['loop.resumed']]);
+    assert.equal(saying(effects, 'loop.resumed')['why'], 'the rate limit has passed');
   });
 
   test('that a limit has reset lets no other pause end', () => {
@@ -106,6 +109,10 @@ describe('the client’s own word', () => {
       const { state } = after(paused(reason, { turn: 'rest' }), LOOP, spoken('continuation'));
       assert.deepEqual([state.status, state.turn], ['paused', 'user']);
     }
+  });
+
+  test('that a limit has reset is the loop’s turn where nothing was paused', () => {
+    assert.equal(after(running({ turn: 'rest' }), LOOP, spoken('continuation')).state.turn, 'agent');
   });
 
   test('of another kind lets no rate limit end', () => {
@@ -174,6 +181,7 @@ describe('a command that the user typed into the client', () => {
     assert.ok(state.status === 'paused');
     assert.deepEqual([state.paused.reason, state.iteration, state.turn], ['interrupted', 3, 'user']);
     assert.deepEqual(recorded(effects), ['loop.paused']);
+    assert.equal(saying(effects, 'loop.paused')['reason'], 'interrupted');
     assert.deepEqual(step(effects), { type: 'allow', message: state.paused.message });
     assert.equal(state.promptId, 'p-command');
   });
@@ -203,7 +211,8 @@ describe('a turn that is let go while the loop goes on', () => {
   });
 
   test('for a message is the user’s next', () => {
-    assert.equal(after(running(), LOOP, released('message')).state.turn, 'user');
+    const { state, effects } = after(running(), LOOP, released('message'));
+    assert.deepEqual([state.turn, saying(effects, 'turn.released')['why']], ['user', 'message']);
     assert.equal(after(running({ turn: 'rest' }), LOOP, released('message')).state.turn, 'user');
   });
 

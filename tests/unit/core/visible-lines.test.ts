@@ -44,6 +44,22 @@ test('a fence in a list item ends with the item', () => {
 
 test('an empty line does not end a list item', () => assert.deepEqual(shown('- ```\n  a\n\n  b\n  ```\nc'), ['c']));
 
+test('a line of white space does not end a list item', () => {
+  assert.deepEqual(shown('- ```\n  a\n \n  b\n  ```\nc'), ['c']);
+});
+
+test('a tab further on keeps no line in its list item', () => {
+  assert.deepEqual(shown('- ```\n  a\nb\tc'), ['b\tc']);
+});
+
+test('a fence in a list item may close three spaces further in', () => {
+  assert.deepEqual(shown('- ```\n  a\n     ```\n  b'), ['  b']);
+});
+
+test('a list mark may have several spaces and digits', () => {
+  assert.deepEqual(shown('-   ```\n    a\n    ```\n-   > q\n12. > q\nb'), ['b']);
+});
+
 test('a tab keeps a line in its list item', () => assert.deepEqual(shown('- ```\n\ta\n  ```\nb'), ['b']));
 
 test('a fence can stand in the item of an item', () => assert.deepEqual(shown('- 1. ~~~\n     a\n     ~~~\nb'), ['b']));
