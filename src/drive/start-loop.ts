@@ -4,6 +4,7 @@ import { initialState } from '../core/initial-state.ts';
 import { RalphError } from '../core/ralph-error.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { type StoredContract, writeContract } from '../state/contract-store.ts';
+import { log } from '../state/log.ts';
 import { type LoopFiles, loopFiles } from '../state/loop-files.ts';
 import { removeIfThere } from '../state/remove-if-there.ts';
 import { sweepLeftovers } from '../state/sweep-leftovers.ts';
@@ -42,7 +43,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
-  sweepLeftovers(files);
+  tidy(files, at);
   return withState(files, SETTLE_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
@@ -114,4 +115,13 @@ function startedEvent(state: LoopState, at: string, resumed: boolean): Effect {
   const { loopId, iteration, maxIterations, taskPath } = state;
   const type = resumed ? 'loop.resumed' : 'loop.started';
   return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath } };
+}
+
+/** What dead processes left behind is in nobody's way; that it cannot be removed keeps no loop from starting. */
+function tidy(files: LoopFiles, at: string): void {
+  try {
+    sweepLeftovers(files);
+  } catch (error) {
+    log(files, at, 'sweep', (error as Error).message);
+  }
 }
