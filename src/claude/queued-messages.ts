@@ -19,10 +19,16 @@ export function watchQueue(path: string | null, tasks: readonly string[] = []): 
   const before = readLines(path, Math.max(0, (transcriptSize(path) ?? 0) - TAIL_BYTES));
   const queue: Queue = { messages: queuedIn(before.entries), notifications: ended(before.entries, tasks) };
   let { next } = before;
+  let size = -1;
   return () => {
-    const lines = readLines(path, next);
-    next = lines.next;
-    for (const entry of lines.entries) note(queue, entry);
+    // Asked three times a second for hours: a look at the size is all that most of them cost.
+    const now = transcriptSize(path) ?? 0;
+    if (now !== size) {
+      size = now;
+      const lines = readLines(path, next);
+      next = lines.next;
+      for (const entry of lines.entries) note(queue, entry);
+    }
     return queue.messages.length > 0 ? 'message' : queue.notifications > 0 ? 'notification' : null;
   };
 }
@@ -37,27 +43,28 @@ function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'
   const queue: Queue = { messages: [], notifications: 0 };
   let prompted = '';
   for (const entry of entries) {
-    const { type, promptSource, timestamp } = entry;
+    const { type, promptSource } = entry;
+    const timestamp = text(entry['timestamp']);
     // A prompt's own line may come late, behind messages that were queued after it (measured).
-    if (type === 'user' && UNQUEUED.includes(promptSource) && String(timestamp) > prompted)
-      prompted = String(timestamp);
+    if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
     note(queue, entry);
   }
   // What a client that died had queued is served by nobody. Words of other programs to the agent stand in tags.
-  return queue.messages.filter(({ content, at }) => at >= prompted && !String(content).trimStart().startsWith('<'));
+  return queue.messages.filter(({ content, at }) => at >= prompted && !text(content).trimStart().startsWith('<'));
 }
 
 function ended(entries: readonly Record<string, unknown>[], tasks: readonly string[]): number {
-  return tasks.filter((id) =>
-    entries.some(({ operation, content }) => operation === 'enqueue' && String(content).includes(`<task-id>${id}<`)),
-  ).length;
+  const told = entries.flatMap(({ operation, content }) =>
+    operation === 'enqueue' && typeof content === 'string' && content.includes('<task-id>') ? [content] : [],
+  );
+  return tasks.filter((id) => told.some((content) => content.includes(`<task-id>${id}<`))).length;
 }
 
 function note(queue: Queue, { type, operation, content, timestamp }: Record<string, unknown>): void {
   if (type !== 'queue-operation') return;
   if (operation === 'enqueue') {
     if (isNotification(content)) queue.notifications += 1;
-    else queue.messages.push({ content, at: String(timestamp) });
+    else queue.messages.push({ content, at: text(timestamp) });
     return;
   }
   // `dequeue` names nothing and serves people first; the others (taken into the turn, back into the input line) name it.
@@ -68,4 +75,9 @@ function note(queue: Queue, { type, operation, content, timestamp }: Record<stri
 
 export function isNotification(content: unknown): boolean {
   return typeof content === 'string' && content.trimStart().startsWith('<task-notification>');
+}
+
+/** What is no string has no words: an object from a file may not even have a way to become one. */
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

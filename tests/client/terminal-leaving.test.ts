@@ -31,7 +31,7 @@ const read = (path: string): string => {
 const lives = (pid: number): boolean => !/^State:\s+[ZX]/m.test(read(`/proc/${pid}/status`) || 'State:\tX');
 
 const hooksOf = (client: number): number[] | undefined => {
-  const found = descendants(client).filter((pid) => read(`/proc/${pid}/cmdline`).includes('ralph-stop-hook'));
+  const found = descendants(client).filter((pid) => read(`/proc/${pid}/cmdline`).includes('ralph-stop-hook.cjs\0'));
   return found.length > 0 ? found : undefined;
 };
 

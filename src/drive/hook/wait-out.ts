@@ -5,7 +5,7 @@ import { readState } from '../../state/read-state.ts';
 import type { HookContext } from './context.ts';
 
 /** Reacts within half a second, at a cost well under 0.2 % of a core. */
-const POLL_MS = 250;
+const POLL_MS = 330;
 
 export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
 
