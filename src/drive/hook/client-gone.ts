@@ -2,7 +2,7 @@ import { isAlive } from '../../state/process-identity.ts';
 import type { HookContext } from './context.ts';
 import { clientIdentity } from './ownership.ts';
 
-const LOOK_MS = 1_000;
+const LOOK_MS = 2_000;
 
 /** Why a hook was told to go by nobody. */
 export const CLIENT_GONE = 'client-exit';
