@@ -59,6 +59,10 @@ function standsAlone(line: string, wanted: string): boolean {
   const start = line.indexOf(wanted);
   const before = line.slice(0, Math.max(0, start)).trimEnd();
   if (start === -1 || !/^[*_]{0,3}$/.test(before)) return false;
-  const closing = line.slice(start + wanted.length).replace(/[.!\s]/g, '');
+  let closing = '';
+  for (const [mark] of line.slice(start + wanted.length).matchAll(/[^.!\s]/g)) {
+    closing += mark;
+    if (closing.length > before.length) return false;
+  }
   return closing === '' || closing === [...before].reverse().join('');
 }
