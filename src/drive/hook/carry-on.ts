@@ -113,6 +113,7 @@ async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
     until: Date.parse(until),
     deadline,
     signal: options.signal,
+    state: loaded.state,
     taskPath: loaded.state.taskPath,
   });
   const at = context.now();

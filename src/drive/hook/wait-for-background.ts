@@ -35,6 +35,7 @@ export async function waitForBackground(
     until: Date.now() + patience,
     deadline,
     signal: options.signal,
+    state: loaded.state,
     taskPath: null,
     tasks: awaited.map(({ id }) => id),
   });

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchQueue } from '../../claude/queued-messages.ts';
-import { readState } from '../../state/read-state.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { type ReadState, readState } from '../../state/read-state.ts';
 import type { HookContext } from './context.ts';
 
 /** Reacts within half a second, at a cost well under 0.2 % of a core. */
@@ -15,6 +16,8 @@ export interface Wait {
   /** The hook must have answered before: epoch milliseconds. */
   readonly deadline: number;
   readonly signal: AbortSignal;
+  /** The loop as the caller has saved it: what others have changed since then counts, before this was called too. */
+  readonly state: LoopState;
   /** Relative path of a file whose change ends the wait, or null. */
   readonly taskPath: string | null;
   /** Ids of background tasks whose end ends the wait, even one that came before it. */
@@ -30,36 +33,48 @@ export async function waitOut(context: HookContext, wait: Wait): Promise<WaitEnd
   const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
   const queue = watchQueue(input.transcriptPath, wait.tasks);
   const task = taskFile === null ? '' : stamp(taskFile);
-  let state = stamp(files.state);
-  const before = readState(files.state);
+  // A change between the save and the first look here would be missed by comparing looks alone.
+  if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
+  let state = '';
   for (;;) {
     if (wait.signal.aborted) return 'aborted';
+    const now = stamp(files.state);
+    if (now !== state && changesTheWait(wait.state, readState(files.state))) return 'state-changed';
+    state = now;
     const left = Math.min(wait.until, wait.deadline) - Date.now();
     if (left <= 0) return wait.until <= wait.deadline ? 'elapsed' : 'deadline';
     await sleep(Math.min(left, POLL_MS), wait.signal);
     const queued = queue();
     if (queued !== null) return queued;
     if (taskFile !== null && stamp(taskFile) !== task) return 'changed';
-    const now = stamp(files.state);
-    if (now === state) continue;
-    state = now;
-    if (changesTheWait(before, readState(files.state))) return 'state-changed';
   }
 }
 
 /** Steering for the next prompt and the like change the file, not the wait. */
-function changesTheWait(before: ReturnType<typeof readState>, now: ReturnType<typeof readState>): boolean {
-  if (before.kind !== 'loop' || now.kind !== 'loop' || before.state.status !== now.state.status) return true;
-  if (before.state.stopRequested !== now.state.stopRequested || before.state.loopId !== now.state.loopId) return true;
-  if (before.state.status !== 'waiting' || now.state.status !== 'waiting') return false;
-  return (
-    before.state.waiting.woken !== now.state.waiting.woken || before.state.waiting.until !== now.state.waiting.until
-  );
+function changesTheWait(before: LoopState, current: ReadState): boolean {
+  if (current.kind !== 'loop') return true;
+  const now = current.state;
+  if (before.status !== now.status || before.loopId !== now.loopId) return true;
+  if (before.stopRequested !== now.stopRequested) return true;
+  if (before.status !== 'waiting' || now.status !== 'waiting') return false;
+  return before.waiting.woken !== now.waiting.woken || before.waiting.until !== now.waiting.until;
+}
+
+/** Whether the task was written after the agent had said that there is nothing to do. */
+function modifiedSince(path: string, state: LoopState): boolean {
+  if (state.status !== 'waiting') return false;
+  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  // A time in the future is no change: it would end every wait at once.
+  return modified !== undefined && modified > Date.parse(state.waiting.since) && modified <= Date.now();
 }
 
 function stamp(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+  try {
+    const { ino, size, mtimeMs } = statSync(path);
+    return `${ino}:${size}:${mtimeMs}`;
+  } catch {
+    return ''; // not there, or no path at all: nothing that could change
+  }
 }
 
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
