@@ -114,8 +114,9 @@ test('a run that hangs is cut off by the time limit, and the shells it started w
       }
     });
   await inWorkspace(steps([bash(command)], hang()), async (workspace, model) => {
-    const client = startClient({ workspace, model, prompt: 'go', timeLimitMs: 2_000 });
-    await sleep(1_500);
+    const client = startClient({ workspace, model, prompt: 'go', timeLimitMs: 10_000 });
+    const started = Date.now();
+    while (!running() && Date.now() - started < 9_000) await sleep(100);
     assert.equal(running(), true, 'control: the shell must be seen while it runs');
     const run = await client.done;
     assert.equal(run.timedOut, true);
