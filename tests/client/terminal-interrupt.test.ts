@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { bash, hang, steps, text } from './support/scripted-model.ts';
 import type { Terminal } from './support/terminal.ts';
 import { complete, idle, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
@@ -21,97 +21,100 @@ const goOn = async (loop: TerminalLoop, terminal: Terminal): Promise<void> => {
   await terminal.submit('go on');
 };
 
-test('Esc during an idle wait pauses the loop; the next message is told once how to go on and answered; after resume the loop goes on with its counters', async () => {
-  const script = steps([
-    text('one'),
-    text(`nothing to do\n\n${idle}`),
-    text(`I am here\n\n${complete}`),
-    text(`still here\n\n${complete}`),
-    text('going on'),
-    text('two'),
-    text(`over\n\n${complete}`),
-  ]);
-  await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
-    const terminal = await loop.launch();
-    await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-    await terminal.waitFor(/idle, next look in 4m/);
-    await terminal.key('Escape');
-    await paused(loop);
-    const screen = await terminal.waitFor('ralph: default │ paused (interrupted) │ iter 1/25');
-    assert.match(screen.slice(screen.lastIndexOf('❯')), wayOut, 'the status line says how to go on');
-    assert.equal(toldInTheSession(screen), 0, 'control: what the hook says on Esc is dropped by the client');
+// Most of their time is waiting: two at a time.
+describe('a user who interrupts', { concurrency: 2 }, () => {
+  test('Esc during an idle wait pauses the loop; the next message is told once how to go on and answered; after resume the loop goes on with its counters', async () => {
+    const script = steps([
+      text('one'),
+      text(`nothing to do\n\n${idle}`),
+      text(`I am here\n\n${complete}`),
+      text(`still here\n\n${complete}`),
+      text('going on'),
+      text('two'),
+      text(`over\n\n${complete}`),
+    ]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
+      const terminal = await loop.launch();
+      await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
+      await terminal.waitFor(/idle, next look in 4m/);
+      await terminal.key('Escape');
+      await paused(loop);
+      const screen = await terminal.waitFor('ralph: default │ paused (interrupted) │ iter 1/25');
+      assert.match(screen.slice(screen.lastIndexOf('❯')), wayOut, 'the status line says how to go on');
+      assert.equal(toldInTheSession(screen), 0, 'control: what the hook says on Esc is dropped by the client');
 
-    await terminal.submit('are you there?');
-    assert.match(
-      await terminal.waitFor('I am here'),
-      /UserPromptSubmit says: ralph: paused, because it was interrupted/,
-    );
-    await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
-    await terminal.submit('really?');
-    await terminal.waitFor('still here');
-    await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
-    assert.equal(toldInTheSession(await terminal.screen()), 1);
-    const still = await paused(loop);
-    assert.deepEqual([still.iteration, still.idleIterations], [1, 1]);
+      await terminal.submit('are you there?');
+      assert.match(
+        await terminal.waitFor('I am here'),
+        /UserPromptSubmit says: ralph: paused, because it was interrupted/,
+      );
+      await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+      await terminal.submit('really?');
+      await terminal.waitFor('still here');
+      await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+      assert.equal(toldInTheSession(await terminal.screen()), 1);
+      const still = await paused(loop);
+      assert.deepEqual([still.iteration, still.idleIterations], [1, 1]);
 
-    await goOn(loop, terminal);
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 3, 1]);
-    assert.match(loop.model.mainRequests()[5]?.sinceText ?? '', /Iteration 2 of 25/);
+      await goOn(loop, terminal);
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 3, 1]);
+      assert.match(loop.model.mainRequests()[5]?.sinceText ?? '', /Iteration 2 of 25/);
+    });
   });
-});
 
-test('Esc while a tool runs: the next message pauses the loop, is told so and answered, and is not counted; resume goes on', async () => {
-  const script = steps([
-    text('one'),
-    bash(forEver),
-    text(`I am here\n\n${complete}`),
-    text('going on'),
-    text('two'),
-    text(`over\n\n${complete}`),
-  ]);
-  await inTerminal({}, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(forEver);
-    await terminal.key('Escape');
-    await terminal.waitFor(/Interrupted/);
-    await terminal.submit('are you there?');
-    assert.match(
-      await terminal.waitFor('I am here'),
-      /UserPromptSubmit says: ralph: paused, because it was interrupted/,
-    );
-    assert.equal((await paused(loop)).iteration, 1);
-    await goOn(loop, terminal);
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
-    assert.equal(toldInTheSession(await terminal.screen()), 1);
+  test('Esc while a tool runs: the next message pauses the loop, is told so and answered, and is not counted; resume goes on', async () => {
+    const script = steps([
+      text('one'),
+      bash(forEver),
+      text(`I am here\n\n${complete}`),
+      text('going on'),
+      text('two'),
+      text(`over\n\n${complete}`),
+    ]);
+    await inTerminal({}, script, async (loop) => {
+      const terminal = await loop.launch();
+      await terminal.waitFor(forEver);
+      await terminal.key('Escape');
+      await terminal.waitFor(/Interrupted/);
+      await terminal.submit('are you there?');
+      assert.match(
+        await terminal.waitFor('I am here'),
+        /UserPromptSubmit says: ralph: paused, because it was interrupted/,
+      );
+      assert.equal((await paused(loop)).iteration, 1);
+      await goOn(loop, terminal);
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+      assert.equal(toldInTheSession(await terminal.screen()), 1);
+    });
   });
-});
 
-test('Esc while the model is silent: the next message pauses the loop and is not counted', async () => {
-  const script = steps([text('one'), hang('start'), text(`I am here\n\n${complete}`)]);
-  await inTerminal({}, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(() => loop.model.mainRequests().length === 2);
-    await terminal.key('Escape');
-    await terminal.waitFor(/Interrupted/);
-    await terminal.submit('are you there?');
-    await terminal.waitFor('I am here');
-    const state = await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
-    assert.deepEqual([state.status, state.paused?.reason, state.iteration], ['paused', 'interrupted', 1]);
+  test('Esc while the model is silent: the next message pauses the loop and is not counted', async () => {
+    const script = steps([text('one'), hang('start'), text(`I am here\n\n${complete}`)]);
+    await inTerminal({}, script, async (loop) => {
+      const terminal = await loop.launch();
+      await terminal.waitFor(() => loop.model.mainRequests().length === 2);
+      await terminal.key('Escape');
+      await terminal.waitFor(/Interrupted/);
+      await terminal.submit('are you there?');
+      await terminal.waitFor('I am here');
+      const state = await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+      assert.deepEqual([state.status, state.paused?.reason, state.iteration], ['paused', 'interrupted', 1]);
+    });
   });
-});
 
-test('a shell command of the user after Esc is theirs: its answer pauses the loop and is not counted', async () => {
-  const script = steps([text('one'), bash(forEver), text(`I see it\n\n${complete}`)]);
-  await inTerminal({}, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(forEver);
-    await terminal.key('Escape');
-    await terminal.waitFor(/Interrupted/);
-    await terminal.submit('!echo by the user');
-    await terminal.waitFor(/Stop says: ralph: paused, because it was interrupted/);
-    assert.equal((await paused(loop)).iteration, 1);
-    assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /by the user/);
+  test('a shell command of the user after Esc is theirs: its answer pauses the loop and is not counted', async () => {
+    const script = steps([text('one'), bash(forEver), text(`I see it\n\n${complete}`)]);
+    await inTerminal({}, script, async (loop) => {
+      const terminal = await loop.launch();
+      await terminal.waitFor(forEver);
+      await terminal.key('Escape');
+      await terminal.waitFor(/Interrupted/);
+      await terminal.submit('!echo by the user');
+      await terminal.waitFor(/Stop says: ralph: paused, because it was interrupted/);
+      assert.equal((await paused(loop)).iteration, 1);
+      assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /by the user/);
+    });
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { until } from './support/loop-project.ts';
 import { descendants, signalQuietly } from './support/process-tree.ts';
 import { bash, steps, text } from './support/scripted-model.ts';
@@ -41,103 +41,106 @@ const leaveTwice = async (terminal: Terminal): Promise<void> => {
   await terminal.key('C-c');
 };
 
-test('/exit during an idle wait: the launcher says how to go on and exits with 130; a plain start refuses, and --resume goes on with the counters in a new client', async () => {
-  const script = steps([text('one'), text(`nothing to do\n\n${idle}`), text('two'), text(`over\n\n${complete}`)]);
-  await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
-    const terminal = await loop.launch();
-    const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-    await terminal.waitFor(/idle, next look in/);
-    await terminal.submit('/exit');
-    await interrupted(loop, terminal);
+// Most of their time is waiting: two at a time.
+describe('a user who leaves', { concurrency: 2 }, () => {
+  test('/exit during an idle wait: the launcher says how to go on and exits with 130; a plain start refuses, and --resume goes on with the counters in a new client', async () => {
+    const script = steps([text('one'), text(`nothing to do\n\n${idle}`), text('two'), text(`over\n\n${complete}`)]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
+      const terminal = await loop.launch();
+      const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
+      await terminal.waitFor(/idle, next look in/);
+      await terminal.submit('/exit');
+      await interrupted(loop, terminal);
 
-    const again = await loop.launch();
-    assert.equal(await again.waitForExit(), 1);
-    assert.match(await again.history(), /a loop already lies here \(iteration 1\).*--resume.*--fresh/);
-    assert.equal(loop.state()?.status, 'paused');
+      const again = await loop.launch();
+      assert.equal(await again.waitForExit(), 1);
+      assert.match(await again.history(), /a loop already lies here \(iteration 1\).*--resume.*--fresh/);
+      assert.equal(loop.state()?.status, 'paused');
 
-    const back = await loop.launch('--resume');
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.loopId, ended.iteration, ended.idleIterations], [before.loopId, 3, 1]);
-    assert.notEqual(ended.sessionId, before.sessionId);
-    assert.match(loop.model.mainRequests()[2]?.lastUserText ?? '', /Iteration 2 of 25/);
-    await back.submit('/exit');
-    assert.equal(await back.waitForExit(), 0);
+      const back = await loop.launch('--resume');
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.loopId, ended.iteration, ended.idleIterations], [before.loopId, 3, 1]);
+      assert.notEqual(ended.sessionId, before.sessionId);
+      assert.match(loop.model.mainRequests()[2]?.lastUserText ?? '', /Iteration 2 of 25/);
+      await back.submit('/exit');
+      assert.equal(await back.waitForExit(), 0);
+    });
   });
-});
 
-test('Ctrl+C three times during an idle wait leaves: once is Esc, and twice more ends the client', async () => {
-  const script = steps([text('one'), text(`nothing to do\n\n${idle}`)]);
-  await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(/idle, next look in/);
-    await terminal.key('C-c');
-    await loop.waitForState('the pause', ({ status }) => status === 'paused');
-    await leaveTwice(terminal);
-    await interrupted(loop, terminal);
+  test('Ctrl+C three times during an idle wait leaves: once is Esc, and twice more ends the client', async () => {
+    const script = steps([text('one'), text(`nothing to do\n\n${idle}`)]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
+      const terminal = await loop.launch();
+      await terminal.waitFor(/idle, next look in/);
+      await terminal.key('C-c');
+      await loop.waitForState('the pause', ({ status }) => status === 'paused');
+      await leaveTwice(terminal);
+      await interrupted(loop, terminal);
+    });
   });
-});
 
-test('/exit while the agent works in a tool ends it, and the launcher says how to go on', async () => {
-  const script = steps([text('one'), bash(forEver)]);
-  await inTerminal({}, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(forEver);
-    await terminal.submit('/exit');
-    await interrupted(loop, terminal);
+  test('/exit while the agent works in a tool ends it, and the launcher says how to go on', async () => {
+    const script = steps([text('one'), bash(forEver)]);
+    await inTerminal({}, script, async (loop) => {
+      const terminal = await loop.launch();
+      await terminal.waitFor(forEver);
+      await terminal.submit('/exit');
+      await interrupted(loop, terminal);
+    });
   });
-});
 
-test('Ctrl+C while the agent works in a tool, and twice more to leave; --resume goes on with the counters', async () => {
-  const script = steps([text('one'), bash(forEver), text(`over\n\n${complete}`)]);
-  await inTerminal({}, script, async (loop) => {
-    const terminal = await loop.launch();
-    await terminal.waitFor(forEver);
-    await terminal.key('C-c');
-    await terminal.waitFor(/Interrupted/);
-    await leaveTwice(terminal);
-    await interrupted(loop, terminal);
-    await loop.launch('--resume');
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 2]);
+  test('Ctrl+C while the agent works in a tool, and twice more to leave; --resume goes on with the counters', async () => {
+    const script = steps([text('one'), bash(forEver), text(`over\n\n${complete}`)]);
+    await inTerminal({}, script, async (loop) => {
+      const terminal = await loop.launch();
+      await terminal.waitFor(forEver);
+      await terminal.key('C-c');
+      await terminal.waitFor(/Interrupted/);
+      await leaveTwice(terminal);
+      await interrupted(loop, terminal);
+      await loop.launch('--resume');
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 2]);
+    });
   });
-});
 
-test('leaving a loop that the user has paused says how to go on without the session', async () => {
-  const script = steps([text(`nothing to do\n\n${idle}`)]);
-  await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
-    const terminal = await loop.launch();
-    await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-    loop.main('pause');
-    await terminal.waitFor(/Stop says: ralph: paused by the user/);
-    await terminal.submit('/exit');
-    assert.equal(await terminal.waitForExit(), 3);
-    assert.match(
-      await terminal.history(),
-      /^ralph: paused by the user\..*The client has ended, so go on with: .*--resume/m,
-    );
+  test('leaving a loop that the user has paused says how to go on without the session', async () => {
+    const script = steps([text(`nothing to do\n\n${idle}`)]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
+      const terminal = await loop.launch();
+      await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
+      loop.main('pause');
+      await terminal.waitFor(/Stop says: ralph: paused by the user/);
+      await terminal.submit('/exit');
+      assert.equal(await terminal.waitForExit(), 3);
+      assert.match(
+        await terminal.history(),
+        /^ralph: paused by the user\..*The client has ended, so go on with: .*--resume/m,
+      );
+    });
   });
-});
 
-test('the sleeping hook of a client that was killed ends within seconds, and start --resume goes on', async () => {
-  const script = steps([text('one'), text(`nothing to do\n\n${idle}`), text(`over\n\n${complete}`)]);
-  await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
-    // By hand, so that no launcher is there to notice it.
-    const byHand = 'RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 claude --permission-mode bypassPermissions go';
-    await loop.open('/bin/bash', ['-c', byHand]);
-    const { clientPid } = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
-    const hooks = await until('the sleeping hook', () => hooksOf(clientPid));
-    signalQuietly(clientPid, 'SIGKILL');
-    try {
-      await until('the end of the hook', () => hooks.every((pid) => !lives(pid)), 8_000);
-    } finally {
-      for (const pid of hooks) signalQuietly(pid, 'SIGKILL');
-    }
-    const left = loop.state();
-    assert.deepEqual([left?.status, left?.paused?.reason, left?.iteration], ['paused', 'interrupted', 1]);
-    assert.match(left?.paused?.message ?? '', /the client ended/);
-    assert.equal(loop.project.main(['start']).code, 1);
-    await loop.launch('--resume');
-    const ended = await loop.waitForEnd();
-    assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 2, 1]);
+  test('the sleeping hook of a client that was killed ends within seconds, and start --resume goes on', async () => {
+    const script = steps([text('one'), text(`nothing to do\n\n${idle}`), text(`over\n\n${complete}`)]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 5m' }, script, async (loop) => {
+      // By hand, so that no launcher is there to notice it.
+      const byHand = 'RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 claude --permission-mode bypassPermissions go';
+      await loop.open('/bin/bash', ['-c', byHand]);
+      const { clientPid } = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
+      const hooks = await until('the sleeping hook', () => hooksOf(clientPid));
+      signalQuietly(clientPid, 'SIGKILL');
+      try {
+        await until('the end of the hook', () => hooks.every((pid) => !lives(pid)), 8_000);
+      } finally {
+        for (const pid of hooks) signalQuietly(pid, 'SIGKILL');
+      }
+      const left = loop.state();
+      assert.deepEqual([left?.status, left?.paused?.reason, left?.iteration], ['paused', 'interrupted', 1]);
+      assert.match(left?.paused?.message ?? '', /the client ended/);
+      assert.equal(loop.project.main(['start']).code, 1);
+      await loop.launch('--resume');
+      const ended = await loop.waitForEnd();
+      assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 2, 1]);
+    });
   });
 });

@@ -22,7 +22,7 @@ describe('a session', { concurrency: 2 }, () => {
       const resets = limited.paused?.resumesAt ?? '';
       assert.ok(Math.abs(Date.parse(resets) - Date.now()) < 60_000, resets);
       await terminal.waitFor(`ralph: paused by a rate limit until ${resets}.`);
-      const ended = await loop.waitForEnd(100_000);
+      const ended = await loop.waitForEnd(160_000);
       assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
       assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /usage limit has reset/);
       assert.match(loop.model.mainRequests()[3]?.sinceText ?? '', /Iteration 3 of 25/);

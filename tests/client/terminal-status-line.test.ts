@@ -1,49 +1,52 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { delay, type Script, steps, text } from './support/scripted-model.ts';
 import { complete, idle, inTerminal } from './support/terminal-loop.ts';
 
-test('the status line names the loop, its state and its iteration, ticks while the loop is idle, and has the user’s own line below', async () => {
-  const script = steps([
-    delay(2_500, text('one')),
-    text(`nothing to do\n\n${idle}`),
-    delay(2_500, text(`over\n\n${complete}`)),
-  ]);
-  await inTerminal({ frontmatter: 'idle:\n  delay: 6s' }, script, async (loop) => {
-    const own = loop.workspace.write(
-      join(loop.workspace.home, 'own-line.sh'),
-      '#!/bin/sh\nread -r payload\ncase $payload in *session_id*) echo "my own line: fed";; esac\n',
-      0o755,
-    );
-    const statusLine = { type: 'command', command: own };
-    const settings = { skipDangerousModePermissionPrompt: true, statusLine };
-    loop.workspace.write(join(loop.workspace.configDir, 'settings.json'), settings);
-    const terminal = await loop.launch();
-    const first = await terminal.waitFor(/ralph: default │ running │ iter 1\/25 │ \d+s/);
-    assert.match(first, /ralph: default[^\n]*\n\s*my own line: fed/);
-    const [, before] = /next look in (\d)s/.exec(await terminal.waitFor(/idle, next look in [45]s/)) ?? [];
-    const [, later] = /next look in (\d)s/.exec(await terminal.waitFor(/idle, next look in [123]s/)) ?? [];
-    assert.ok(Number(later) < Number(before), `${before}, then ${later}`);
-    await terminal.waitFor(/ralph: default │ running │ iter 2\/25/);
-    const ended = await loop.waitForEnd();
-    assert.equal(ended.iteration, 2);
+// Most of their time is waiting: two at a time.
+describe('the status line', { concurrency: 2 }, () => {
+  test('the status line names the loop, its state and its iteration, ticks while the loop is idle, and has the user’s own line below', async () => {
+    const script = steps([
+      delay(2_500, text('one')),
+      text(`nothing to do\n\n${idle}`),
+      delay(2_500, text(`over\n\n${complete}`)),
+    ]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 6s' }, script, async (loop) => {
+      const own = loop.workspace.write(
+        join(loop.workspace.home, 'own-line.sh'),
+        '#!/bin/sh\nread -r payload\ncase $payload in *session_id*) echo "my own line: fed";; esac\n',
+        0o755,
+      );
+      const statusLine = { type: 'command', command: own };
+      const settings = { skipDangerousModePermissionPrompt: true, statusLine };
+      loop.workspace.write(join(loop.workspace.configDir, 'settings.json'), settings);
+      const terminal = await loop.launch();
+      const first = await terminal.waitFor(/ralph: default │ running │ iter 1\/25 │ \d+s/);
+      assert.match(first, /ralph: default[^\n]*\n\s*my own line: fed/);
+      const [, before] = /next look in (\d)s/.exec(await terminal.waitFor(/idle, next look in [45]s/)) ?? [];
+      const [, later] = /next look in (\d)s/.exec(await terminal.waitFor(/idle, next look in [123]s/)) ?? [];
+      assert.ok(Number(later) < Number(before), `${before}, then ${later}`);
+      await terminal.waitFor(/ralph: default │ running │ iter 2\/25/);
+      const ended = await loop.waitForEnd();
+      assert.equal(ended.iteration, 2);
+    });
   });
-});
 
-test('the client’s cost is kept for the loop and shown, and the budget max_cost ends it', async () => {
-  let turn = 0;
-  // The client tells its cost once a second, and 5,000 tokens cost more than a cent with any model.
-  const script: Script = { main: () => delay(1_500, text(`turn ${++turn} is done`)) };
-  const usage = { output_tokens: 5_000 };
-  await inTerminal({ usage, frontmatter: 'budget:\n  max_cost: 0.2\nmax_iterations: 20' }, script, async (loop) => {
-    const terminal = await loop.launch();
-    const counted = await loop.waitForState('a cost', ({ usage: { costUsd } }) => costUsd !== null && costUsd > 0);
-    assert.ok(counted.iteration >= 1);
-    await terminal.waitFor(/│ \$0\.\d*[1-9]/);
-    const ended = await loop.waitForEnd(60_000);
-    assert.equal(ended.ended?.as, 'budget-exhausted');
-    assert.ok((ended.usage.costUsd ?? 0) >= 0.2 && ended.iteration < 20, `${ended.usage.costUsd}`);
-    await terminal.waitFor(/Stop says: [\s\S]*ralph: stopped because the budget max_cost is used up/);
+  test('the client’s cost is kept for the loop and shown, and the budget max_cost ends it', async () => {
+    let turn = 0;
+    // The client tells its cost once a second, and 5,000 tokens cost more than a cent with any model.
+    const script: Script = { main: () => delay(1_500, text(`turn ${++turn} is done`)) };
+    const usage = { output_tokens: 5_000 };
+    await inTerminal({ usage, frontmatter: 'budget:\n  max_cost: 0.2\nmax_iterations: 20' }, script, async (loop) => {
+      const terminal = await loop.launch();
+      const counted = await loop.waitForState('a cost', ({ usage: { costUsd } }) => costUsd !== null && costUsd > 0);
+      assert.ok(counted.iteration >= 1);
+      await terminal.waitFor(/│ \$0\.\d*[1-9]/);
+      const ended = await loop.waitForEnd(60_000);
+      assert.equal(ended.ended?.as, 'budget-exhausted');
+      assert.ok((ended.usage.costUsd ?? 0) >= 0.2 && ended.iteration < 20, `${ended.usage.costUsd}`);
+      await terminal.waitFor(/Stop says: [\s\S]*ralph: stopped because the budget max_cost is used up/);
+    });
   });
 });
