@@ -9,7 +9,7 @@ const TAIL_BYTES = 1024 * 1024;
  */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
   const noted = lastApiError(transcriptPath);
-  const kind = kindOf(String(payload['error'] ?? noted?.kind ?? ''));
+  const kind = kindOf(payload['error'] ?? noted?.kind);
   const said = payload['last_assistant_message'];
   const message = typeof said === 'string' && said !== '' ? said : (noted?.message ?? 'no details');
   return { kind, message: message.slice(0, 500), resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null };
@@ -32,7 +32,7 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
     if (entry?.['type'] !== 'assistant') return false;
     if (entry['isApiErrorMessage'] === true) {
       found = {
-        kind: String(entry['error'] ?? ''),
+        kind: typeof entry['error'] === 'string' ? entry['error'] : '',
         message: textOf(entry['message']),
         resetsAt: resetTime(entry['quotaLimits']),
         at: typeof entry['timestamp'] === 'string' ? entry['timestamp'] : null,
@@ -43,7 +43,7 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
   return found;
 }
 
-function kindOf(error: string): ApiError['kind'] {
+function kindOf(error: unknown): ApiError['kind'] {
   switch (error) {
     case 'rate_limit':
       return 'rate-limited';
@@ -66,9 +66,12 @@ function kindOf(error: string): ApiError['kind'] {
   }
 }
 
+/** The last second that the four-digit year of a state file can hold. */
+const LAST_SECOND = 253_402_300_799;
+
 function resetTime(limits: unknown): string | null {
   const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
-  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > 8e12) return null;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;
   return new Date(seconds * 1000).toISOString();
 }
 

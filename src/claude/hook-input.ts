@@ -37,8 +37,8 @@ export function parseHookInput(text: string): HookInput | null {
   return {
     event,
     sessionId,
-    transcriptPath: string(raw['transcript_path']),
-    cwd: string(raw['cwd']) ?? process.cwd(),
+    transcriptPath: path(raw['transcript_path']),
+    cwd: path(raw['cwd']) ?? process.cwd(),
     promptId: string(raw['prompt_id']),
     lastMessage: string(raw['last_assistant_message'], true),
     backgroundTasks: tasks(raw['background_tasks']),
@@ -63,4 +63,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function string(value: unknown, emptyCounts = false): string | null {
   return typeof value === 'string' && (emptyCounts || value !== '') ? value : null;
+}
+
+/** No file has a NUL in its name, and node answers one with a TypeError where others get an error of the system. */
+function path(value: unknown): string | null {
+  const text = string(value);
+  return text?.includes('\0') ? null : text;
 }

@@ -66,6 +66,7 @@ function subagentFiles(path: string): { name: string; path: string }[] {
   }
 }
 
+/** A count beyond exact numbers would end as Infinity, which a state file cannot hold. */
 function amount(value: unknown): number {
-  return Number.isInteger(value) && (value as number) > 0 ? (value as number) : 0;
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

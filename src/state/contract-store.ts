@@ -11,7 +11,7 @@ export interface StoredContract {
   readonly contract: Contract;
 }
 
-/** What every hook reads of a contract. The whole of it is proved by its hash, before anything runs. */
+/** What a hook would stumble over if it were not so. The whole of it is proved by its hash, before anything runs. */
 const READ: Shape = {
   has: {
     hash: 'string',
@@ -20,7 +20,6 @@ const READ: Shape = {
         loopId: 'text',
         taskPath: 'text',
         createdAt: 'instant',
-        frontmatter: 'string',
         head: 'string',
         findingsLog: 'text',
         clientVersion: 'string?',
@@ -28,7 +27,7 @@ const READ: Shape = {
         policy: {
           has: {
             completion: { values: 'text' },
-            maxIterations: 'count',
+            reinject: { enum: ['auto', 'reason', 'context', 'pointer'] },
             idle: {
               anyOf: [
                 'null',

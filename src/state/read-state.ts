@@ -14,6 +14,8 @@ export type ReadState =
 
 /** No state of ours comes near this; a larger file is not one. */
 const MAX_BYTES = 16 * 1024 * 1024;
+/** So short a text can be written again, however its brackets stand: most states are no longer. */
+const SURELY_FLAT = 5_000;
 
 /** Reads and validates a state file. Throws only what the system says about a file that is there but unreadable. */
 export function readState(path: string): ReadState {
@@ -36,6 +38,8 @@ export function parseState(text: string): ReadState {
   try {
     // Windows PowerShell begins a UTF-8 file that a person saves with a byte order mark.
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+    // Keys of others are kept, and nesting can be too deep to be written again, or grow with each line's indent.
+    if (text.length > SURELY_FLAT && JSON.stringify(value, null, 2).length > MAX_BYTES) throw new Error('too deep');
   } catch (error) {
     return { kind: 'corrupt', problem: (error as Error).message };
   }

@@ -10,7 +10,7 @@ import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { restoreState } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { HookContext } from './context.ts';
-import { clientIdentity, ownership } from './ownership.ts';
+import { clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
 import { setBack } from './set-back.ts';
 
 export type LoadedLoop =
@@ -31,6 +31,7 @@ export type LoadedLoop =
  * aside here, and one that somebody rewrote is restored from contract and journal.
  */
 export function loadLoop(current: ReadState, context: HookContext): LoadedLoop {
+  if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
   switch (current.kind) {
     case 'absent':
       return { kind: 'none', message: null };

@@ -11,12 +11,17 @@ export type Ownership = 'ours' | 'unbound' | 'foreign';
 
 export function ownership(state: LoopState, context: HookContext): Ownership {
   const { env, input } = context;
-  if (state.mode !== 'hook' || env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return 'foreign';
+  if (state.mode !== 'hook' || drivenElsewhere(env)) return 'foreign';
   const wanted = env['RALPH_LOOP_ID'];
   if (wanted !== undefined && wanted !== '' && wanted !== state.loopId) return 'foreign';
   if (state.sessionId === input.sessionId) return 'ours';
   if (state.sessionId === null) return 'unbound';
   return sameClient(state, clientIdentity(context)) ? 'ours' : 'foreign';
+}
+
+/** A runner or a host session drives the client that runs this hook: no loop here is decided by it. */
+export function drivenElsewhere(env: NodeJS.ProcessEnv): boolean {
+  return env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router';
 }
 
 /** The client that runs this hook. */

@@ -8,7 +8,7 @@ import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/default-task.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import { type HookContext, LOCK_WAIT } from './context.ts';
-import { clientAlive, clientIdentity, ownership } from './ownership.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
 
 /**
  * A session begins: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
@@ -21,7 +21,7 @@ export function sessionStart(
 ): { systemMessage: string } | null {
   shieldNestedClients(context);
   const { env, files, input } = context;
-  if (env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return null;
+  if (drivenElsewhere(env)) return null;
   const current = readState(files.state);
   if (current.kind === 'absent') {
     const byHand =

@@ -5,7 +5,7 @@ import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import { said } from '../texts.ts';
 import type { HookContext } from './context.ts';
-import { changeOwnLoop } from './with-own-loop.ts';
+import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
 
 /** The line of the error in the transcript is this young, or of an earlier one. */
 const YOUNG_MS = 10_000;
@@ -17,6 +17,7 @@ const LINE_WAIT_MS = 2_000;
  * started (measured: 14 ms); there the launcher finds the same in the transcript.
  */
 export async function stopFailure(context: HookContext): Promise<{ systemMessage: string } | null> {
+  if (ownLoop(context) === null) return null; // nothing to record: another session waits for no line
   const error = await failure(context);
   const at = context.now();
   const effects = changeOwnLoop(context, (state, policy) => {

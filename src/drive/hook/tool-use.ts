@@ -9,7 +9,7 @@ import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { deliverSteering } from './deliver-steering.ts';
 import { ownRules } from './guard-rules.ts';
-import { ownership } from './ownership.ts';
+import { drivenElsewhere, ownership } from './ownership.ts';
 import { underTombstone } from './tombstone.ts';
 import type { Live } from './with-own-loop.ts';
 
@@ -84,7 +84,7 @@ function guardedLoop(context: HookContext): Live | 'unreadable' | 'none' {
   const { state } = current;
   if (state.status === 'ended') return 'none';
   // The runner's children and a host session have their own rules; the files are the same.
-  if (env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return 'unreadable';
+  if (drivenElsewhere(env)) return 'unreadable';
   return ownership(state, context) === 'foreign' ? 'none' : state;
 }
 

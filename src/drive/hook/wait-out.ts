@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchQueue } from '../../claude/queued-messages.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -63,17 +63,22 @@ function changesTheWait(before: LoopState, current: ReadState): boolean {
 /** Whether the task was written after the agent had said that there is nothing to do. */
 function modifiedSince(path: string, state: LoopState): boolean {
   if (state.status !== 'waiting') return false;
-  const modified = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  const modified = statOf(path)?.mtimeMs;
   // A time in the future is no change: it would end every wait at once.
   return modified !== undefined && modified > Date.parse(state.waiting.since) && modified <= Date.now();
 }
 
 function stamp(path: string): string {
+  const stat = statOf(path);
+  return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+}
+
+/** What is not there, or is no path at all, does not change. */
+function statOf(path: string): Stats | undefined {
   try {
-    const { ino, size, mtimeMs } = statSync(path);
-    return `${ino}:${size}:${mtimeMs}`;
+    return statSync(path);
   } catch {
-    return ''; // not there, or no path at all: nothing that could change
+    return undefined;
   }
 }
 

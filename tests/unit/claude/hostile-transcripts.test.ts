@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { apiFailure, lastApiError } from '../../../src/claude/api-failure.ts';
+import { parseHookInput } from '../../../src/claude/hook-input.ts';
+import { watchQueue } from '../../../src/claude/queued-messages.ts';
+import { readUsage } from '../../../src/claude/transcript-usage.ts';
+
+/** JSON that has no way to become a string: String() throws on it. */
+const NO_TEXT = { toString: 1, valueOf: 1 };
+const MARKS = { transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
+
+function transcript(t: TestContext, ...entries: object[]): string {
+  const directory = mkdtempSync(join(tmpdir(), 'ralph-transcript-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, 'transcript.jsonl');
+  writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  return path;
+}
+
+test('An API error that is an object does not keep the error from being recorded.', (t) => {
+  const path = transcript(t, { type: 'assistant', isApiErrorMessage: true, error: NO_TEXT, message: null });
+  assert.deepEqual(lastApiError(path), { kind: '', message: '', resetsAt: null, at: null });
+  assert.equal(apiFailure({ error: NO_TEXT }, path).kind, 'other');
+});
+
+test('A limit that resets after the year 9999 has no time that a state file could not hold.', (t) => {
+  const limited = (resetsAt: number): object => ({
+    ...{ type: 'assistant', isApiErrorMessage: true, error: 'rate_limit', message: {} },
+    quotaLimits: { resetsAt },
+  });
+  const last = apiFailure({}, transcript(t, limited(253_402_300_799)));
+  assert.deepEqual([last.kind, last.resetsAt], ['rate-limited', '9999-12-31T23:59:59.000Z']);
+  assert.equal(apiFailure({}, transcript(t, limited(253_402_300_800))).resetsAt, null);
+});
+
+test('A token count beyond exact numbers never makes a total that a state file cannot hold.', (t) => {
+  const used = (id: string, input_tokens: number): object => ({
+    ...{ type: 'assistant', message: { id, usage: { input_tokens, output_tokens: 1 } } },
+  });
+  const path = transcript(t, used('m1', 1.7e308), used('m2', 1.7e308), used('m3', 7));
+  const { usage } = readUsage(path, { transcriptPath: path, ...MARKS });
+  assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [7, 3]);
+});
+
+test('A queued message that is an object does not end the wait with an exception.', (t) => {
+  const queued = { type: 'queue-operation', operation: 'enqueue', content: NO_TEXT, timestamp: NO_TEXT };
+  const typed = { type: 'user', promptSource: 'typed', timestamp: NO_TEXT };
+  const queue = watchQueue(transcript(t, queued, typed), ['t1']);
+  assert.equal(queue(), 'message');
+});
+
+test('A path with a NUL in it counts as not given, instead of a TypeError at every look at the disk.', () => {
+  const input = parseHookInput(
+    JSON.stringify({ hook_event_name: 'Stop', session_id: 's', transcript_path: 'a\0b', cwd: '/\0' }),
+  );
+  assert.deepEqual([input?.transcriptPath, input?.cwd], [null, process.cwd()]);
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseHookInput } from '../../../src/claude/hook-input.ts';
+import { initialState } from '../../../src/core/initial-state.ts';
+import { type HookContext, hookContext } from '../../../src/drive/hook/context.ts';
+import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
+import { stop } from '../../../src/drive/hook/stop.ts';
+import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
+import { waitOut } from '../../../src/drive/hook/wait-out.ts';
+import { parseState } from '../../../src/state/read-state.ts';
+
+const FOUR_KEYS =
+  '{"iteration":1,"startedAt":"2026-02-28T10:00:00Z","lastRunAt":"2026-02-28T10:00:00Z","lastFindingsCount":3}';
+
+const LOOP = initialState({
+  ...{ loopId: 'loop-1', name: null, mode: 'hook', taskPath: '.claude/ralph/PROMPT.md', contractHash: null },
+  ...{ maxIterations: 25, at: '2026-02-28T10:00:00Z', consented: true },
+});
+
+/** A hook of session-1 in a project of its own, with this text as its state file. */
+function hookOver(t: TestContext, state: string | null, event: string, env: Record<string, string> = {}): HookContext {
+  const project = mkdtempSync(join(tmpdir(), 'ralph-hostile-'));
+  t.after(() => rmSync(project, { recursive: true, force: true }));
+  const input = parseHookInput(
+    JSON.stringify({
+      hook_event_name: event,
+      session_id: 'session-1',
+      last_assistant_message: 'x',
+      error: 'rate_limit',
+    }),
+  );
+  assert.ok(input !== null);
+  const context = hookContext(input, { CLAUDE_PROJECT_DIR: project, XDG_STATE_HOME: join(project, 'outside'), ...env });
+  for (const [path, text] of [
+    [context.files.state, state],
+    [join(project, '.claude', 'ralph', 'PROMPT.md'), 'Do the work.\n'],
+  ] as const) {
+    if (text === null) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  return context;
+}
+
+function decide(context: HookContext): Promise<object | null> {
+  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: stopWork });
+}
+
+for (const driver of ['runner', 'router']) {
+  test(`A ${driver}'s child beside a state of the seed's four keys, or a corrupt one, is not trapped and touches nothing.`, async (t) => {
+    for (const text of [FOUR_KEYS, '{"torn']) {
+      const context = hookOver(t, text, 'Stop', { RALPH_DRIVER: driver });
+      assert.equal(await decide(context), null);
+      assert.equal(readFileSync(context.files.state, 'utf8'), text);
+    }
+  });
+}
+
+test('Control: the same four keys without a driver are a loop that goes on.', async (t) => {
+  const answer = await decide(hookOver(t, FOUR_KEYS, 'Stop'));
+  assert.ok(answer !== null && 'decision' in answer);
+});
+
+test('A state whose further keys are nested too deeply to be written again is corrupt, and no exception at every Stop.', async (t) => {
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+  const text = FOUR_KEYS.replace('}', `,"schemaVersion":1,"further":${deep}}`);
+  assert.equal(parseState(text).kind, 'corrupt');
+  assert.equal(parseState(FOUR_KEYS.replace('}', `,"further":${deep.slice(19_900, 20_100)}}`)).kind, 'four-keys');
+  const context = hookOver(t, text, 'Stop');
+  const answer = await decide(context);
+  assert.ok(answer !== null && 'systemMessage' in answer && !('decision' in answer));
+  assert.ok(!existsSync(context.files.state));
+});
+
+test('A task path that is no path does not end an idle wait with an exception.', async (t) => {
+  const at = '2026-02-28T10:00:00Z';
+  const waiting = { since: at, until: at, delayMs: 5, last: false, woken: false, seen: null };
+  const state = { ...LOOP, status: 'waiting' as const, waiting };
+  const context = hookOver(t, JSON.stringify(state), 'Stop');
+  const wait = {
+    state,
+    until: Date.now() + 5,
+    deadline: Date.now() + 60_000,
+    signal: new AbortController().signal,
+  };
+  assert.equal(await waitOut(context, { ...wait, taskPath: 'a\0b' }), 'elapsed');
+});
+
+test("A rate limit in a session without a loop does not wait for the transcript's line about it.", async (t) => {
+  const bound = { ...LOOP, sessionId: 'session-2' };
+  for (const state of [null, JSON.stringify(bound)]) {
+    const answered = stopFailure(hookOver(t, state, 'StopFailure'));
+    assert.equal(await Promise.race([answered, sleep(1_500, 'it waits', { ref: false })]), null);
+  }
+});
