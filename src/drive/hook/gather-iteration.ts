@@ -4,6 +4,7 @@ import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
+import { ownStart } from '../../state/own-start.ts';
 import type { HookContext } from './context.ts';
 import { readCalls } from './read-calls.ts';
 import { readCost } from './read-cost.ts';
@@ -74,7 +75,7 @@ export function gatherIteration(
  * decision belongs to the Stop that was decided. The transcript alone is no witness, since it is written late.
  */
 function deliveryMark({ lastTurn, lastDecision }: LoopState, transcriptPath: string | null): string {
-  const startedAt = Date.now() - process.uptime() * 1000;
+  const startedAt = ownStart();
   const again = lastTurn !== null && lastDecision !== null && startedAt < Date.parse(lastDecision.at);
   return again ? lastTurn.transcriptMark : `${transcriptSize(transcriptPath) ?? ''} ${Math.round(startedAt)}`;
 }
