@@ -34,6 +34,22 @@ export const signalQuietly = (pid: number, signal: NodeJS.Signals): void => {
   }
 };
 
+/**
+ * Halts a process and all its descendants, and gives them. What is halted starts nothing: a client killed while it runs
+ * may start one more status line, which would write into a project that is being taken away.
+ */
+export const stopTree = (root: number): number[] => {
+  const halted = new Set<number>();
+  for (;;) {
+    const fresh = [root, ...descendants(root)].filter((pid) => !halted.has(pid));
+    if (fresh.length === 0) return [...halted];
+    for (const pid of fresh) {
+      signalQuietly(pid, 'SIGSTOP');
+      halted.add(pid);
+    }
+  }
+};
+
 /** Kills a process group leader, its group and everything it ever started that is still its descendant. */
 export const killTree = (leader: number): void => {
   const children = descendants(leader);

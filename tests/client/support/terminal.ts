@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Environment } from './client-environment.ts';
-import { childrenOf, descendants, signalQuietly } from './process-tree.ts';
+import { childrenOf, signalQuietly, stopTree } from './process-tree.ts';
 
 const run = promisify(execFile);
 let serial = 0;
@@ -142,14 +142,14 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
     close: async () => {
       // The client starts hooks and shells in sessions of their own, which a closed terminal does not end.
       const left = await panePid()
-        .then((pid) => [...descendants(pid), pid])
+        .then(stopTree)
         .catch(() => []);
+      for (const pid of left) signalQuietly(pid, 'SIGKILL');
       try {
         execFileSync('tmux', ['-L', socket, 'kill-server'], { stdio: 'ignore' });
       } catch {
         // The server had ended already.
       }
-      for (const pid of left) signalQuietly(pid, 'SIGKILL');
       rmSync(scratch, { recursive: true, force: true });
     },
   };
