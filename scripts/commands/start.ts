@@ -11,6 +11,7 @@ import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
+import { readState } from '../../src/state/read-state.ts';
 import type { Command, CommandContext } from './command.ts';
 
 export const START_COMMAND: Command = {
@@ -56,7 +57,7 @@ export const START_COMMAND: Command = {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, text(values['task'])))) return 1;
     }
-    if (mayAsk(context) && values['resume'] !== true && !byAgent) {
+    if (mayAsk(context) && !byAgent) {
       const { askValidation } = await import('./ask-validation.ts');
       await askValidation(context, text(values['task']));
     }
@@ -155,7 +156,9 @@ function consent(context: CommandContext, byAgent: boolean): number {
 }
 
 /** Somebody sits at a terminal and has not answered every question beforehand. */
-function mayAsk({ values, forPeople }: CommandContext): boolean {
+function mayAsk({ files, forPeople, values }: CommandContext): boolean {
+  // Over a loop that lies there a start may be refused, and an answer must not be asked for nothing.
+  if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
   return forPeople && process.stdin.isTTY === true && values['yes'] !== true && values['headless'] !== true;
 }
 
