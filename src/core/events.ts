@@ -31,7 +31,7 @@ export type EngineEvent =
       readonly promptId: string | null;
       /** Who began the turn, where its prompt is not the one the loop knows: `user` for a person's own command. */
       readonly origin: 'loop' | 'user';
-      /** Grows with the transcript: the same payload with the same mark is the same delivery. */
+      /** The same payload with the same mark is one turn's end, delivered twice. */
       readonly transcriptMark: string;
       readonly toolCalls: number;
       readonly deniedCalls: number;

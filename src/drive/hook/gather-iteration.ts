@@ -1,4 +1,3 @@
-import { transcriptSize } from '../../claude/transcript-size.ts';
 import { readUsage } from '../../claude/transcript-usage.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -10,7 +9,7 @@ import { readCalls } from './read-calls.ts';
 import { readCost } from './read-cost.ts';
 
 /** A final message is a few kilobytes; signals stand at its end. */
-const MESSAGE_LIMIT = 1024 * 1024;
+const MESSAGE_LIMIT = 1_000_000;
 /** The first client that was measured to report a failed call: before it, a failure would look like a denial. */
 const REPORTS_FAILURES = '2.1.330';
 
@@ -37,22 +36,20 @@ export function gatherIteration(
   facts: TurnFacts,
 ): Gathered {
   const { files, input } = context;
-  const { promptId, transcriptPath } = input;
   const failuresKnown = atLeast(stored?.contract.clientVersion ?? null, REPORTS_FAILURES);
-  const calls = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
-  const { usage, marks } = readUsage(transcriptPath, state.marks);
+  const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
+  const { usage, marks } = readUsage(input.transcriptPath, state.marks);
   const { projectMark } = facts;
   return {
-    marks: { ...marks, callsBytes: calls.next },
+    marks: { ...marks, callsBytes },
     event: {
+      ...facts,
+      ...calls,
       type: 'iteration-ended',
       at: context.now(),
       text: facts.text.slice(-MESSAGE_LIMIT),
-      promptId,
-      origin: facts.origin,
-      transcriptMark: deliveryMark(state, transcriptPath),
-      toolCalls: calls.toolCalls,
-      deniedCalls: calls.deniedCalls,
+      promptId: input.promptId,
+      transcriptMark: deliveryMark(state),
       usage,
       costUsd: readCost(files, input.sessionId),
       progress:
@@ -61,10 +58,8 @@ export function gatherIteration(
           : projectMark === state.projectMark
             ? 'no'
             : 'yes',
-      projectMark,
       error: null,
       scenario: null,
-      seen: facts.seen,
     },
   };
 }
@@ -72,10 +67,10 @@ export function gatherIteration(
 /**
  * The same for a Stop that is delivered twice (a hook registered in two places), another one for every other Stop. The
  * client starts both hooks at once and goes on when both have answered: a hook that was started before the last
- * decision belongs to the Stop that was decided. The transcript alone is no witness, since it is written late.
+ * decision belongs to the Stop that was decided. The transcript is no witness, since it is written late.
  */
-function deliveryMark({ lastTurn, lastDecision }: LoopState, transcriptPath: string | null): string {
+function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
   const startedAt = ownStart();
-  const again = lastTurn !== null && lastDecision !== null && startedAt < Date.parse(lastDecision.at);
-  return again ? lastTurn.transcriptMark : `${transcriptSize(transcriptPath) ?? ''} ${Math.round(startedAt)}`;
+  if (lastTurn && startedAt < Date.parse(lastDecision?.at ?? '')) return lastTurn.transcriptMark;
+  return String(startedAt);
 }
