@@ -36,6 +36,8 @@ export async function waitOut(context: HookContext, wait: Wait): Promise<WaitEnd
   // A change between the save and the first look here would be missed by comparing looks alone.
   if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
   let state = '';
+  // Waits shorter than the work between them would follow each other without an end, deaf to the client's word to go.
+  await new Promise((resolve) => setImmediate(resolve));
   for (;;) {
     if (wait.signal.aborted) return 'aborted';
     const now = stamp(files.state);

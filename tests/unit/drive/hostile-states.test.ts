@@ -90,6 +90,16 @@ test('A task path that is no path does not end an idle wait with an exception.',
   assert.equal(await waitOut(context, { ...wait, taskPath: 'a\0b' }), 'elapsed');
 });
 
+test('Waits that are over before they begin, one after the other, still hear that the client tells the hook to go.', async (t) => {
+  const context = hookOver(t, JSON.stringify(LOOP), 'Stop');
+  const told = new AbortController();
+  setTimeout(() => told.abort(), 5);
+  const wait = { state: LOOP, deadline: Date.now() + 60_000, signal: told.signal, taskPath: null };
+  let end: string | null = null;
+  for (let waits = 0; waits < 20_000 && end !== 'aborted'; waits++) end = await waitOut(context, { ...wait, until: 0 });
+  assert.equal(end, 'aborted');
+});
+
 test("A rate limit in a session without a loop does not wait for the transcript's line about it.", async (t) => {
   const bound = { ...LOOP, sessionId: 'session-2' };
   for (const state of [null, JSON.stringify(bound)]) {
