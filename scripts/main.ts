@@ -1,5 +1,6 @@
 import { RalphError } from '../src/core/ralph-error.ts';
 import { projectDirOf } from '../src/install/project-dir.ts';
+import { insideLoopsClient } from '../src/state/inside-client.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { isTerminal } from '../src/term/is-terminal.ts';
 import { writeText } from '../src/term/write-text.ts';
@@ -82,7 +83,8 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   const { values, positionals, rest } = parsed;
   if (values['help'] === true) return say(commandHelp(command));
   const { env } = process;
-  if (command.control && env['CLAUDECODE'] === '1') throw new RalphError('refused', agentRefusal(command.name));
+  if (command.control && (env['CLAUDECODE'] === '1' || insideLoopsClient()))
+    throw new RalphError('refused', agentRefusal(command.name));
   const projectDir = projectDirOf({
     given: text(values['project']),
     env,

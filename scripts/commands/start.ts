@@ -11,6 +11,7 @@ import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
+import { insideLoopsClient } from '../../src/state/inside-client.ts';
 import { readState } from '../../src/state/read-state.ts';
 import type { Command, CommandContext } from './command.ts';
 
@@ -44,7 +45,7 @@ export const START_COMMAND: Command = {
   },
   control: false,
   async run(context) {
-    const byAgent = context.env['CLAUDECODE'] === '1';
+    const byAgent = context.env['CLAUDECODE'] === '1' || insideLoopsClient();
     const { values } = context;
     if (values['consent'] === true) return consent(context, byAgent);
     if (byAgent && values['launch'] === true) {

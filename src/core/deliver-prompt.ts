@@ -10,7 +10,7 @@ export interface DeliveredPrompt {
 /** The client replaces a longer context by a preview and a file; it starts to do so at 10,000 characters. */
 const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
-const SHORT_REASON = 'Go on with the next iteration: the task is in the context that came with this message.';
+const SHORT_REASON = 'Go on: the task is in the context that came with this message.';
 
 /**
  * Chooses the way back by the loop's `reinject` and the prompt's length. A client that is too old for context, or

@@ -1,4 +1,4 @@
-/** The first 70 % and the last 30 % of a text that is too long, with a mark that says how long it was. */
+/** The first 70 % and the last 30 % of a text that is too long, with its length marked. */
 export function shorten(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const head = Math.floor(limit * 0.7);

@@ -13,8 +13,9 @@ import { guardrailsPath } from './hook/guardrails-path.ts';
 import { readTask } from './hook/read-task.ts';
 import { noteApiError } from './note-api-error.ts';
 import { rateLimitWait } from './rate-limit-wait.ts';
+import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
-import { LAUNCH_TEXTS } from './texts.ts';
+import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
 
 export interface LaunchOptions {
   readonly client: string;
@@ -168,6 +169,7 @@ function resume(files: LoopFiles, loopId: string, at: string): void {
 
 /** The client is gone: a loop that still lives was interrupted. Gives the exit code and says why it ended. */
 function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
+  distrust(files, loopId, at);
   change(files, loopId, at, { type: 'interrupted', at, by: 'client-exit' });
   const state = ownState(files, loopId);
   if (state?.status === 'paused') {
@@ -178,9 +180,25 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
   }
   if (state !== null && state.status !== 'ended')
     return { code: exitCode('interrupted'), message: LAUNCH_TEXTS.stillThere };
+  // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
+  if (readContract(files)?.contract.loopId === loopId) {
+    return { code: exitCode('interrupted'), message: HOOK_TEXTS.vanished };
+  }
   const ended = endedLoop(files, loopId);
   if (ended === null) return { code: exitCode('error'), message: LAUNCH_TEXTS.unknownEnd };
   return { code: exitCode(ended.as), message: ended.message };
+}
+
+/** A completion that nobody proved is taken back, before it is archived as one. */
+function distrust(files: LoopFiles, loopId: string, at: string): void {
+  const stored = readContract(files);
+  if (stored === null || stored.contract.loopId !== loopId) return;
+  withState(files, { waitMs: 10_000 }, (current) => {
+    if (current.kind !== 'loop' || !unproved(current.state)) return { next: 'keep' as const, result: undefined };
+    const { sessionId, clientPid, clientStartedAt } = current.state;
+    const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
+    return { next: restoreState(files, stored, client, at), result: undefined };
+  });
 }
 
 function change(files: LoopFiles, loopId: string, at: string, event: Parameters<typeof transition>[1]): void {

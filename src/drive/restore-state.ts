@@ -6,6 +6,15 @@ import type { LoopFiles } from '../state/loop-files.ts';
 import { lastRecord } from './last-record.ts';
 
 /**
+ * A state that says `complete` while its contract still stands. Whoever completes a loop archives it and drops the
+ * contract at once; so either that process died in between, or somebody wrote the word in. Both are answered alike: the
+ * loop goes on, and the next claim is verified.
+ */
+export function unproved(state: LoopState): boolean {
+  return state.status === 'ended' && state.ended.as === 'complete';
+}
+
+/**
  * The loop as its contract and its journal know it, for a state file that somebody rewrote. Counters come from the last
  * iteration record; streaks begin anew; the session is the one that asks.
  */

@@ -143,6 +143,74 @@ test('a state that is rewritten where the guard cannot see it is restored from c
   );
 });
 
+test('a completion that a program writes into the state is not believed: the loop goes on, and the user is told', async () => {
+  const forge = `import json
+path = '.claude/context/runtime/ral' + 'ph-state.json'
+state = json.load(open(path))
+ended = {'at': state['startedAt'], 'as': 'complete', 'message': 'complete, verified by 9 checks.', 'verified': True}
+json.dump({**state, 'status': 'ended', 'ended': ended}, open(path, 'w'))
+`;
+  await inLoopProject(
+    {
+      frontmatter: 'validation: ["sh verify.sh"]\nmax_iterations: 2',
+      files: { 'verify.sh': verify, 'tool.py': forge },
+    },
+    steps([bash('python3 tool.py'), text('one'), text('two')]),
+    async (project) => {
+      const run = await project.run();
+      project.model.check();
+      assert.equal(run.code, 2, run.said);
+      assert.match(run.said, /had been rewritten from outside\. It was restored/);
+      assert.deepEqual(
+        project.archive().map(({ name }) => name.replace(/^.*Z-/, '')),
+        ['tampered.json', 'max-iterations.json'],
+      );
+    },
+  );
+});
+
+test('a forged archive of a loop whose state a program has taken away is no completion', async () => {
+  const forge = `import json, os
+folder = '.claude/context/runtime/ral'
+state = json.load(open(folder + 'ph-state.json'))
+ended = {'at': state['startedAt'], 'as': 'complete', 'message': 'complete, verified by 9 checks.', 'verified': True}
+os.makedirs(folder + 'ph-archive', exist_ok=True)
+name = folder + 'ph-archive/2099-01-01T00-00-00.000Z-complete.json'
+json.dump({**state, 'status': 'ended', 'ended': ended}, open(name, 'w'))
+os.remove(folder + 'ph-state.json')
+`;
+  await inLoopProject(
+    { frontmatter: 'validation: ["sh verify.sh"]', files: { 'verify.sh': verify, 'tool.py': forge } },
+    steps([bash('python3 tool.py'), text('one')]),
+    async (project) => {
+      const run = await project.run();
+      project.model.check();
+      assert.equal(run.code, 130, run.said);
+      assert.doesNotMatch(run.said, /verified by 9 checks/);
+    },
+  );
+});
+
+test('a control command inside a script of the agent is refused, whatever it does to its environment', async () => {
+  const accept = 'import subprocess\nsubprocess.run(["sh", "helper.sh"])\n';
+  const helper = `cp ${mainFile} copied.cjs
+env -u CLAUDECODE -u RALPH_LOOP_ID node copied.cjs accept --project . || echo refused > refused.txt
+`;
+  await inLoopProject(
+    {
+      frontmatter: 'validation: ["sh verify.sh"]\nmax_iterations: 2',
+      files: { 'verify.sh': verify, 'tool.py': accept, 'helper.sh': helper },
+    },
+    steps([bash('echo true > verify.sh && python3 tool.py'), text(claim), text(claim)]),
+    async (project) => {
+      const run = await project.run();
+      project.model.check();
+      assert.equal(project.workspace.has('refused.txt'), true, 'control: the script must have come to its command');
+      assert.equal(run.code, 2, run.said);
+    },
+  );
+});
+
 test('a verify script that the agent rewrites fails its check with that reason, and is not run', async () => {
   await inLoopProject(
     options,

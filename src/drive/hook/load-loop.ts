@@ -7,7 +7,7 @@ import { readContract, type StoredContract } from '../../state/contract-store.ts
 import { log } from '../../state/log.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
-import { restoreState } from '../restore-state.ts';
+import { restoreState, unproved } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
@@ -72,7 +72,7 @@ function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
   const stored = readContract(context.files);
-  if (stored !== null && setBack(state, stored, context.files)) return restored(stored, context);
+  if (stored !== null && (unproved(state) || setBack(state, stored, context.files))) return restored(stored, context);
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
   const orphaned = stored === null && state.contractHash !== null;

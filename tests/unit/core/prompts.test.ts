@@ -113,7 +113,7 @@ describe('a prompt goes back', () => {
     assert.equal(context, null);
     return 'pointer';
   };
-  const SHORT = 'Go on with the next iteration: the task is in the context that came with this message.';
+  const SHORT = 'Go on: the task is in the context that came with this message.';
 
   test('in the reason up to 4,000 characters', () => assert.equal(way(4_000, 'auto'), 'reason'));
   test('as context up to 9,000', () => assert.deepEqual([way(4_001, 'auto'), way(9_000, 'auto')], [SHORT, SHORT]));
