@@ -42,7 +42,7 @@ test('a task of 3 KB goes back whole in the reason, which the client hands over 
 test('a task of 8 KB goes back whole and once, as context with a short reason', async () => {
   const sent = await secondPrompt(taskOf(8_000));
   assert.deepEqual([count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')], [1, 1]);
-  assert.equal(count(sent, 'Go on with the next iteration: the task is in the context'), 2);
+  assert.equal(count(sent, 'Go on: the task is in the context'), 2);
   assert.doesNotMatch(sent, preview);
 });
 
