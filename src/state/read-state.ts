@@ -38,9 +38,8 @@ export function parseState(text: string): ReadState {
   try {
     // Windows PowerShell begins a UTF-8 file that a person saves with a byte order mark.
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-    // Keys of others are kept, and nesting can be too deep to be written again, or grow with each line's indent.
-    if (text.length > SURELY_FLAT && JSON.stringify(value) && JSON.stringify(value, null, 2).length > MAX_BYTES)
-      throw new Error('too deep');
+    // Throws where it is nested too deeply: keys of others are kept, and what cannot be written again is no state.
+    if (text.length > SURELY_FLAT) JSON.stringify(value);
   } catch (error) {
     return { kind: 'corrupt', problem: (error as Error).message };
   }

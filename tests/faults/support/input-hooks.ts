@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { parseHookInput } from '../../../src/claude/hook-input.ts';
+import { RalphError } from '../../../src/core/ralph-error.ts';
+import { type HookContext, hookContext } from '../../../src/drive/hook/context.ts';
+import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
+import { sessionStart } from '../../../src/drive/hook/session-start.ts';
+import { stop } from '../../../src/drive/hook/stop.ts';
+import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
+import { stopQuickly } from '../../../src/drive/hook/stop-quickly.ts';
+import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
+import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
+import { startByHand } from '../../../src/drive/start-loop.ts';
+import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
+import type { HookName } from './input-case.ts';
+
+export type Decide = (context: HookContext) => Promise<object | null> | object | null;
+
+/** Nobody waits in these tests: where a hook would sleep, the client tells it to go after so long. */
+const PATIENCE_MS = 3;
+
+/** What the files in hooks/ hand to runHook, each beside its events. */
+export const HOOKS: Readonly<Record<HookName, Decide>> = {
+  Stop: async (context) => {
+    const { state } = context.files;
+    const before = existsSync(state) ? readFileSync(state) : null;
+    const quick = stopQuickly(context);
+    if (quick !== 'slow') return quick.answer;
+    const after = existsSync(state) ? readFileSync(state) : null;
+    assert.deepEqual(after, before, 'the quick way has changed what it passes on');
+    return slowly(context);
+  },
+  UserPromptSubmit: userPromptSubmit,
+  SessionStart: (context) =>
+    sessionStart(context, () => startByHand(context.files.projectDir, context.env, context.now())),
+  StopFailure: stopFailure,
+  PreToolUse: (context) =>
+    preToolUse(context, (call, rules) =>
+      judgeToolCall(call, rules, () => import('../../../src/guard/shell-judges.ts')),
+    ),
+  PostToolUse: postToolUse,
+  PostToolUseFailure: postToolUse,
+};
+
+async function slowly(context: HookContext): Promise<object | null> {
+  const told = new AbortController();
+  const timer = setTimeout(() => told.abort(), PATIENCE_MS);
+  try {
+    return await stop(context, { timeoutMs: 600_000, signal: told.signal, work: stopWork });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export interface Asked {
+  readonly answer: unknown;
+  /** What runHook has to turn into an allowed stop. */
+  readonly error: unknown;
+  /** The session that the payload names; null where the hook was not even asked. */
+  readonly session: string | null;
+}
+
+/** One hook as runHook runs it, with everything but the process around it. */
+export async function ask(
+  hook: HookName,
+  input: Buffer,
+  env: Readonly<Record<string, string>>,
+  decide: Decide = HOOKS[hook],
+): Promise<Asked> {
+  const parsed = parseHookInput(input.toString('utf8'));
+  if (parsed === null || parsed.event !== hook) return { answer: null, error: null, session: null };
+  try {
+    return { answer: await decide(hookContext(parsed, env)), error: null, session: parsed.sessionId };
+  } catch (error) {
+    return { answer: null, error, session: parsed.sessionId };
+  }
+}
+
+/** What may leave a hook's decision: an error of ours, with what to do, or what the system says about a file. */
+export function isExpected(error: unknown): boolean {
+  return error === null || error instanceof RalphError || typeof (error as NodeJS.ErrnoException).syscall === 'string';
+}
