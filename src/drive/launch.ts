@@ -197,7 +197,7 @@ function distrust(files: LoopFiles, loopId: string, at: string): void {
     if (current.kind !== 'loop' || !unproved(current.state)) return { next: 'keep' as const, result: undefined };
     const { sessionId, clientPid, clientStartedAt } = current.state;
     const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
-    return { next: restoreState(files, stored, client, at), result: undefined };
+    return { next: restoreState(files, stored, client, at, current.state.epoch), result: undefined };
   });
 }
 

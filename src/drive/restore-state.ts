@@ -16,9 +16,16 @@ export function unproved(state: LoopState): boolean {
 
 /**
  * The loop as its contract and its journal know it, for a state file that somebody rewrote. Counters come from the last
- * iteration record; streaks begin anew; the session is the one that asks.
+ * iteration record; streaks begin anew; the session is the one that asks. `epoch` is that of the state it replaces: with
+ * an older one the loop, once it was resumed, could not be written.
  */
-export function restoreState(files: LoopFiles, stored: StoredContract, client: ClientIdentity, at: string): LoopState {
+export function restoreState(
+  files: LoopFiles,
+  stored: StoredContract,
+  client: ClientIdentity,
+  at: string,
+  epoch: number,
+): LoopState {
   const { hash, contract } = stored;
   const fresh = initialState({
     loopId: contract.loopId,
@@ -33,6 +40,7 @@ export function restoreState(files: LoopFiles, stored: StoredContract, client: C
   const last = lastRecord(files, contract.loopId);
   const counted: LoopState = {
     ...fresh,
+    epoch,
     turn: 'agent',
     iteration: last?.iteration ?? 0,
     idleIterations: last?.idleIterations ?? 0,

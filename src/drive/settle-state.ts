@@ -64,7 +64,7 @@ function settleLoop(state: LoopState, { at, existing, consented }: StartRequest,
 function lostOrArchived(files: LoopFiles, at: string): LoopState {
   const stored = readContract(files);
   if (stored === null) return lastArchived(files);
-  return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at);
+  return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
 }
 
 function lastArchived(files: LoopFiles): LoopState {

@@ -117,7 +117,7 @@ const CARELESS: Readonly<Record<string, readonly [Decide, RegExp]>> = {
         return { decision: 'block', reason: 'again', systemMessage: 'ralph: again' };
       }
     },
-    /no active loop of this session|a block /,
+    /no active loop of this session|a block |one Stop has two answers/,
   ],
 };
 

@@ -52,7 +52,7 @@ export function loadLoop(current: ReadState, context: HookContext): LoadedLoop {
 
 function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: HookContext): LoadedLoop {
   const stored = readContract(context.files);
-  if (stored !== null) return restored(stored, context);
+  if (stored !== null) return restored(stored, context, 0);
   if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for a loop, and not for this one
   const { policy, notes } = policyFromEnvironment(context.env);
   for (const note of notes) log(context.files, context.now(), 'environment', note);
@@ -72,18 +72,19 @@ function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
   const stored = readContract(context.files);
-  if (stored !== null && (unproved(state) || setBack(state, stored, context.files))) return restored(stored, context);
+  if (stored !== null && (unproved(state) || setBack(state, stored, context.files)))
+    return restored(stored, context, state.epoch);
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
   const orphaned = stored === null && state.contractHash !== null;
   return { kind: 'loop', state: bound, policy, stored, mended: null, orphaned };
 }
 
-function restored(stored: StoredContract, context: HookContext): LoadedLoop {
+function restored(stored: StoredContract, context: HookContext, epoch: number): LoadedLoop {
   const wanted = context.env['RALPH_LOOP_ID'];
   if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
   const moved = quarantine(context.files, context.now(), 'tampered');
-  const state = restoreState(context.files, stored, clientIdentity(context), context.now());
+  const state = restoreState(context.files, stored, clientIdentity(context), context.now(), epoch);
   const mended = HOOK_TEXTS.restored(moved, state.iteration);
   return { kind: 'loop', state, policy: stored.contract.policy, stored, mended, orphaned: false };
 }

@@ -43,6 +43,8 @@ export function mayBlock(before: Before, env: Readonly<Record<string, string>>, 
   if (wanted !== null && state['loopId'] !== wanted) return false;
   if (!belongs(state, env, session, wanted)) return false;
   const rewritten =
+    // A completion that still has its contract was proved by nobody.
+    inner(state, 'ended')['as'] === 'complete' ||
     state['contractHash'] !== contract?.['hash'] ||
     state['loopId'] !== restored ||
     state['maxIterations'] !== inner(terms, 'policy')['maxIterations'] ||

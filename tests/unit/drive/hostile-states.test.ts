@@ -11,7 +11,10 @@ import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { waitOut } from '../../../src/drive/hook/wait-out.ts';
+import { writeContract } from '../../../src/state/contract-store.ts';
 import { parseState } from '../../../src/state/read-state.ts';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import { terms } from '../task/support/terms.ts';
 
 const FOUR_KEYS =
   '{"iteration":1,"startedAt":"2026-02-28T10:00:00Z","lastRunAt":"2026-02-28T10:00:00Z","lastFindingsCount":3}';
@@ -74,6 +77,20 @@ test('A state whose further keys are nested too deeply to be written again is co
   const answer = await decide(context);
   assert.ok(answer !== null && 'systemMessage' in answer && !('decision' in answer));
   assert.ok(!existsSync(context.files.state));
+});
+
+test('A state that was rewritten after the loop had been resumed is restored, not lost behind its own fence.', async (t) => {
+  const context = hookOver(t, null, 'Stop');
+  const stored = buildContract(terms(context.files.projectDir, []));
+  writeContract(context.files, stored);
+  const resumed = { ...LOOP, contractHash: stored.hash, sessionId: 'session-1', epoch: 2, maxIterations: 99 };
+  mkdirSync(context.files.runtimeDir, { recursive: true });
+  writeFileSync(context.files.state, JSON.stringify(resumed));
+  const answer = await decide(context);
+  assert.ok(answer !== null && 'decision' in answer);
+  const now = parseState(readFileSync(context.files.state, 'utf8'));
+  assert.ok(now.kind === 'loop');
+  assert.deepEqual([now.state.epoch, now.state.maxIterations], [2, 25]);
 });
 
 test('A task path that is no path does not end an idle wait with an exception.', async (t) => {
