@@ -27,11 +27,11 @@ export function operate(
   at: string,
   commandFor: (state: LoopState) => OperatorCommand,
 ): Operated {
-  const policy = policyOf(files, env);
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, { waitMs: 10_000 }, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
     const live = clientAlive(current.state) && current.state.sessionId !== null;
+    const policy = policyOf(files, env, command);
     if (command.kind === 'cancel' && live) raiseTombstone(files, current.state);
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
@@ -40,8 +40,10 @@ export function operate(
   return done;
 }
 
-function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv): Policy {
-  return readContract(files)?.contract.policy ?? policyFromEnvironment(env).policy;
+/** A cancel asks for no contract: it is the way out where that cannot be read. */
+function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv, { kind }: OperatorCommand): Policy {
+  const stored = kind === 'cancel' ? null : readContract(files);
+  return stored?.contract.policy ?? policyFromEnvironment(env).policy;
 }
 
 function noLoop(files: LoopFiles, kind: string): RalphError {

@@ -11,6 +11,7 @@ import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { waitOut } from '../../../src/drive/hook/wait-out.ts';
+import { operate } from '../../../src/drive/operate.ts';
 import { writeContract } from '../../../src/state/contract-store.ts';
 import { parseState } from '../../../src/state/read-state.ts';
 import { buildContract } from '../../../src/task/build-contract.ts';
@@ -91,6 +92,15 @@ test('A state that was rewritten after the loop had been resumed is restored, no
   const now = parseState(readFileSync(context.files.state, 'utf8'));
   assert.ok(now.kind === 'loop');
   assert.deepEqual([now.state.epoch, now.state.maxIterations], [2, 25]);
+});
+
+test('A loop whose contract cannot be read can be cancelled, as the error about it says.', (t) => {
+  const { files, env } = hookOver(t, JSON.stringify(LOOP), 'Stop');
+  mkdirSync(files.outsideDir, { recursive: true });
+  writeFileSync(files.contract, '{"torn');
+  assert.throws(() => operate(files, env, '2026-02-28T11:00:00Z', () => ({ kind: 'pause' })), /main\.cjs cancel/);
+  operate(files, env, '2026-02-28T11:00:00Z', () => ({ kind: 'cancel' }));
+  assert.deepEqual([existsSync(files.state), existsSync(files.contract)], [false, false]);
 });
 
 test('A task path that is no path does not end an idle wait with an exception.', async (t) => {
