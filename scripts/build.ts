@@ -152,7 +152,7 @@ function compact(schema: unknown): unknown {
       ? `${options[0]}?`
       : { anyOf: options };
   }
-  if (rules.length === 0 && type === 'array') return { items: compact(items) };
+  if (rules.length === 0 && type === 'array') return [compact(items)];
   if (rules.length === 0 && type === 'object' && additionalProperties) return { values: compact(additionalProperties) };
   const named = Object.entries((properties ?? {}) as object);
   if (rules.length > 0 || type !== 'object' || named.length !== (required as unknown[] | undefined)?.length) {

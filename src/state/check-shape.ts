@@ -1,12 +1,15 @@
 import { INSTANT } from '../core/instant-pattern.ts';
 
-/** What a value must be, made from the JSON Schema of the state by scripts/build.ts. `?` lets it be null. */
+/**
+ * What a value must be, made from the JSON Schema of the state by scripts/build.ts. `?` lets it be null, and
+ * `[shape]` is an array of such values.
+ */
 export type Shape =
   | ShapeName
   | `${ShapeName}?`
   | { readonly has: Readonly<Record<string, Shape>> }
   | { readonly values: Shape }
-  | { readonly items: Shape }
+  | readonly Shape[]
   | { readonly enum: readonly unknown[] }
   | { readonly min: number; readonly max: number }
   | { readonly anyOf: readonly Shape[] };
@@ -29,9 +32,10 @@ export function checkShape(value: unknown, shape: Shape, path = ''): string | nu
     const problems = shape.anyOf.map((option) => checkShape(value, option, path));
     return problems.includes(null) ? null : deepest(problems);
   }
-  if ('items' in shape) {
+  if ('length' in shape) {
+    const [inner = 'null'] = shape;
     return Array.isArray(value)
-      ? first(value, (item, index) => checkShape(item, shape.items, `${path}/${index}`))
+      ? first(value, (item, index) => checkShape(item, inner, `${path}/${index}`))
       : must('array');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return must('object');

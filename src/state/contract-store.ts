@@ -27,6 +27,7 @@ const READ: Shape = {
         policy: {
           has: {
             completion: { values: 'text' },
+            maxIterations: 'count',
             reinject: { enum: ['auto', 'reason', 'context', 'pointer'] },
             idle: {
               anyOf: [
@@ -38,13 +39,13 @@ const READ: Shape = {
                     maxDelayMs: 'amount',
                     maxMs: 'amount',
                     maxQuietMs: 'amount?',
-                    watch: { items: 'string' },
+                    watch: ['string'],
                   },
                 },
               ],
             },
             breaker: { values: 'count' },
-            budget: { values: 'amount?' },
+            budget: { has: { maxCostUsd: 'amount?', maxTokens: 'amount?', maxTimeMs: 'amount?', warnAt: 'amount' } },
             backgroundWaitMs: 'amount',
           },
         },
@@ -73,7 +74,7 @@ export function readContract(files: LoopFiles): StoredContract | null {
   }
   throw new RalphError(
     'contract-changed',
-    `the contract ${files.contract} cannot be read. Stop the loop (main.cjs cancel) and start it again.`,
+    `the contract ${files.contract} cannot be read. Start anew: main.cjs start --fresh.`,
   );
 }
 

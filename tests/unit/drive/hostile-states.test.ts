@@ -94,11 +94,11 @@ test('A state that was rewritten after the loop had been resumed is restored, no
   assert.deepEqual([now.state.epoch, now.state.maxIterations], [2, 25]);
 });
 
-test('A loop whose contract cannot be read can be cancelled, as the error about it says.', (t) => {
+test('A loop whose contract cannot be read can be cancelled, for an error about it helps nobody.', (t) => {
   const { files, env } = hookOver(t, JSON.stringify(LOOP), 'Stop');
   mkdirSync(files.outsideDir, { recursive: true });
   writeFileSync(files.contract, '{"torn');
-  assert.throws(() => operate(files, env, '2026-02-28T11:00:00Z', () => ({ kind: 'pause' })), /main\.cjs cancel/);
+  assert.throws(() => operate(files, env, '2026-02-28T11:00:00Z', () => ({ kind: 'pause' })), /cannot be read/);
   operate(files, env, '2026-02-28T11:00:00Z', () => ({ kind: 'cancel' }));
   assert.deepEqual([existsSync(files.state), existsSync(files.contract)], [false, false]);
 });

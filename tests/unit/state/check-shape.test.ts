@@ -6,7 +6,7 @@ import { checkShape, type Shape } from '../../../src/state/check-shape.ts';
 test('The reason names the place and what must be there.', () => {
   const shape: Shape = {
     has: {
-      a: { items: { min: 0, max: 9 } },
+      a: [{ min: 0, max: 9 }],
       b: { enum: ['x', 'y'] },
       c: 'text',
       d: 'instant?',
