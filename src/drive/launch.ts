@@ -182,7 +182,7 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
     return { code: exitCode('interrupted'), message: LAUNCH_TEXTS.stillThere };
   // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
   if (readContract(files)?.contract.loopId === loopId) {
-    return { code: exitCode('interrupted'), message: HOOK_TEXTS.vanished };
+    return { code: exitCode('error'), message: HOOK_TEXTS.vanished };
   }
   const ended = endedLoop(files, loopId);
   if (ended === null) return { code: exitCode('error'), message: LAUNCH_TEXTS.unknownEnd };
