@@ -65,7 +65,8 @@ test('The Stop hook exits with 0 and prints one JSON object or nothing, whatever
   const { failures, ...result } = await spawnStops(hook, directory, SPAWNED, seed);
   assert.deepEqual(failures, []);
   t.diagnostic(JSON.stringify({ ...result, seed }));
-  assert.ok(result.blocks > 0 && result.words > 0, 'some Stops were answered');
+  assert.ok(result.blocks + result.words > SPAWNED / 4, 'some Stops were answered');
+  assert.ok(result.blocks > 0 || SPAWNED < 200, 'one of many Stops was blocked');
 });
 
 /** What a careless reader or hook would do, and what must be said of it. */
