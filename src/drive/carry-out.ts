@@ -3,6 +3,7 @@ import { archiveState } from '../state/archive.ts';
 import { dropContract } from '../state/contract-store.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import { withState } from '../state/with-state.ts';
+import { LOCK_WAIT } from './lock-wait.ts';
 import { recordJournal } from './record-journal.ts';
 import { remember } from './remember.ts';
 
@@ -23,7 +24,7 @@ export function carryOut(files: LoopFiles, at: string, effects: readonly Effect[
  * ended state that the next comer archives under the same name.
  */
 function archiveEnded(files: LoopFiles): void {
-  withState(files, { waitMs: 10_000 }, (current) => {
+  withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.status !== 'ended') return { next: 'keep', result: undefined };
     const { ended } = current.state;
     archiveState(files, current.state, ended.at, ended.as);

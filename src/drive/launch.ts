@@ -11,6 +11,7 @@ import { carryOut } from './carry-out.ts';
 import { endedLoop } from './ended-loop.ts';
 import { guardrailsPath } from './hook/guardrails-path.ts';
 import { readTask } from './hook/read-task.ts';
+import { LOCK_WAIT } from './lock-wait.ts';
 import { noteApiError } from './note-api-error.ts';
 import { rateLimitWait } from './rate-limit-wait.ts';
 import { restoreState, unproved } from './restore-state.ts';
@@ -193,7 +194,7 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
 function distrust(files: LoopFiles, loopId: string, at: string): void {
   const stored = readContract(files);
   if (stored === null || stored.contract.loopId !== loopId) return;
-  withState(files, { waitMs: 10_000 }, (current) => {
+  withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || !unproved(current.state)) return { next: 'keep' as const, result: undefined };
     const { sessionId, clientPid, clientStartedAt } = current.state;
     const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
@@ -204,7 +205,7 @@ function distrust(files: LoopFiles, loopId: string, at: string): void {
 function change(files: LoopFiles, loopId: string, at: string, event: Parameters<typeof transition>[1]): void {
   const stored = readContract(files);
   if (stored === null) return;
-  const effects = withState(files, { waitMs: 10_000 }, (current) => {
+  const effects = withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const next = transition(current.state, event, stored.contract.policy);
     return { next: next.state, result: next.effects };

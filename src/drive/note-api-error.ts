@@ -5,6 +5,7 @@ import { readContract } from '../state/contract-store.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import { withState } from '../state/with-state.ts';
 import { carryOut } from './carry-out.ts';
+import { LOCK_WAIT } from './lock-wait.ts';
 
 /**
  * Records the API error that ended a headless client, found at the end of its transcript: under `-p` the client ends
@@ -13,7 +14,7 @@ import { carryOut } from './carry-out.ts';
 export function noteApiError(files: LoopFiles, loopId: string, at: string, since: string): void {
   const stored = readContract(files);
   if (stored === null) return;
-  const effects = withState(files, { waitMs: 10_000 }, (current) => {
+  const effects = withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const { state } = current;
     const noted = lastApiError(state.marks.transcriptPath);

@@ -11,6 +11,7 @@ import { policyFromEnvironment } from '../task/policy-from-environment.ts';
 import { carryOut } from './carry-out.ts';
 import { clientAlive } from './hook/ownership.ts';
 import { raiseTombstone } from './hook/tombstone.ts';
+import { LOCK_WAIT } from './lock-wait.ts';
 
 export interface Operated {
   readonly before: LoopState;
@@ -27,7 +28,7 @@ export function operate(
   at: string,
   commandFor: (state: LoopState) => OperatorCommand,
 ): Operated {
-  const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, { waitMs: 10_000 }, (current) => {
+  const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
     const live = clientAlive(current.state) && current.state.sessionId !== null;

@@ -12,6 +12,7 @@ import { withState } from '../state/with-state.ts';
 import { buildContract } from '../task/build-contract.ts';
 import type { Problem } from '../task/problem.ts';
 import type { Settings } from '../task/resolve-policy.ts';
+import { LOCK_WAIT } from './lock-wait.ts';
 import { type ContractRequest, prepareContract } from './prepare-contract.ts';
 import { recordJournal } from './record-journal.ts';
 import { settleState } from './settle-state.ts';
@@ -33,8 +34,6 @@ export interface StartedLoop {
   readonly warnings: readonly Problem[];
 }
 
-const SETTLE_WAIT = { waitMs: 10_000 } as const;
-
 /**
  * Starts a loop: everything that decides it is read, checked and fixed in the contract once, here. Throws RalphError
  * with every problem at once; then nothing was changed.
@@ -44,7 +43,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
   tidy(files, at);
-  return withState(files, SETTLE_WAIT, (current) => {
+  return withState(files, LOCK_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
     const stored = buildContract({ ...prepared.terms, loopId });

@@ -21,6 +21,3 @@ export function hookContext(input: HookInput, env: NodeJS.ProcessEnv): HookConte
     now: () => new Date().toISOString(),
   };
 }
-
-/** How long a hook waits for the state's lock before it gives up and lets the stop happen. */
-export const LOCK_WAIT = { waitMs: 10_000 } as const;

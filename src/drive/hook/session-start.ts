@@ -6,8 +6,9 @@ import type { LoopState } from '../../core/schema/state.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/default-task.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
-import { type HookContext, LOCK_WAIT } from './context.ts';
+import type { HookContext } from './context.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
 
 /**

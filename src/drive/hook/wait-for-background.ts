@@ -1,10 +1,11 @@
 import type { StoredContract } from '../../state/contract-store.ts';
 import { withState } from '../../state/with-state.ts';
 import { carryOut } from '../carry-out.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
 import { said } from '../texts.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn, feed, interruption, type StopOptions, type Turn } from './carry-on.ts';
-import { type HookContext, LOCK_WAIT } from './context.ts';
+import type { HookContext } from './context.ts';
 import { loadLoop } from './load-loop.ts';
 import { waitOut } from './wait-out.ts';
 

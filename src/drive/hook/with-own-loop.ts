@@ -4,7 +4,8 @@ import { readContract } from '../../state/contract-store.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
-import { type HookContext, LOCK_WAIT } from './context.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import type { HookContext } from './context.ts';
 import { ownership } from './ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
