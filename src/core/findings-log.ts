@@ -1,3 +1,4 @@
+import { stepFence } from './step-fence.ts';
 /** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
 export interface Finding {
   /** `FINDING-003` */
@@ -16,7 +17,6 @@ export interface Finding {
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
 const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/i;
 const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/i;
-const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 
 /**
  * The findings of a log, in order. What stands in code fences and HTML comments does not count. A finding that is
@@ -92,14 +92,10 @@ function* plainLines(text: string): Generator<{ line: string; number: number }> 
   let fence: string | null = null;
   let comment = false;
   for (const [index, raw] of text.split(/\r\n|[\n\r]/).entries()) {
-    const [, marks, info = ''] = comment ? [] : (FENCE.exec(raw) ?? []);
-    if (fence !== null) {
-      if (marks?.startsWith(fence) && info.trim() === '') fence = null;
-      continue;
-    }
-    if (marks !== undefined && !(marks.startsWith('`') && info.includes('`'))) {
-      fence = marks;
-      continue;
+    if (!comment) {
+      const step = stepFence(fence, raw);
+      fence = step.fence;
+      if (step.inside) continue;
     }
     const kept = withoutComments(raw, comment);
     comment = kept.open;

@@ -1,9 +1,9 @@
 import type { Sign } from './effects.ts';
+import { stepFence } from './step-fence.ts';
 
 const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/;
 const SIGN = /^Sign:[ \t]*(\S.*)$/i;
 const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/i;
-const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 
 /** The signs of a guardrails file: `### Sign: Name` with Trigger, Instruction and Added after. Fences do not count. */
 export function parseSigns(text: string): Sign[] {
@@ -11,15 +11,9 @@ export function parseSigns(text: string): Sign[] {
   let within = false;
   let fence: string | null = null;
   for (const line of text.split(/\r\n|[\n\r]/)) {
-    const [, marks, info = ''] = FENCE.exec(line) ?? [];
-    if (fence !== null) {
-      if (marks?.startsWith(fence) && info.trim() === '') fence = null;
-      continue;
-    }
-    if (marks !== undefined && !(marks.startsWith('`') && info.includes('`'))) {
-      fence = marks;
-      continue;
-    }
+    const step = stepFence(fence, line);
+    fence = step.fence;
+    if (step.inside) continue;
     const [, heading] = HEADING.exec(line) ?? [];
     if (heading !== undefined) {
       const name = SIGN.exec(heading)?.[1]?.trimEnd().replace(/ #+$/, '').trim() ?? '';

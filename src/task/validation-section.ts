@@ -1,3 +1,4 @@
+import { stepFence } from '../core/step-fence.ts';
 export interface ValidationSection {
   /** Line of the heading, from 1, within the body. */
   readonly line: number;
@@ -11,15 +12,9 @@ export function validationSection(body: string): ValidationSection | null {
   let fence: string | null = null;
   let found: { line: number; level: number } | null = null;
   for (const [index, line] of lines.entries()) {
-    const [, marks, info = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
-    if (fence !== null) {
-      if (marks?.startsWith(fence) && info.trim() === '') fence = null;
-      continue;
-    }
-    if (marks !== undefined && !(marks.startsWith('`') && info.includes('`'))) {
-      fence = marks;
-      continue;
-    }
+    const step = stepFence(fence, line);
+    fence = step.fence;
+    if (step.inside) continue;
     const [, hashes, title = ''] = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/.exec(line) ?? [];
     if (hashes === undefined) continue;
     if (found !== null && hashes.length <= found.level)
