@@ -30,7 +30,7 @@ const STOP_HOOK_LIMIT = 40 * 1024;
 const FILE_LIMIT = 300;
 
 interface Meta {
-  readonly outputs: Record<string, { readonly bytes: number; readonly inputs: Record<string, unknown> }>;
+  readonly outputs: Record<string, { readonly inputs: Record<string, unknown> }>;
 }
 
 const problems = [...arrowProblems(), ...leanProblems(), ...sizeProblems()];
@@ -69,8 +69,10 @@ function leanProblems(): string[] {
     for (const input of Object.keys(output.inputs)) {
       if (HEAVY.test(input)) found.push(`dist/hooks/${name}.cjs carries ${input}`);
     }
-    if (name.startsWith('ralph-stop-') && output.bytes > STOP_HOOK_LIMIT) {
-      found.push(`dist/hooks/${name}.cjs has ${output.bytes} bytes; at most ${STOP_HOOK_LIMIT}`);
+    // Asked of the file itself: the build goes over it once more after the bundler.
+    const { size } = statSync(join(root, 'dist', 'hooks', `${name}.cjs`));
+    if (name.startsWith('ralph-stop-') && size > STOP_HOOK_LIMIT) {
+      found.push(`dist/hooks/${name}.cjs has ${size} bytes; at most ${STOP_HOOK_LIMIT}`);
     }
   }
   return found;

@@ -10,6 +10,7 @@ import { costProblem } from '../task/cost-problem.ts';
 import { DEFAULT_TASK } from '../task/default-task.ts';
 import type { ValidationEntry } from '../task/frontmatter-schema.ts';
 import { normaliseValidation } from '../task/normalise-validation.ts';
+import { NO_GUARDRAILS } from '../task/policy-defaults.ts';
 import type { Problem } from '../task/problem.ts';
 import { type ResolvedPolicy, resolvePolicy, type Settings } from '../task/resolve-policy.ts';
 import { splitFrontmatter } from '../task/split-frontmatter.ts';
@@ -80,6 +81,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       name: request.name,
       projectDir,
       taskPath,
+      task: null,
+      guardrails: NO_GUARDRAILS,
       createdAt: request.at,
       frontmatter,
       head: text.slice(0, text.length - body.length),

@@ -47,6 +47,14 @@ const READ: Shape = {
             breaker: { values: 'count' },
             budget: { has: { maxCostUsd: 'amount?', maxTokens: 'amount?', maxTimeMs: 'amount?', warnAt: 'amount' } },
             backgroundWaitMs: 'amount',
+            pace: {
+              has: {
+                delayMs: 'amount',
+                iterationTimeoutMs: 'amount?',
+                stopOnError: 'boolean',
+                tracksProgress: 'boolean',
+              },
+            },
           },
         },
       },

@@ -1,3 +1,4 @@
+import type { Guardrails } from '../core/schema/contract.ts';
 import type { IdlePolicy, Policy } from '../core/schema/policy.ts';
 import type { TaskKind } from './task-kind.ts';
 
@@ -39,6 +40,15 @@ export const DEFAULT_POLICY: Policy = {
   breaker: BREAKER,
   budget: BUDGET,
   backgroundWaitMs: 1_800_000,
+  pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: true, tracksProgress: false },
+};
+
+export const NO_GUARDRAILS: Guardrails = {
+  blockCommands: [],
+  shellAllow: null,
+  protectedFiles: [],
+  privateFiles: [],
+  strict: false,
 };
 
 /** Working iterations: what a loop of this kind gets by itself, and the most it can be given. */

@@ -125,6 +125,7 @@ function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>
       warnAt: budget.warn_at ?? BUDGET.warnAt,
     },
     backgroundWaitMs: merged.background_wait ?? DEFAULT_POLICY.backgroundWaitMs,
+    pace: DEFAULT_POLICY.pace,
   };
 }
 

@@ -11,6 +11,43 @@ export const commandDefinition = z.strictObject({
   timeoutSeconds: z.int().min(1).max(3600),
 });
 
+/** A command whose output is the evidence of an iteration. `run` is what the shell gets, arguments filled in. */
+export const evidenceCommand = z.strictObject({
+  ...commandDefinition.shape,
+  /** The gate runs it again, and it must come out well. */
+  acceptance: z.boolean(),
+  directory: z.enum(['task', 'project']),
+});
+
+/** What no command may be: an RE2 pattern, the named first words of a simple command, or the programs of a pipeline. */
+export const commandRule = z.union([
+  z.string().min(1),
+  z.strictObject({ command: z.string().min(1), args: z.array(z.string()), reason: z.string().nullable() }),
+  z.strictObject({ pipeline: z.array(z.string().min(1)).min(2), reason: z.string().nullable() }),
+]);
+
+export const guardrails = z.strictObject({
+  blockCommands: z.array(commandRule),
+  /** Every simple command must match one of these RE2 patterns whole; null where there is no allowlist. */
+  shellAllow: z.array(z.string()).nullable(),
+  /** Globs, and names of policies as `policy:NAME`. */
+  protectedFiles: z.array(z.string()),
+  /** The same for what may not even be read. */
+  privateFiles: z.array(z.string()),
+  strict: z.boolean(),
+});
+
+/** What a task folder has beside its text. */
+export const taskTerms = z.strictObject({
+  args: z.record(z.string(), z.string()),
+  commands: z.array(evidenceCommand),
+  gate: z.enum(['required', 'optional', 'disabled']),
+  /** Relative to the task folder. */
+  requiredOutputs: z.array(z.string()),
+  itemsPerIteration: z.int().min(1).nullable(),
+  reflectEvery: z.int().min(2).nullable(),
+});
+
 /** What may run and what must hold, fixed at the start and kept outside the project. */
 export const contract = z.strictObject({
   contractVersion: z.literal(CONTRACT_VERSION),
@@ -19,6 +56,9 @@ export const contract = z.strictObject({
   projectDir: z.string().min(1),
   /** Relative to the project directory. */
   taskPath: z.string().min(1),
+  /** A task folder with its RALPH.md, or null for a plain prompt. */
+  task: taskTerms.nullable(),
+  guardrails,
   createdAt: instant,
   /** The frontmatter's text, byte for byte, so that a change during the run is seen without a hash. */
   frontmatter: z.string(),
@@ -38,4 +78,8 @@ export const contract = z.strictObject({
 });
 
 export type Contract = z.infer<typeof contract>;
+export type EvidenceCommand = z.infer<typeof evidenceCommand>;
+export type CommandRule = z.infer<typeof commandRule>;
+export type Guardrails = z.infer<typeof guardrails>;
+export type TaskTerms = z.infer<typeof taskTerms>;
 export type CommandDefinition = z.infer<typeof commandDefinition>;

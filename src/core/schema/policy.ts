@@ -41,6 +41,16 @@ export const policy = z.strictObject({
     warnAt: z.number().min(0).max(1),
   }),
   backgroundWaitMs: z.number().min(0),
+  pace: z.strictObject({
+    /** Between two working iterations, beside what idle waits. */
+    delayMs: z.number().min(0),
+    /** What one iteration may take; null where only the loop's own limits count. */
+    iterationTimeoutMs: z.number().positive().nullable(),
+    /** Whether an iteration that failed or ran out of time ends the loop. */
+    stopOnError: z.boolean(),
+    /** Whether the loop's end tells max-iterations and no-progress-exhaustion apart. */
+    tracksProgress: z.boolean(),
+  }),
 });
 
 export type Policy = z.infer<typeof policy>;

@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/core/schema/contract.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
 import type { StoredContract } from '../../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/policy-defaults.ts';
 
 export function filesIn(directory: string): LoopFiles {
   return loopFiles(directory, null, { XDG_STATE_HOME: `${directory}/outside` });
@@ -30,6 +30,8 @@ export function aContract(loopId: string): StoredContract {
     name: null,
     projectDir: '/project',
     taskPath: '.claude/ralph/PROMPT.md',
+    task: null,
+    guardrails: NO_GUARDRAILS,
     createdAt: '2026-02-28T10:00:00Z',
     frontmatter: '',
     head: 'x'.repeat(2000),

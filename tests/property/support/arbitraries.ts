@@ -196,6 +196,12 @@ export const policy: fc.Arbitrary<Policy> = fc.record({
     warnAt: fc.constantFrom(0, 0.5, 0.8, 1),
   }),
   backgroundWaitMs: fc.constant(0),
+  pace: fc.record({
+    delayMs: fc.constantFrom(0, 1_000, 600_000),
+    iterationTimeoutMs: fc.constantFrom(null, 60_000),
+    stopOnError: fc.boolean(),
+    tracksProgress: fc.boolean(),
+  }),
 });
 
 type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;

@@ -1,5 +1,5 @@
 import type { ContractTerms } from '../../../../src/task/build-contract.ts';
-import { DEFAULT_POLICY } from '../../../../src/task/policy-defaults.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../../src/task/policy-defaults.ts';
 
 /** The terms of a loop in `projectDir` with these validation commands. */
 export function terms(
@@ -12,6 +12,8 @@ export function terms(
     name: null,
     projectDir,
     taskPath: '.claude/ralph/PROMPT.md',
+    task: null,
+    guardrails: NO_GUARDRAILS,
     createdAt: '2026-02-28T10:00:00Z',
     frontmatter: '',
     head: '',
