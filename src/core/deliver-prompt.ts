@@ -1,4 +1,5 @@
 import { type AssembledPrompt, wholePrompt } from './assemble-prompt.ts';
+import { LINE_END } from './line-end.ts';
 import type { Policy } from './schema/policy.ts';
 
 /** How a prompt goes back into the session: `reason` reaches the model twice, `context` once. */
@@ -40,7 +41,7 @@ export function deliverPrompt(
 }
 
 function pointer({ preface, body, closing }: AssembledPrompt, taskPath: string): string {
-  const headings = body.match(/^#{1,6} .*$/gm) ?? [];
+  const headings = body.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
   const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
   const sections = shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
   return `${preface}\n\nRead ${taskPath} now, whole (${body.length} characters), and work by it.${sections}\n\n${closing}\n`;

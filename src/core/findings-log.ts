@@ -1,4 +1,5 @@
-import { stepFence } from './step-fence.ts';
+import { plainLines } from './plain-lines.ts';
+
 /** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
 export interface Finding {
   /** `FINDING-003` */
@@ -14,9 +15,9 @@ export interface Finding {
   readonly line: number;
 }
 
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
-const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/i;
-const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/i;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/s;
+const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/is;
+const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/is;
 
 /**
  * The findings of a log, in order. What stands in code fences and HTML comments does not count. A finding that is
@@ -25,7 +26,7 @@ const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/i;
 export function readFindings(text: string): Finding[] {
   const findings = new Map<string, Finding>();
   let current: { id: string; level: number } | null = null;
-  for (const { line, number } of plainLines(text)) {
+  for (const { text: line, number } of plainLines(text)) {
     const [, hashes, title = ''] = HEADING.exec(line) ?? [];
     if (hashes !== undefined) {
       const finding = readHeading(title, number);
@@ -86,32 +87,4 @@ function withoutMarks(text: string): string {
   while (start < end && mark(start)) start += 1;
   while (end > start && mark(end - 1)) end -= 1;
   return text.slice(start, end);
-}
-
-function* plainLines(text: string): Generator<{ line: string; number: number }> {
-  let fence: string | null = null;
-  let comment = false;
-  for (const [index, raw] of text.split(/\r\n|[\n\r]/).entries()) {
-    if (!comment) {
-      const step = stepFence(fence, raw);
-      fence = step.fence;
-      if (step.inside) continue;
-    }
-    const kept = withoutComments(raw, comment);
-    comment = kept.open;
-    yield { line: kept.line, number: index + 1 };
-  }
-}
-
-function withoutComments(raw: string, open: boolean): { line: string; open: boolean } {
-  let line = '';
-  let at = 0;
-  let inside = open;
-  for (;;) {
-    const next = raw.indexOf(inside ? '-->' : '<!--', at);
-    if (!inside) line += next === -1 ? raw.slice(at) : raw.slice(at, next);
-    if (next === -1) return { line, open: inside };
-    at = next + (inside ? 3 : 4);
-    inside = !inside;
-  }
 }

@@ -1,19 +1,18 @@
 import type { Sign } from './effects.ts';
-import { stepFence } from './step-fence.ts';
+import { plainLines } from './plain-lines.ts';
 
-const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/;
-const SIGN = /^Sign:[ \t]*(\S.*)$/i;
-const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/i;
+const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/s;
+const SIGN = /^Sign:[ \t]*(\S.*)$/is;
+const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/is;
 
-/** The signs of a guardrails file: `### Sign: Name` with Trigger, Instruction and Added after. Fences do not count. */
+/**
+ * The signs of a guardrails file: `### Sign: Name` with Trigger, Instruction and Added after. What stands in code fences
+ * and HTML comments does not count.
+ */
 export function parseSigns(text: string): Sign[] {
   const signs: { -readonly [K in keyof Sign]: Sign[K] }[] = [];
   let within = false;
-  let fence: string | null = null;
-  for (const line of text.split(/\r\n|[\n\r]/)) {
-    const step = stepFence(fence, line);
-    fence = step.fence;
-    if (step.inside) continue;
+  for (const { text: line } of plainLines(text)) {
     const [, heading] = HEADING.exec(line) ?? [];
     if (heading !== undefined) {
       const name = SIGN.exec(heading)?.[1]?.trimEnd().replace(/ #+$/, '').trim() ?? '';

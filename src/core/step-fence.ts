@@ -1,4 +1,4 @@
-const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/s;
 
 /**
  * One line of a Markdown text, for readers that pass over code fences: `fence` is the mark of the fence that is open

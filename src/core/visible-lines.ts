@@ -1,3 +1,5 @@
+import { LINE_END } from './line-end.ts';
+
 export interface VisibleLine {
   /** The line without its terminator, each piece of inline code replaced by one character that no text has. */
   readonly text: string;
@@ -25,7 +27,7 @@ export function visibleLines(text: string): VisibleLine[] {
   const visible: VisibleLine[] = [];
   let fence: Fence | null = null;
   let number = 0;
-  for (const line of text.split(/\r\n|[\n\r]/)) {
+  for (const line of text.split(LINE_END)) {
     number++;
     if (line === '') continue;
     if (fence !== null && !isOutside(line, fence)) {

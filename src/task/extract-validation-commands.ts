@@ -26,7 +26,7 @@ function blocks(lines: readonly string[]): { fences: string[]; items: string[] }
   const items: string[] = [];
   let fence: { marks: string; indent: number; wanted: boolean; lines: string[] } | null = null;
   for (const line of lines) {
-    const [, indent = '', marks, info = ''] = /^([ \t]*)(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+    const [, indent = '', marks, info = ''] = /^([ \t]*)(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
     if (fence !== null) {
       if (marks?.startsWith(fence.marks) && info.trim() === '') {
         if (fence.wanted) fences.push(fence.lines.join('\n'));
@@ -36,7 +36,7 @@ function blocks(lines: readonly string[]): { fences: string[]; items: string[] }
       const language = info.trim().split(/[\s{]/, 1)[0] ?? '';
       fence = { marks, indent: indent.length, wanted: SHELL_FENCE.test(language), lines: [] };
     } else {
-      const item = /^\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$/.exec(line)?.[1];
+      const item = /^\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$/s.exec(line)?.[1];
       if (item !== undefined) items.push(item);
     }
   }

@@ -1,4 +1,6 @@
+import { LINE_END } from '../core/line-end.ts';
 import { stepFence } from '../core/step-fence.ts';
+
 export interface ValidationSection {
   /** Line of the heading, from 1, within the body. */
   readonly line: number;
@@ -8,14 +10,14 @@ export interface ValidationSection {
 
 /** The section of a task file's body whose heading says "Validation Commands", or null. */
 export function validationSection(body: string): ValidationSection | null {
-  const lines = body.split(/\r?\n/);
+  const lines = body.split(LINE_END);
   let fence: string | null = null;
   let found: { line: number; level: number } | null = null;
   for (const [index, line] of lines.entries()) {
     const step = stepFence(fence, line);
     fence = step.fence;
     if (step.inside) continue;
-    const [, hashes, title = ''] = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/.exec(line) ?? [];
+    const [, hashes, title = ''] = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/s.exec(line) ?? [];
     if (hashes === undefined) continue;
     if (found !== null && hashes.length <= found.level)
       return { line: found.line, lines: lines.slice(found.line, index) };

@@ -113,3 +113,20 @@ test('a status without a word is no status, and the finding is open', () => {
   assert.equal(readFindings(log)[0]?.status, null);
   assert.equal(openFindings(log).length, 1);
 });
+
+test('a line separator in a title or a field is a character like others', () => {
+  const [finding] = readFindings(
+    '### FINDING-001: [Bug] a\u2028b\n- **Problem**: c\u2029d\n- **Status**: OPEN\u2028\n',
+  );
+  assert.deepEqual([finding?.title, finding?.problem, finding?.status], ['a\u2028b', 'c\u2029d', 'OPEN']);
+  assert.deepEqual(openFindings('```js\u2028\n### FINDING-001: x\n```\n'), []);
+});
+
+test('a finding about a comment that nobody closed hides neither its status nor the findings after it', () => {
+  const log =
+    '### FINDING-1: x\nProblem: `<!--` is open\nStatus: FIXED_THIS_ITERATION\n### FINDING-2: y\nStatus: OPEN\n';
+  assert.deepEqual(
+    openFindings(log).map(({ id }) => id),
+    ['FINDING-2'],
+  );
+});

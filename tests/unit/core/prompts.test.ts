@@ -137,6 +137,11 @@ describe('a prompt goes back', () => {
     );
   });
 
+  test('as a pointer whose sections end where their lines do, and nowhere else', () => {
+    const prompt = assembled({ body: '# One\u2028# still one\r## Two' });
+    assert.match(deliverPrompt(prompt, 'pointer', client).reason, /sections:\n# One\u2028# still one\n## Two\n\n/);
+  });
+
   test('as a pointer without sections where the task has none', () => {
     const { reason } = deliverPrompt(assembled({ body: 'Do it.' }), 'pointer', client);
     assert.match(reason, /whole \(6 characters\), and work by it\.\n\nHow to end/);

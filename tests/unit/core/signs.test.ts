@@ -50,3 +50,14 @@ test('a field may be written without emphasis or with the colon inside it', () =
   const [sign] = parseSigns('## Sign: a\nTrigger: x\n* **Instruction:** y\n- Added after: z\n');
   assert.deepEqual(sign, { name: 'a', trigger: 'x', instruction: 'y', addedAfter: 'z' });
 });
+
+test('an example in a comment is no sign, and keeps no sign of its name from being added', () => {
+  const example = `<!--\n${BLOCK}-->\n`;
+  assert.deepEqual(parseSigns(example), []);
+  assert.deepEqual(parseSigns(appendSign(example, SIGN)), [SIGN]);
+});
+
+test('a line separator in a name or a value is a character like others', () => {
+  const [sign] = parseSigns('### Sign: a\u2028b\n- **Trigger**: x\u2029y\n');
+  assert.deepEqual([sign?.name, sign?.trigger], ['a\u2028b', 'x\u2029y']);
+});

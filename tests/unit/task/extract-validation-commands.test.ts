@@ -65,3 +65,12 @@ for (const heading of [
     assert.deepEqual(extractValidationCommands(`${heading}\n- \`npm test\`\n`), ['npm test']);
   });
 }
+
+test('A line separator ends no line of a section, and a lone carriage return does.', () => {
+  assert.deepEqual(
+    extractValidationCommands('## Validation Commands\r\r```sh\u2028\rnpm test\r```\r## Next\r- `x y`\r'),
+    ['npm test'],
+  );
+  assert.deepEqual(extractValidationCommands('```\u2028\n## Validation Commands\n- `npm test`\n```\n'), []);
+  assert.deepEqual(extractValidationCommands('## Validation Commands\n- `npm test` for\u2028all\n'), ['npm test']);
+});
