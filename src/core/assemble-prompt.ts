@@ -11,7 +11,7 @@ export interface PromptParts {
   readonly steering: readonly Pick<Steering, 'text'>[];
   /** Relative path of guardrails.md, or null when the project has none. */
   readonly guardrailsPath: string | null;
-  /** The real number of OPEN findings in the log beside the claimed one, or null. */
+  /** The real number of open findings in the log beside the claimed one, or null. */
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
   readonly taskPath: string;
   /** The task file without its frontmatter. */
@@ -80,10 +80,10 @@ function closingText({ completion, idle }: PromptParts): string {
 }
 
 function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
-  const count = open === 1 ? '1 finding' : `${open} findings`;
+  const count = open === 1 ? '1 open finding' : `${open} open findings`;
   return claimed === null || claimed === open
-    ? `The findings log holds ${count} with status OPEN.`
-    : `The findings log holds ${count} with status OPEN; you said ${claimed}.`;
+    ? `The findings log holds ${count}.`
+    : `The findings log holds ${count}; you said ${claimed}.`;
 }
 
 function section(title: string, lines: readonly string[]): string {

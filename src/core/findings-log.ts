@@ -43,9 +43,13 @@ export function readFindings(text: string): Finding[] {
   return [...findings.values()];
 }
 
-/** The findings that are not fixed: status OPEN, or none at all. */
+/**
+ * The findings that are not fixed: every one but those whose status is FIXED or begins with FIXED_. The format knows
+ * OPEN and FIXED_THIS_ITERATION; whatever else an agent writes (REOPENED, IN_PROGRESS, WONTFIX), or writes not at all,
+ * counts as open. A claim that is refused for a word costs one turn, a claim that is believed for one ends the loop.
+ */
 export function openFindings(text: string): Finding[] {
-  return readFindings(text).filter(({ status }) => status === null || status === 'OPEN');
+  return readFindings(text).filter(({ status }) => status === null || !/^FIXED(?:_|$)/.test(status));
 }
 
 function readHeading(title: string, line: number): Finding | null {

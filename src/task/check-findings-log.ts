@@ -9,7 +9,7 @@ const NAME = 'findings log';
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 
-/** Rejects while the findings log has an OPEN finding; null where there is none: that is no check. */
+/** Rejects while the findings log has an open finding; null where there is none: that is no check. */
 export function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
   const path = projectPath(projectDir, projectDir, logPath);
   if (path === null) return unavailable(`${logPath} lies outside the project.`);
@@ -24,14 +24,15 @@ export function checkFindingsLog(projectDir: string, logPath: string): CheckResu
     return unavailable(`${path} cannot be read: ${(error as Error).message}`);
   }
   const open = openFindings(text);
-  // The agent keeps this log itself: an OPEN finding speaks against a claim, none speaks for it.
+  // The agent keeps this log itself: an open finding speaks against a claim, none speaks for it.
   if (open.length === 0) return null;
   const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
     const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;
-    return status === null ? `${label} (has no Status line)` : label;
+    if (status === 'OPEN') return label;
+    return `${label} (${status === null ? 'has no Status line' : `Status ${status} is not FIXED_THIS_ITERATION`})`;
   });
   const more = open.length > MAX_SHOWN ? `, and ${open.length - MAX_SHOWN} more` : '';
-  return { name: NAME, outcome: 'failed', detail: `${open.length} OPEN: ${shown.join(', ')}${more} (in ${path}).` };
+  return { name: NAME, outcome: 'failed', detail: `${open.length} open: ${shown.join(', ')}${more} (in ${path}).` };
 }
 
 function unavailable(detail: string): CheckResult {

@@ -130,3 +130,11 @@ test('a finding about a comment that nobody closed hides neither its status nor 
     ['FINDING-2'],
   );
 });
+
+test('no word but FIXED closes a finding', () => {
+  const log = (status: string): string => `### FINDING-1: x\n- **Status**: ${status}\n`;
+  for (const status of ['REOPENED', 'IN_PROGRESS', 'WONTFIX', 'not fixed', 'UNFIXED', 'FIXEDISH', 'CLOSED', '?'])
+    assert.equal(openFindings(log(status)).length, 1, status);
+  for (const status of ['FIXED_THIS_ITERATION', 'FIXED', 'fixed in iteration 3', 'FIXED_ITERATION_3', '**FIXED**'])
+    assert.equal(openFindings(log(status)).length, 0, status);
+});

@@ -57,13 +57,13 @@ describe('the prompt', () => {
       '## The user says',
       'Look again.\nAnd once more.',
       'Read guardrails.md first: it holds the lessons of earlier iterations.',
-      'The findings log holds 3 findings with status OPEN; you said 2.',
+      'The findings log holds 3 open findings; you said 2.',
     ]);
   });
 
   test('says the real count of findings alone where the agent claimed it or nothing', () => {
-    assert.match(assembled({ findings: { claimed: 1, open: 1 } }).preface, /holds 1 finding with status OPEN\.$/);
-    assert.match(assembled({ findings: { claimed: null, open: 0 } }).preface, /holds 0 findings with status OPEN\.$/);
+    assert.match(assembled({ findings: { claimed: 1, open: 1 } }).preface, /holds 1 open finding\.$/);
+    assert.match(assembled({ findings: { claimed: null, open: 0 } }).preface, /holds 0 open findings\.$/);
   });
 
   test('asks for the promise in a loop with one, and for nothing in a loop without completion', () => {

@@ -298,16 +298,18 @@ test('a package script that was rewritten is not run, other changes of package.j
   );
 });
 
-test('an OPEN finding rejects; a log without one proves nothing, as no log does', async (context) => {
+test('an open finding rejects; a log without one proves nothing, as no log does', async (context) => {
   const directory = project(context);
   assert.deepEqual(await gate(directory, []), []);
   const log = '.claude/ralph/findings.md';
-  writeFiles(directory, { [log]: '### FINDING-003: [Bug] Off by one\nStatus: OPEN\n### FINDING-004: x\n' });
+  writeFiles(directory, {
+    [log]: '### FINDING-003: [Bug] Off by one\nStatus: OPEN\n### FINDING-004: x\n### FINDING-005: y\nStatus: WONTFIX\n',
+  });
   assert.deepEqual(await gate(directory, []), [
     {
       name: 'findings log',
       outcome: 'failed',
-      detail: `2 OPEN: FINDING-003 Off by one, FINDING-004 x (has no Status line) (in ${log}).`,
+      detail: `3 open: FINDING-003 Off by one, FINDING-004 x (has no Status line), FINDING-005 y (Status WONTFIX is not FIXED_THIS_ITERATION) (in ${log}).`,
     },
   ]);
   writeFiles(directory, { [log]: '### FINDING-003: x\nStatus: FIXED_THIS_ITERATION\n' });
