@@ -7,6 +7,7 @@ import { INSTANT } from '../src/core/instant-pattern.ts';
 import { contract } from '../src/core/schema/contract.ts';
 import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
+import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -21,6 +22,8 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'iteration-record': iterationRecord,
   event: loopEvent,
   'call-record': callRecord,
+  'task-iteration-record': taskIterationRecord,
+  'run-status': runStatus,
 };
 
 /** What the client starts, and the parts that these load with V8's code cache. */
