@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,11 +27,13 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'run-status': runStatus,
 };
 
-/** What the client starts, and the parts that these load with V8's code cache. */
+/** What the client starts. */
 const HOOKS = [
   ...['ralph-stop-hook', 'pre-tool-use', 'post-tool-use', 'session-start', 'user-prompt-submit', 'stop-failure'],
-  ...['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-guard', 'ralph-shell-guard', 'ralph-tool-note'],
+  'ralph-keep-code',
 ];
+/** What some of these load with V8's code cache. */
+const PARTS = ['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-guard', 'ralph-shell-guard', 'ralph-tool-note'];
 
 /** Everything a project needs, in dist/: a folder that works with node alone. */
 async function build(): Promise<void> {
@@ -96,21 +99,34 @@ async function bundle(): Promise<void> {
     legalComments: 'none',
     outExtension: { '.js': '.cjs' },
   } as const;
-  const hooks = await esbuild.build({
-    ...shared,
-    entryPoints: HOOKS.map((name) => `hooks/${name}.ts`),
-    outdir: 'dist/hooks',
-    external: ['./ralph-stop-work.cjs', './ralph-shell-guard.cjs'],
-    banner: { js: GUARD },
-  });
-  for (const name of HOOKS) shareBuiltins(join(dist, 'hooks', `${name}.cjs`));
+  const hooks = { outputs: {} };
+  const bundleHooks = async (names: readonly string[], define: Record<string, string>): Promise<void> => {
+    const { metafile } = await esbuild.build({
+      ...shared,
+      entryPoints: names.map((name) => `hooks/${name}.ts`),
+      outdir: 'dist/hooks',
+      external: ['./ralph-*.cjs'],
+      banner: { js: GUARD },
+      define,
+    });
+    Object.assign(hooks.outputs, metafile.outputs);
+    for (const name of names) shareBuiltins(join(dist, 'hooks', `${name}.cjs`));
+  };
+  await bundleHooks(PARTS, {});
+  await bundleHooks(HOOKS, { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map(digestOf))) });
   const scripts = await esbuild.build({
     ...shared,
     entryPoints: ['scripts/main.ts', 'scripts/statusline.ts'],
     outdir: 'dist/scripts',
     banner: { js: '#!/usr/bin/env node' },
   });
-  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks: hooks.metafile, scripts: scripts.metafile }));
+  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks, scripts: scripts.metafile }));
+}
+
+/** The digest by which a loader knows the code cache of exactly this part. */
+function digestOf(part: string): [string, string] {
+  const text = readFileSync(join(dist, 'hooks', `${part}.cjs`));
+  return [`${part}.cjs`, createHash('sha256').update(text).digest('hex').slice(0, 16)];
 }
 
 /** Before any import, any read of stdin and any look at the disk: a session that runs no loop is left alone. */

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { basename, isAbsolute, join, resolve } from 'node:path';
+import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import { digest } from '../core/digest.ts';
 
 /** Where everything of one loop lies. All paths are absolute. */
@@ -35,24 +35,25 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
   const root = resolve(projectDir);
   const runtimeDir = join(root, '.claude', 'context', 'runtime');
   const outsideDir = projectOutsideDir(root, env);
-  const of = (stem: string, extension: string): string =>
-    join(runtimeDir, `${stem}${name === null ? '' : `.${name}`}${extension}`);
-  const state = of('ralph-state', '.json');
+  const own = name === null ? '' : `.${name}`;
+  const of = (stem: string, extension: string): string => `${runtimeDir}${sep}ralph-${stem}${own}${extension}`;
+  const outside = (stem: string): string => `${outsideDir}${sep}${stem}`;
+  const state = of('state', '.json');
   return {
     projectDir: root,
     name,
     runtimeDir,
     state,
     lock: `${state}.lock`,
-    archiveDir: of('ralph-archive', ''),
-    events: of('ralph-events', '.jsonl'),
-    iterations: of('ralph-iterations', '.jsonl'),
-    calls: of('ralph-calls', '.jsonl'),
-    cost: of('ralph-cost', '.json'),
-    tombstone: join(outsideDir, `${name === null ? 'cancelled' : `cancelled.${name}`}.json`),
+    archiveDir: of('archive', ''),
+    events: of('events', '.jsonl'),
+    iterations: of('iterations', '.jsonl'),
+    calls: of('calls', '.jsonl'),
+    cost: of('cost', '.json'),
+    tombstone: outside(`cancelled${own}.json`),
     outsideDir,
-    contract: join(outsideDir, `${name === null ? 'contract' : `contract.${name}`}.json`),
-    log: join(outsideDir, 'hook.log'),
+    contract: outside(`contract${own}.json`),
+    log: outside('hook.log'),
   };
 }
 

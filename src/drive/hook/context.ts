@@ -1,4 +1,5 @@
 import type { HookInput } from '../../claude/hook-input.ts';
+import { instantOf } from '../../core/clock.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 
 /** What a hook knows before it looks at the disk. */
@@ -18,6 +19,6 @@ export function hookContext(input: HookInput, env: NodeJS.ProcessEnv): HookConte
     input,
     env,
     files: loopFiles(env['CLAUDE_PROJECT_DIR'] || input.cwd, valid, env),
-    now: () => new Date().toISOString(),
+    now: () => instantOf(Date.now()),
   };
 }

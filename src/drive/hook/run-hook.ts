@@ -1,6 +1,7 @@
 import { parseHookInput } from '../../claude/hook-input.ts';
 import { readStdin } from '../../claude/read-stdin.ts';
 import { writeStdout } from '../../claude/write-stdout.ts';
+import { instantOf } from '../../core/clock.ts';
 import { log } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { type HookContext, hookContext } from './context.ts';
@@ -26,7 +27,7 @@ export async function runHook(
   } catch (error) {
     const { message, stack } = error as Error;
     const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
-    log(files, new Date().toISOString(), events[0] ?? 'hook', stack ?? message);
+    log(files, instantOf(Date.now()), events[0] ?? 'hook', stack ?? message);
     const answer = failed(message, files.log);
     if (answer !== null) writeStdout(answer);
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { after, elapsed, isBefore } from '../../../src/core/clock.ts';
+import fc from 'fast-check';
+import { after, elapsed, instantOf, isBefore } from '../../../src/core/clock.ts';
 import { INSTANT } from '../../../src/core/instant-pattern.ts';
 
 const NOON = '2026-02-28T12:00:00.000Z';
@@ -45,4 +46,9 @@ test('an instant is before a later one and not before itself', () => {
   assert.equal(isBefore(NOON, LATER), true);
   assert.equal(isBefore(NOON, NOON), false);
   assert.equal(isBefore(LATER, NOON), false);
+});
+
+test('an instant is written as node writes it', () => {
+  const years = fc.integer({ min: Date.parse('0000-01-01T00:00:00Z'), max: Date.parse('9999-12-31T23:59:59.999Z') });
+  fc.assert(fc.property(years, (at) => assert.equal(instantOf(at), new Date(at).toISOString())));
 });

@@ -52,3 +52,11 @@ test('a message of nothing but signals and punctuation is empty', () => {
   assert.equal(normalised(`**${SIGNAL}**!\n<!-- ralph:state idle -->`), '');
   assert.equal(normalised(''), '');
 });
+
+test('every punctuation mark and no other character is dropped at the end', () => {
+  for (let code = 0; code < 0x3100; code++) {
+    const mark = String.fromCharCode(code);
+    const dropped = /[\p{P}\s]/u.test(mark);
+    assert.equal(normalised(`a${mark}`) === 'a', dropped, `U+${code.toString(16)}`);
+  }
+});

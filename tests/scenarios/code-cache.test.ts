@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
+const QUICK = 'ralph-stop-quick.cjs';
+
+/** Hooks of their own in a folder of their own; `stop` asks one about a project in which no loop runs. */
+function hooks(context: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-code-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(DIST, 'hooks'), join(folder, 'hooks'), { recursive: true });
+  const cache = join(folder, 'outside', 'ralph-loop', 'code-cache');
+  const stop = (): string => {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'hooks', 'ralph-stop-hook.cjs')], {
+      input: JSON.stringify({ hook_event_name: 'Stop', session_id: 's', cwd: folder, last_assistant_message: 'x' }),
+      env: { PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: join(folder, 'outside'), RALPH_ACTIVE: '1' },
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    return stdout + stderr;
+  };
+  const kept = (): string[] => readdirSync(cache).filter((name) => name.startsWith(QUICK));
+  return { folder, cache, stop, kept };
+}
+
+test('The first hook keeps the code that it compiled, and the next one uses it.', (context) => {
+  const { cache, stop, kept } = hooks(context);
+  assert.equal(stop(), '');
+  const [name = ''] = kept();
+  assert.equal(kept().length, 1);
+  const before = readFileSync(join(cache, name));
+  assert.equal(stop(), '');
+  assert.deepEqual(readFileSync(join(cache, name)), before, 'it was taken as it is');
+});
+
+test('A cache that V8 refuses is compiled anew and replaced.', (context) => {
+  const { cache, stop, kept } = hooks(context);
+  stop();
+  const path = join(cache, kept()[0] ?? '');
+  const good = readFileSync(path);
+  for (const bad of [Buffer.alloc(0), Buffer.from('nonsense'), good.subarray(0, good.length / 2)]) {
+    writeFileSync(path, bad);
+    assert.equal(stop(), '');
+    assert.ok(readFileSync(path).length > 10_000, 'a whole cache lies there again');
+  }
+});
+
+test('Another build has a cache of its own; one that nobody used for a week is taken away.', (context) => {
+  const { folder, cache, stop, kept } = hooks(context);
+  stop();
+  const [first = ''] = kept();
+  const loader = join(folder, 'hooks', 'ralph-stop-hook.cjs');
+  const digest = /ralph-stop-quick\.cjs-([0-9a-f]{16})-/.exec(first)?.[1] ?? '';
+  assert.notEqual(digest, '');
+  writeFileSync(loader, readFileSync(loader, 'utf8').replace(digest, '0123456789abcdef'));
+  stop();
+  assert.equal(kept().length, 2);
+  const old = new Date(Date.now() - 8 * 24 * 3_600_000);
+  utimesSync(join(cache, first), old, old);
+  for (const name of kept()) if (name !== first) rmSync(join(cache, name));
+  stop();
+  assert.deepEqual(kept().includes(first), false);
+});
+
+test('Where no cache can be kept a hook works all the same.', (context) => {
+  const { cache, stop } = hooks(context);
+  mkdirSync(dirname(cache), { recursive: true });
+  writeFileSync(cache, 'a file where the folder would be');
+  assert.equal(stop(), '');
+});
