@@ -14,8 +14,8 @@ export interface TestCount {
   readonly emptyFiles: number;
   /** Results beneath others were seen: then a passed file may stand for the tests in it. */
   readonly nested: boolean;
-  /** Test results of a Go package since the line of the package before. */
-  readonly go: { readonly ran: number; readonly skipped: number };
+  /** Which results a Go package has printed since the line of the package before. */
+  readonly go: { readonly ran: boolean; readonly skipped: boolean };
 }
 
 export const NO_COUNT: TestCount = {
@@ -24,7 +24,7 @@ export const NO_COUNT: TestCount = {
   skipped: 0,
   emptyFiles: 0,
   nested: false,
-  go: { ran: 0, skipped: 0 },
+  go: { ran: false, skipped: false },
 };
 
 /** A longer line is no runner's summary. */
@@ -166,12 +166,11 @@ const unittestSkipped: Reader = (line, count) => {
 const goResult: Reader = (line, count) => {
   const match = /^\s*--- (PASS|FAIL|SKIP): /.exec(line);
   if (match === null) return null;
-  const { ran, skipped } = count.go;
-  return { ...count, go: match[1] === 'SKIP' ? { ran, skipped: skipped + 1 } : { ran: ran + 1, skipped } };
+  return { ...count, go: { ...count.go, [match[1] === 'SKIP' ? 'skipped' : 'ran']: true } };
 };
 const goPackage: Reader = (line, count) => {
   if (!/^(?:ok {2}|FAIL)\t/.test(line)) return null;
-  const none = line.includes('[no tests to run]') || (count.go.skipped > 0 && count.go.ran === 0);
+  const none = line.includes('[no tests to run]') || (count.go.skipped && !count.go.ran);
   return { ...saw(count, none ? 0 : 1), go: NO_COUNT.go };
 };
 
