@@ -1,7 +1,14 @@
 export interface BoundedOutput {
   readonly add: (text: string, bytes: number) => void;
-  /** What was added, trimmed; of more than the limit the first 70 % and the end, with a mark between them. */
-  readonly text: () => string;
+  /**
+   * What was added, trimmed; of more than the limit the first 70 % and the end, with a mark between them. `reserve` are
+   * characters of the limit that the caller needs for words of its own.
+   */
+  readonly text: (reserve?: number) => string;
+  /** Whether `text` leaves something out. */
+  readonly isCut: (reserve?: number) => boolean;
+  /** Of everything that was added. */
+  readonly bytes: () => number;
 }
 
 /** What fits into a prompt. */
@@ -9,11 +16,12 @@ export const OUTPUT_LIMIT = 12_000;
 
 /** Keeps the head and the tail of an output of any length in bounded memory. */
 export function boundedOutput(limit = OUTPUT_LIMIT): BoundedOutput {
-  const headSize = Math.floor(limit * 0.7);
+  const headSize = headOf(limit);
   let head = '';
   let tail = '';
   let bytes = 0;
   let characters = 0;
+  const isCut = (reserve = 0): boolean => characters > limit - reserve;
   return {
     add: (text, size) => {
       bytes += size;
@@ -24,13 +32,22 @@ export function boundedOutput(limit = OUTPUT_LIMIT): BoundedOutput {
       // Cut rarely: a slice for each little chunk would copy the tail again and again.
       if (tail.length > limit * 2) tail = tail.slice(-limit);
     },
-    text: () => {
-      if (characters <= limit) return (head + tail).trim();
+    text: (reserve = 0) => {
+      if (!isCut(reserve)) return (head + tail).trim();
+      const room = limit - reserve;
       const mark = `\n[… ${bytes} bytes in all, the middle left out …]\n`;
-      const end = tail.slice(-Math.max(0, limit - headSize - mark.length));
-      return `${withoutHalf(head, 'end')}${mark}${withoutHalf(end, 'start')}`.trim();
+      const start = head.slice(0, headOf(room));
+      // The end of a text that only the reserve makes too long may still lie in the head.
+      const end = (head + tail).slice(-Math.max(1, room - start.length - mark.length));
+      return `${withoutHalf(start, 'end')}${mark}${withoutHalf(end, 'start')}`.trim();
     },
+    isCut,
+    bytes: () => bytes,
   };
+}
+
+function headOf(limit: number): number {
+  return Math.floor(limit * 0.7);
 }
 
 /** A cut through a surrogate pair leaves half a character, which is none. */

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isExecutable, onPath } from './on-path.ts';
 
 export interface Shell {
   readonly program: string;
@@ -12,7 +13,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The shell that runs a loop's commands: bash, else a POSIX sh; on Windows git's bash, else PowerShell; or null. */
 export function findShell(env: Environment, platform: NodeJS.Platform = process.platform): Shell | null {
   if (platform === 'win32') return windowsShell(env);
-  const program = onPath('bash', env) ?? onPath('sh', env) ?? (executable('/bin/sh') ? '/bin/sh' : null);
+  const program = onPath('bash', env) ?? onPath('sh', env) ?? (isExecutable('/bin/sh') ? '/bin/sh' : null);
   return program === null ? null : { program, arguments: (run) => ['-c', run] };
 }
 
@@ -25,24 +26,4 @@ function windowsShell(env: Environment): Shell | null {
   const program = onPath('pwsh.exe', env) ?? onPath('powershell.exe', env);
   const arguments_ = (run: string) => ['-NoProfile', '-NonInteractive', '-Command', `${run}\nexit $LASTEXITCODE`];
   return program === null ? null : { program, arguments: arguments_ };
-}
-
-/** A relative entry of PATH would let the project choose the shell. */
-function onPath(name: string, env: Environment): string | null {
-  const path = env['PATH'] ?? env['Path'] ?? '';
-  for (const folder of path.split(delimiter)) {
-    if (!isAbsolute(folder)) continue;
-    const candidate = join(folder, name);
-    if (executable(candidate)) return candidate;
-  }
-  return null;
-}
-
-function executable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }

@@ -64,7 +64,8 @@ async function check(command: CommandDefinition, projectDir: string, options: Ga
 }
 
 function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number): Omit<CheckResult, 'name'> {
-  const with_ = (text: string): string => (output === '' ? `${text} It printed nothing.` : `${text}\n${output}`);
+  const printed = output.text();
+  const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
       if (end.code !== 0) return { outcome: 'failed', detail: with_(`exit code ${end.code}.`) };

@@ -18,11 +18,17 @@ const MAX_DEPTH = 4;
 /**
  * The project's own files that a shell command names, so that the contract can hold their hashes: by path relative to
  * the project, each once, in order. A script of a package.json counts as `package.json#scripts.NAME`, so that the rest
- * of that file may change, and what it runs counts too. A path in `known` counts even when its file is gone.
+ * of that file may change, and what it runs counts too. A path in `known` counts even when its file is gone. The
+ * command runs in `directory`.
  */
-export function namedScripts(projectDir: string, run: string, known: ReadonlySet<string> = new Set()): string[] {
+export function namedScripts(
+  projectDir: string,
+  run: string,
+  known: ReadonlySet<string> = new Set(),
+  directory = projectDir,
+): string[] {
   const found = new Set<string>();
-  collect({ projectDir, known, found }, run, projectDir, 0);
+  collect({ projectDir, known, found }, run, directory, 0);
   return [...found];
 }
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { countLine, NO_COUNT, type TestCount } from '../core/vacuous-green.ts';
-import { boundedOutput } from './bounded-output.ts';
+import { type BoundedOutput, boundedOutput } from './bounded-output.ts';
 import { findShell } from './find-shell.ts';
 import { lineSplitter } from './line-splitter.ts';
 import { endGroup, forgetGroup, groupLives, rememberGroup } from './process-group.ts';
@@ -21,8 +22,8 @@ export interface CommandOutcome {
     | { readonly kind: 'signal'; readonly signal: string }
     | { readonly kind: 'timeout' }
     | { readonly kind: 'unavailable'; readonly why: string };
-  /** stdout and stderr together, bounded and trimmed. */
-  readonly output: string;
+  /** stdout and stderr together. */
+  readonly output: Pick<BoundedOutput, 'text' | 'isCut' | 'bytes'>;
   /** What test runners said in the whole output. */
   readonly tests: TestCount;
 }
@@ -37,6 +38,8 @@ const DRAIN_MS = 250;
  */
 export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   command.signal.throwIfAborted();
+  // The system would name the shell, not the directory, as what it does not find.
+  if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
   const shell = findShell(command.env);
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
   let child: ChildProcess;
@@ -55,11 +58,19 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   const end = await ended(child, command);
   heard.finish();
   command.signal.throwIfAborted();
-  return { end, output: heard.output(), tests: heard.tests() };
+  return { end, output: heard.output, tests: heard.tests() };
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function unavailable(why: string): CommandOutcome {
-  return { end: { kind: 'unavailable', why }, output: '', tests: NO_COUNT };
+  return { end: { kind: 'unavailable', why }, output: boundedOutput(), tests: NO_COUNT };
 }
 
 /** Resolves when the command is over and nothing of it is left. */
@@ -138,5 +149,5 @@ function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
   const finish = (): void => {
     for (const end of endings) end();
   };
-  return { finish, output: output.text, tests: () => tests };
+  return { finish, output, tests: () => tests };
 }
