@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { RE2JS } from 're2js';
+import { toNativePattern } from '../../src/core/re2-pattern.ts';
+
+const LETTERS = [
+  'a',
+  'b',
+  'K',
+  's',
+  'S',
+  '-',
+  ' ',
+  '.',
+  '/',
+  '0',
+  '7',
+  '_',
+  '\n',
+  '\r',
+  '\u2028',
+  'é',
+  'ß',
+  '🙂',
+  '\t',
+  '\v',
+  '^',
+  ']',
+];
+/** Pieces that patterns are made of; RE2 refuses many of their combinations, and those are passed over. */
+const PIECES = [
+  ...[
+    'a',
+    'b',
+    'k',
+    'S',
+    'é',
+    '🙂',
+    ' ',
+    '-',
+    '_',
+    '/',
+    '"',
+    "'",
+    '#',
+    '&',
+    '~',
+    '}',
+    '{',
+    ']',
+    ',',
+    '1',
+    ':',
+    '<',
+    '>',
+    '=',
+  ],
+  ...['.', '^', '$', '*', '+', '?', '*?', '|', '(', ')', '(?:', '(?P<n>', '(?<m>', '{2}', '{1,}', '{0,2}', '{,2}'],
+  ...[
+    '[',
+    '[^',
+    ']',
+    '[a-c]',
+    '[^a]',
+    '[]a]',
+    '[^]a]',
+    '[-a]',
+    '[a-]',
+    '[\\w-]',
+    '[^\\s]',
+    '[\\Da]',
+    '[\\W]',
+    '[^\\S-]',
+  ],
+  ...[
+    '[[:alpha:]]',
+    '[[:^lower:]]',
+    '[[:^word:]-]',
+    '[[:space:]]',
+    '[[:punct:]b]',
+    '[+--]',
+    '[\\]\\-\\^]',
+    '[\\n-\\x{20}]',
+    '[a&&b]',
+    '[[=a=]]',
+  ],
+  ...[
+    '\\d',
+    '\\D',
+    '\\s',
+    '\\S',
+    '\\w',
+    '\\W',
+    '\\b',
+    '\\B',
+    '\\A',
+    '\\z',
+    '\\.',
+    '\\-',
+    '\\_',
+    '\\/',
+    '\\ ',
+    '\\"',
+    '\\141',
+    '\\0',
+    '\\x61',
+    '\\x{1F642}',
+  ],
+  ...['\\n', '\\a', '\\v', '\\pL', '\\p{Lu}', '\\P{Lu}', '\\p{^Greek}', '[\\pN_]', '\\Q.*\\E', '\\Qa', '\\pC'],
+];
+const pattern = fc
+  .tuple(
+    fc.constantFrom('', '', '', '(?i)', '(?s)', '(?m)', '(?im)', '(?s)(?i)'),
+    fc.array(fc.constantFrom(...PIECES), { maxLength: 7 }),
+  )
+  .map(([flags, parts]) => flags + parts.join(''));
+const subject = fc.array(fc.constantFrom(...LETTERS), { maxLength: 6 }).map((parts) => parts.join(''));
+
+function re2(source: string): RE2JS | null {
+  try {
+    return RE2JS.compile(source);
+  } catch {
+    return null;
+  }
+}
+
+/** null for what JavaScript cannot say: a group of flags is none of the pieces, so only a negated class is left. */
+function translated(source: string) {
+  try {
+    return toNativePattern(source);
+  } catch (error) {
+    assert.match(String(error), /negated Unicode class/);
+    return null;
+  }
+}
+
+test('a pattern that RE2 accepts finds the same texts in JavaScript, anywhere and whole', () => {
+  let compared = 0;
+  fc.assert(
+    fc.property(pattern, fc.array(subject, { minLength: 1, maxLength: 4 }), (source, subjects) => {
+      const expected = re2(source);
+      if (expected === null) return;
+      compared++;
+      const native = translated(source);
+      if (native === null) return;
+      const anywhere = new RegExp(native.source, native.flags);
+      const whole = new RegExp(`^(?:${native.source})$`, native.flags);
+      for (const text of subjects) {
+        assert.equal(
+          anywhere.test(text),
+          expected.matcher(text).find(),
+          `${JSON.stringify(source)} in ${JSON.stringify(text)}`,
+        );
+        assert.equal(whole.test(text), expected.matches(text), `${JSON.stringify(source)} on ${JSON.stringify(text)}`);
+      }
+    }),
+    { numRuns: 20_000 },
+  );
+  assert.ok(compared > 3000, `only ${compared} patterns were compared`);
+});
+
+test('the comparison finds out a translation that leaves the pattern as it is', () => {
+  const differs = ['\\Aa', '[]a]', '(?i)A', '\\Qa.\\E', 'a$b|\\z'].filter((source) => {
+    try {
+      return ['a', ']', 'A', 'a.', ''].some(
+        (text) => new RegExp(source).test(text) !== RE2JS.compile(source).matcher(text).find(),
+      );
+    } catch {
+      return true;
+    }
+  });
+  assert.equal(differs.length, 5);
+});
