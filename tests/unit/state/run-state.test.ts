@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { runStatus, taskIterationRecord } from '../../../src/core/schema/run-state.ts';
+import { beat, endBeat, liveBeats, prune } from '../../../src/state/heartbeat.ts';
+import { readRunState } from '../../../src/state/read-run-state.ts';
+import { type RunFiles, runFiles } from '../../../src/state/run-files.ts';
+import { raiseFlag, takeFlags } from '../../../src/state/run-flags.ts';
+import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../../src/state/run-state.ts';
+import { writeTranscript } from '../../../src/state/run-transcript.ts';
+import { aRecord, aStatus } from './a-run.ts';
+
+function aTask(t: TestContext): RunFiles {
+  const dir = mkdtempSync(join(tmpdir(), 'ralph-run-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  mkdirSync(join(dir, 'task'));
+  return runFiles(join(dir, 'task'));
+}
+
+const PARTS = {
+  loopId: 'loop-1',
+  startedAt: '2026-02-28T10:00:00Z',
+  endedAt: '2026-02-28T10:01:00Z',
+  status: 'completed',
+  prompt: 'Do it.\n',
+  commands: [{ name: 'tests', run: 'npm test', outcome: 'error' as const, durationMs: 1234, output: '2 failed' }],
+  message: 'Done.',
+};
+
+test('The records that the tests write are what the schemas say.', () => {
+  assert.deepEqual(runStatus.parse(aStatus()), aStatus());
+  assert.deepEqual(taskIterationRecord.parse(aRecord()), aRecord());
+});
+
+test('Status and iterations are read back as they were written, the last iteration last.', (t) => {
+  const files = aTask(t);
+  assert.equal(readRunState(files), null, 'there has been no run');
+  mirrorStatus(files, aStatus({ iteration: 1 }));
+  mirrorStatus(files, aStatus({ iteration: 2 }));
+  mirrorIteration(files, aRecord({ iteration: 1 }));
+  mirrorIteration(files, aRecord({ iteration: 2 }));
+  mirrorEvent(files, { type: 'loop.started', at: '2026-02-28T10:00:00Z', loopId: 'loop-1', iteration: 0 });
+  assert.deepEqual(readRunState(files), {
+    status: aStatus({ iteration: 2 }),
+    lastIteration: aRecord({ iteration: 2 }),
+    torn: 0,
+    problem: null,
+  });
+  assert.equal(readFileSync(files.events, 'utf8').split('\n').length, 2);
+  assert.deepEqual(readdirSync(files.dir).sort(), ['.gitignore', 'events.jsonl', 'iterations.jsonl', 'status.json']);
+});
+
+test('A torn last line is passed over and counted, and so is a line that is no iteration.', (t) => {
+  const files = aTask(t);
+  mirrorIteration(files, aRecord());
+  appendFileSync(files.iterations, '{"loopId":1}\n{"loopId":"lo');
+  const run = readRunState(files);
+  assert.deepEqual([run?.lastIteration, run?.torn], [aRecord(), 2]);
+  mirrorIteration(files, aRecord({ iteration: 2 }));
+  assert.deepEqual([readRunState(files)?.lastIteration?.iteration, readRunState(files)?.torn], [2, 2]);
+});
+
+test('A status that somebody broke is a problem with its place, and no error.', (t) => {
+  const files = aTask(t);
+  mirrorStatus(files, aStatus());
+  for (const [text, problem] of [
+    ['{', /cannot be read/],
+    ['[]', /must be object/],
+    [JSON.stringify({ ...aStatus(), iteration: -1 }), /iteration must be count/],
+  ] as const) {
+    writeFileSync(files.status, text);
+    assert.match(readRunState(files)?.problem ?? '', problem);
+    assert.equal(readRunState(files)?.status, null);
+  }
+});
+
+test('Secrets are masked in status, journals and transcripts.', (t) => {
+  const files = aTask(t);
+  const secret = 'TOKEN=abcdef123';
+  mirrorStatus(files, aStatus({ message: secret }));
+  const command = { name: 'a', outcome: 'ok', durationMs: 1, truncated: false, bytes: 9, preview: secret } as const;
+  mirrorIteration(files, aRecord({ commands: [command] }));
+  mirrorEvent(files, { type: 'x', at: '2026-02-28T10:00:00Z', loopId: 'l', iteration: 0, message: secret });
+  writeTranscript(files, 1, { ...PARTS, prompt: secret, message: secret });
+  for (const path of readdirSync(files.dir, { recursive: true, encoding: 'utf8' })) {
+    const full = join(files.dir, path);
+    if (/json|md/.test(path)) assert.ok(!readFileSync(full, 'utf8').includes('abcdef123'), path);
+  }
+});
+
+test('A transcript has the prompt, the evidence and the final message, in fences that they cannot close.', (t) => {
+  const files = aTask(t);
+  const message = 'See:\n```js\n1\n```\n````\nend';
+  const path = writeTranscript(files, 7, { ...PARTS, message });
+  assert.equal(path, join(files.transcriptsDir, '007.md'));
+  const text = readFileSync(path, 'utf8');
+  assert.match(text, /^# Iteration 7\n/);
+  assert.match(text, /## Prompt\n\n```markdown\nDo it\.\n```\n/);
+  assert.match(text, /### tests: error after 1\.2 s\n\n```sh\nnpm test\n```\n\n```\n2 failed\n```\n/);
+  assert.ok(text.includes(`\n\`\`\`\`\`markdown\n${message}\n\`\`\`\`\`\n`));
+  assert.ok(text.endsWith('\n'));
+});
+
+test('A transcript that is there is never overwritten.', (t) => {
+  const files = aTask(t);
+  for (const message of ['one', 'two', 'three']) writeTranscript(files, 1, { ...PARTS, message });
+  assert.deepEqual(readdirSync(files.transcriptsDir).sort(), ['001-2.md', '001-3.md', '001.md']);
+  assert.match(readFileSync(join(files.transcriptsDir, '001.md'), 'utf8'), /one/);
+  assert.match(readFileSync(join(files.transcriptsDir, '001-3.md'), 'utf8'), /three/);
+});
+
+test('A sign of life is written anew when it is a minute old, and when the clock was set back.', (t) => {
+  const files = aTask(t);
+  const times = (): string[] => liveBeats(files, '2026-02-28T10:05:00Z').map(({ at }) => at);
+  beat(files, 'loop-1', '2026-02-28T10:00:00Z');
+  beat(files, 'loop-1', '2026-02-28T10:00:59Z');
+  assert.deepEqual(times(), ['2026-02-28T10:00:00Z']);
+  beat(files, 'loop-1', '2026-02-28T10:01:00Z');
+  assert.deepEqual(times(), ['2026-02-28T10:01:00Z']);
+  beat(files, 'loop-1', '2026-02-28T09:50:00Z');
+  assert.deepEqual(times(), ['2026-02-28T09:50:00Z']);
+  endBeat(files, 'loop-1');
+  assert.deepEqual(times(), []);
+  endBeat(files, 'loop-1');
+});
+
+test('A loop without a sign of life for half an hour is pruned, a younger one stays.', (t) => {
+  const files = aTask(t);
+  assert.deepEqual(prune(files, '2026-02-28T10:00:00Z'), []);
+  beat(files, 'old', '2026-02-28T10:00:00Z');
+  beat(files, 'young', '2026-02-28T10:00:01Z');
+  writeFileSync(join(files.activeDir, 'broken.json'), '{');
+  writeFileSync(join(files.activeDir, 'ancient.json'), '{');
+  utimesSync(join(files.activeDir, 'broken.json'), new Date('2026-02-28T10:29:00Z'), new Date('2026-02-28T10:29:00Z'));
+  utimesSync(join(files.activeDir, 'ancient.json'), new Date(0), new Date(0));
+  const left = [{ loopId: 'young', at: '2026-02-28T10:00:01Z' }];
+  assert.deepEqual(liveBeats(files, '2026-02-28T10:30:00Z'), left);
+  assert.deepEqual(readdirSync(files.activeDir).length, 4, 'looking changes nothing');
+  assert.deepEqual(prune(files, '2026-02-28T10:30:00Z'), left);
+  assert.deepEqual(readdirSync(files.activeDir).sort(), ['broken.json', 'young.json']);
+});
+
+test("A loop's id cannot lead its sign of life out of the folder.", (t) => {
+  const files = aTask(t);
+  for (const id of ['../../x', '/etc/x', 'four-keys-2026-02-28T10:00:00Z', '..', '', 'x'.repeat(5000)]) {
+    beat(files, id, '2026-02-28T10:00:00Z');
+    assert.deepEqual(readdirSync(files.activeDir).length, 1);
+    assert.deepEqual(liveBeats(files, '2026-02-28T10:00:00Z').length, id.length > 4000 ? 0 : 1);
+    endBeat(files, id);
+  }
+  assert.deepEqual(readdirSync(files.taskDir), ['.ralph-runner']);
+});
+
+test('A flag is heard once.', (t) => {
+  const files = aTask(t);
+  assert.deepEqual(takeFlags(files), { stop: false, cancel: false });
+  raiseFlag(files, 'stop', '2026-02-28T10:00:00Z');
+  writeFileSync(files.cancelFlag, ''); // as a person makes one
+  assert.deepEqual(takeFlags(files), { stop: true, cancel: true });
+  assert.deepEqual(takeFlags(files), { stop: false, cancel: false });
+});
+
+test('A flag that is a link is heard and goes, its target stays; a directory is no flag.', (t) => {
+  const files = aTask(t);
+  const target = join(files.taskDir, 'mine.txt');
+  writeFileSync(target, 'mine');
+  mkdirSync(files.dir);
+  symlinkSync(target, files.stopFlag);
+  mkdirSync(files.cancelFlag);
+  assert.deepEqual(takeFlags(files), { stop: true, cancel: false });
+  assert.equal(readFileSync(target, 'utf8'), 'mine');
+  assert.ok(existsSync(files.cancelFlag));
+});
+
+const WRITERS: readonly [name: string, write: (files: RunFiles) => void][] = [
+  ['mirrorStatus', (files) => mirrorStatus(files, aStatus())],
+  ['mirrorIteration', (files) => mirrorIteration(files, aRecord())],
+  ['mirrorEvent', (files) => mirrorEvent(files, { type: 'x', at: '2026-02-28T10:00:00Z', loopId: 'l', iteration: 0 })],
+  ['writeTranscript', (files) => writeTranscript(files, 1, PARTS)],
+  ['beat', (files) => beat(files, 'l', '2026-02-28T10:00:00Z')],
+  ['prune', (files) => prune(files, '2026-02-28T10:00:00Z')],
+  ['raiseFlag', (files) => raiseFlag(files, 'stop', '2026-02-28T10:00:00Z')],
+  ['takeFlags', (files) => takeFlags(files)],
+  ['readRunState', (files) => readRunState(files)],
+];
+
+for (const [name, write] of WRITERS) {
+  test(`${name} refuses a .ralph-runner that is a link or a file, and touches nothing behind it.`, (t) => {
+    const files = aTask(t);
+    const outside = join(files.taskDir, '..', 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'stop.flag'), '');
+    symlinkSync(outside, files.dir);
+    assert.throws(() => write(files), { code: 'refused', message: /\.ralph-runner is no directory of its own/ });
+    assert.deepEqual(readdirSync(outside), ['stop.flag']);
+    rmSync(files.dir);
+    writeFileSync(files.dir, 'mine');
+    assert.throws(() => write(files), { code: 'refused' });
+    assert.equal(readFileSync(files.dir, 'utf8'), 'mine');
+  });
+}
+
+test('The control: a writer that follows the link does write outside.', (t) => {
+  const files = aTask(t);
+  const outside = join(files.taskDir, '..', 'outside');
+  mkdirSync(outside);
+  symlinkSync(outside, files.dir);
+  writeFileSync(files.status, '{}');
+  assert.deepEqual(readdirSync(outside), ['status.json']);
+});
+
+test('A journal, a transcripts folder or an active-loops folder that is a link is refused; a status is replaced.', (t) => {
+  const files = aTask(t);
+  const outside = join(files.taskDir, '..', 'outside');
+  mkdirSync(join(outside, 'dir'), { recursive: true });
+  writeFileSync(join(outside, 'file'), 'theirs');
+  mkdirSync(files.dir);
+  symlinkSync(join(outside, 'file'), files.iterations);
+  symlinkSync(join(outside, 'file'), files.status);
+  symlinkSync(join(outside, 'dir'), files.transcriptsDir);
+  symlinkSync(join(outside, 'dir'), files.activeDir);
+  assert.throws(() => readRunState(files), { code: 'refused' });
+  mirrorStatus(files, aStatus());
+  assert.throws(() => mirrorIteration(files, aRecord()), { code: 'refused', message: /iterations\.jsonl/ });
+  assert.throws(() => writeTranscript(files, 1, PARTS), { code: 'refused', message: /transcripts/ });
+  assert.throws(() => beat(files, 'l', '2026-02-28T10:00:00Z'), { code: 'refused', message: /active-loops/ });
+  assert.equal(readFileSync(join(outside, 'file'), 'utf8'), 'theirs');
+  assert.deepEqual(readdirSync(join(outside, 'dir')), []);
+});
