@@ -196,11 +196,14 @@ function compact(schema: unknown): unknown {
   }
   if (rules.length === 0 && type === 'array') return [compact(items)];
   if (rules.length === 0 && type === 'object' && additionalProperties) return { values: compact(additionalProperties) };
-  const named = Object.entries((properties ?? {}) as object);
-  if (rules.length > 0 || type !== 'object' || named.length !== (required as unknown[] | undefined)?.length) {
+  if (rules.length > 0 || type !== 'object' || !Array.isArray(required)) {
     throw new Error(`check-shape cannot say ${JSON.stringify(schema)}`);
   }
-  return { has: Object.fromEntries(named.map(([key, value]) => [key, compact(value)])) };
+  const named = Object.entries((properties ?? {}) as object).map(([key, value]): [string, unknown] => {
+    const shape = compact(value);
+    return [key, required.includes(key) ? shape : { opt: shape }];
+  });
+  return { has: Object.fromEntries(named) };
 }
 
 function shortName(type: unknown, rules: string): string | null {

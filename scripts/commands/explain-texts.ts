@@ -96,6 +96,13 @@ export function explainLive(
         next: 'nothing; the loop ends when they pass, and goes on with their reasons when not.',
       };
     case 'waiting':
+      if (state.waiting.why === 'pace') {
+        return {
+          at: state.waiting.since,
+          why: `the task asks for a delay between two iterations; the next one begins at ${state.waiting.until}.`,
+          next: 'nothing, or main.cjs wake to begin it now.',
+        };
+      }
       return {
         at: state.waiting.since,
         why: `the agent has nothing to do (${state.idle.consecutive} times in a row); the next look is at ${state.waiting.until}.`,

@@ -37,8 +37,10 @@ function stateText(status: ActiveStatus, at: string): string {
     const resumes = status.paused.resumesAt === null ? '' : `, until ${instantText(status.paused.resumesAt, at)}`;
     return `paused (${status.paused.reason}${resumes})`;
   }
-  if (status.waitingUntil !== null)
-    return `idle; the next look is in ${formatDuration(elapsed(at, status.waitingUntil))}`;
+  if (status.waitingUntil !== null) {
+    const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; the next look is';
+    return `${next} in ${formatDuration(elapsed(at, status.waitingUntil))}`;
+  }
   return status.stopRequested ? `${status.status}, and stops after this iteration` : status.status;
 }
 

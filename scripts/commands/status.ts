@@ -48,6 +48,8 @@ export interface ActiveStatus {
   readonly maxIterations: number;
   readonly idleIterations: number;
   readonly waitingUntil: string | null;
+  /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null while it does not wait. */
+  readonly waitingFor: 'idle' | 'pace' | null;
   readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
   readonly stopRequested: boolean;
   readonly sessionId: string | null;
@@ -81,7 +83,7 @@ export function statusOf({ files, env, projectDir }: Pick<CommandContext, 'files
         guardrailsExists,
         ...{ name: files.name, loopId: null, status: 'running', mode: 'hook', taskPath: DEFAULT_TASK },
         maxIterations: policyFromEnvironment(env).policy.maxIterations,
-        ...{ idleIterations: 0, waitingUntil: null, paused: null, stopRequested: false },
+        ...{ idleIterations: 0, waitingUntil: null, waitingFor: null, paused: null, stopRequested: false },
         ...{ sessionId: null, clientPid: null, clientAlive: null, usage: null },
       };
     }
@@ -106,6 +108,7 @@ function activeStatus(state: LoopState, promptExists: boolean, guardrailsExists:
     lastFindingsCount: state.lastFindingsCount ?? 'unknown',
     ...{ promptExists, guardrailsExists, name, loopId, status, mode, taskPath, maxIterations, idleIterations },
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
+    waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
     paused: state.status === 'paused' ? state.paused : null,
     ...{ stopRequested, sessionId, clientPid },
     clientAlive: clientPid === null ? null : clientAlive(state),

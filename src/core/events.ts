@@ -42,6 +42,10 @@ export type EngineEvent =
       /** Fingerprint of the project now, kept for the next comparison; null where nobody asked. */
       readonly projectMark: string | null;
       readonly error: string | null;
+      /** The time that the policy gives an iteration ran out before the agent had ended its message. */
+      readonly timedOut: boolean;
+      /** Shell commands of this iteration that failed. */
+      readonly failedShellCalls: number;
       readonly scenario: string | null;
       /** Fingerprint of what idle watches, taken now; null when nothing is watched. */
       readonly seen: string | null;

@@ -1,5 +1,6 @@
 import type { BreakerSignal, Trip } from './breaker/breaker.ts';
 import { formatDuration } from './duration.ts';
+import { shorten } from './shorten.ts';
 
 /**
  * What the engine says to people and to the agent, in one place: what happened, where, what to do next.
@@ -12,6 +13,9 @@ const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   denials: 'denials',
   tdd: 'tdd',
 };
+
+/** Of an error in a message: it can quote a whole page. */
+const ERROR_LIMIT = 500;
 
 /** In another terminal: the client runs `!command` as it runs the agent's, and control commands refuse there. */
 export const RESUME_HINT = 'To go on: main.cjs resume in another terminal, then send any message in the session.';
@@ -26,8 +30,31 @@ export function completeText(checks: number, iteration: number): string {
     : `complete after ${iterations(iteration)} (verified: false, because the loop has nothing to check). Add "validation:" commands to the task file's frontmatter to have a claim verified.`;
 }
 
-export function maxIterationsText(iteration: number): string {
-  return `stopped after ${iterations(iteration)}, the limit (max-iterations), without completion. Grant more: main.cjs start --resume --max-iterations N.`;
+/** `unknown` is of how many nobody could tell whether they changed something. */
+export function maxIterationsText(iteration: number, as: string, unknown = 0): string {
+  const doubt = unknown > 0 ? ` (progress unknown in ${unknown})` : '';
+  return `stopped after ${iterations(iteration)}, the limit (${as}), without completion${doubt}. Grant more: main.cjs start --resume --max-iterations N.`;
+}
+
+export function timedOutText(iteration: number, limitMs: number | null): string {
+  return `stopped, because time ran out in iteration ${iteration}${limitText(limitMs)}. Go on: main.cjs start --resume.`;
+}
+
+export function failedText(iteration: number, error: string): string {
+  return `stopped, because iteration ${iteration} failed: ${shorten(error, ERROR_LIMIT)}. Go on: main.cjs start --resume.`;
+}
+
+/** For the next prompt of a loop that goes on. */
+export function timeIsUpText(limitMs: number | null): string {
+  return `Time ran out in your last iteration${limitText(limitMs)}. Do less in one iteration, and end your message earlier.`;
+}
+
+export function struggleText(failed: number): string {
+  return `${failed} shell commands failed in your last iteration. Find out why, and change the approach instead of trying again.`;
+}
+
+function limitText(milliseconds: number | null): string {
+  return milliseconds === null ? '' : ` (timeout: ${formatDuration(milliseconds)})`;
 }
 
 export function tripText(trip: Trip): string {

@@ -17,6 +17,7 @@ import {
   taskMissing,
   waitedOut,
 } from './transitions/small.ts';
+import { SELDOM } from './transitions/seldom.ts';
 import { timePassed } from './transitions/time-passed.ts';
 import { userPrompt } from './transitions/user-prompt.ts';
 import { verified } from './transitions/verified.ts';
@@ -31,7 +32,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
   if (state.status === 'ended') return endedAlready(state, happened);
   switch (happened.type) {
     case 'iteration-ended':
-      return iterationEnded(state, happened, policy);
+      return iterationEnded(state, happened, policy, SELDOM);
     case 'verified':
       return verified(state, happened, policy);
     case 'operator':

@@ -10,6 +10,8 @@ export type Shape =
   | { readonly has: Readonly<Record<string, Shape>> }
   | { readonly values: Shape }
   | readonly Shape[]
+  /** Of a named property: it may be missing. */
+  | { readonly opt: Shape }
   | { readonly enum: readonly unknown[] }
   | { readonly min: number; readonly max: number }
   | { readonly anyOf: readonly Shape[] };
@@ -19,13 +21,14 @@ type ShapeName = 'string' | 'text' | 'boolean' | 'number' | 'count' | 'amount' |
 
 /**
  * null when `value` has this shape, else where it has not and why, such as `/breaker/denials must be count`. Every
- * named property is required, further ones are let be.
+ * named property is required that is not `opt`, further ones are let be.
  * Interprets data instead of running generated code: for the state that code is 41 KB, and the whole Stop hook has 40
  * (see docs/decisions.md). A property test holds it against ajv on the published schema.
  */
 export function checkShape(value: unknown, shape: Shape, path = ''): string | null {
   const must = (what: string): string => `${path || 'it'} must be ${what}`;
   if (typeof shape === 'string') return hasName(value, shape) ? null : must(shape);
+  if ('opt' in shape) return value === undefined ? null : checkShape(value, shape.opt, path);
   if ('enum' in shape) return shape.enum.includes(value) ? null : must(`one of ${shape.enum.join(', ')}`);
   if ('min' in shape) return within(value, shape.min, shape.max) ? null : must(`from ${shape.min} to ${shape.max}`);
   if ('anyOf' in shape) {
@@ -43,7 +46,7 @@ export function checkShape(value: unknown, shape: Shape, path = ''): string | nu
     return first(Object.entries(value), ([key, item]) => checkShape(item, shape.values, `${path}/${key}`));
   }
   return first(Object.entries(shape.has), ([key, expected]) =>
-    Object.hasOwn(value, key)
+    Object.hasOwn(value, key) || (expected as { opt?: Shape }).opt
       ? checkShape((value as Record<string, unknown>)[key], expected, `${path}/${key}`)
       : `${path}/${key} is missing`,
   );

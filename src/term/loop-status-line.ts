@@ -17,8 +17,11 @@ export function loopStatusLine(state: LoopState, at: string, sessionCost: number
 
 function statusText(state: LoopState, at: string): string {
   switch (state.status) {
-    case 'waiting':
-      return state.waiting.woken ? 'waking' : `idle, next look ${lookText(elapsed(at, state.waiting.until))}`;
+    case 'waiting': {
+      if (state.waiting.woken) return 'waking';
+      const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, next look';
+      return `${next} ${lookText(elapsed(at, state.waiting.until))}`;
+    }
     case 'paused':
       return `paused (${state.paused.reason})`;
     case 'ended':
@@ -33,7 +36,7 @@ function statusText(state: LoopState, at: string): string {
   }
 }
 
-/** The line is drawn once a second. After `/clear` a look that is due waits for the user's next message. */
+/** The line is drawn once a second. After `/clear` what is due waits for the user's next message. */
 function lookText(milliseconds: number): string {
   return milliseconds > 0 ? `in ${formatDuration(Math.ceil(milliseconds / 1_000) * 1_000)}` : 'is due';
 }

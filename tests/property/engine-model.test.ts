@@ -359,7 +359,7 @@ class Harness {
     const { idle } = this.policy;
     if (before.status === 'waiting' && event.type === 'time-passed' && event.cause === 'elapsed') {
       const over = !effects.some(({ type }) => type === 'wait' || type === 'look') && !before.waiting.woken;
-      if (over) this.waitedMs += before.waiting.delayMs;
+      if (over && before.waiting.why !== 'pace') this.waitedMs += before.waiting.delayMs;
     }
     if (idle !== null) {
       const limit = idle.maxMs + this.setBacks * Math.max(idle.maxDelayMs, idle.delayMs);
@@ -399,7 +399,12 @@ class Harness {
         turn: state.status === 'ended' ? 'any' : state.turn,
         wait:
           state.status === 'waiting'
-            ? { until: Date.parse(state.waiting.until), last: state.waiting.last, woken: state.waiting.woken }
+            ? {
+                until: Date.parse(state.waiting.until),
+                last: state.waiting.last,
+                woken: state.waiting.woken,
+                pace: state.waiting.why === 'pace',
+              }
             : null,
         tokens: state.usage.inputTokens + state.usage.outputTokens + state.usage.cacheWriteTokens,
         cost: state.usage.costUsd,
@@ -509,6 +514,25 @@ const FAULTS: Record<string, typeof transition> = {
   'takes a stop request back': (state, event, policy) => transition({ ...state, stopRequested: false }, event, policy),
   'decides otherwise for a router': (state, event, policy) =>
     transition(state.mode === 'router' ? { ...state, turn: 'agent' } : state, event, policy),
+  'takes the delay between iterations for idle': (state, event, policy) => {
+    if (state.status !== 'waiting') return transition(state, event, policy);
+    const { why: _why, ...waiting } = state.waiting;
+    return transition({ ...state, waiting }, event, policy);
+  },
+  'goes on over a failure that ends the loop': (state, event, policy) =>
+    transition(state, event, { ...policy, pace: { ...policy.pace, stopOnError: false } }),
+  'forgets the failure of an iteration that claimed completion': (state, event, policy) =>
+    transition(
+      state.status === 'verifying' ? { ...state, verifying: { since: state.verifying.since } } : state,
+      event,
+      policy,
+    ),
+  'forgets that something was changed': (state, event, policy) =>
+    transition(
+      event.type === 'iteration-ended' && state.progressed ? { ...state, progressed: false } : state,
+      event,
+      policy,
+    ),
   'loses what a user’s turn cost': (state, event, policy) => {
     const next = transition(state, event, policy);
     return state.turn === 'user' ? { ...next, state: { ...next.state, usage: state.usage } } : next;

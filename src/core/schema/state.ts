@@ -115,6 +115,10 @@ const base = {
   told: z.array(z.string()),
   /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
   projectMark: z.string().nullable(),
+  /** Whether an iteration has changed something durably; absent where the policy tracks no progress. */
+  progressed: z.boolean().optional(),
+  /** Working iterations of which nobody could tell whether they changed something; absent as above. */
+  unknownProgress: count.optional(),
   /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
   waitedOut: z.array(z.string()),
 };
@@ -129,7 +133,12 @@ const waiting = {
   woken: z.boolean(),
   /** Fingerprint of what is watched, as it was when the agent said idle; null when nothing is watched. */
   seen: z.string().nullable(),
+  /** `pace` is the policy's delay between two working iterations. Absent: the agent said idle. */
+  why: z.literal('pace').optional(),
 };
+
+/** An iteration that failed where the policy has the loop end with it: the end, unless completion is proved. */
+const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string() });
 
 /** The statuses in which a loop is over. */
 export const terminalStatus = z.enum([
@@ -156,7 +165,7 @@ export const pauseReason = z.enum(['operator', 'interrupted', 'rate-limited', 'a
 export const statusPart = z.discriminatedUnion('status', [
   z.object({ status: z.literal('running') }),
   z.object({ status: z.literal('waiting'), waiting: z.object(waiting) }),
-  z.object({ status: z.literal('verifying'), verifying: z.object({ since: instant }) }),
+  z.object({ status: z.literal('verifying'), verifying: z.object({ since: instant, failure: failure.optional() }) }),
   z.object({
     status: z.literal('paused'),
     paused: z.object({
@@ -199,6 +208,7 @@ export type IdleState = z.infer<typeof idleState>;
 export type UsageState = z.infer<typeof usageState>;
 export type ReadMarks = z.infer<typeof readMarks>;
 export type Notices = z.infer<typeof notices>;
+export type Failure = z.infer<typeof failure>;
 export type Steering = z.infer<typeof steering>;
 export type TerminalStatus = z.infer<typeof terminalStatus>;
 export type PauseReason = z.infer<typeof pauseReason>;

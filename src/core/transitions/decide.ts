@@ -1,34 +1,23 @@
 import { tripped } from '../breaker/breaker.ts';
 import { type BudgetReading, readBudget } from '../budget.ts';
-import { after } from '../clock.ts';
 import type { Effect, Sign } from '../effects.ts';
-import { idleElapsed, idleWait } from '../idle.ts';
-import type { IdlePolicy, Policy } from '../schema/policy.ts';
-import type { StateOf } from '../schema/state.ts';
-import {
-  budgetText,
-  budgetWarningText,
-  idleLimitText,
-  maxIterationsText,
-  signalName,
-  stoppedText,
-  tripText,
-} from '../texts.ts';
-import { common, end, event, prompt, type Transition } from './common.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { Failure, StateOf } from '../schema/state.ts';
+import { budgetText, budgetWarningText, maxIterationsText, signalName, stoppedText, tripText } from '../texts.ts';
+import { end, event, type Transition } from './common.ts';
 
 type Running = StateOf<'running'>;
 
-/** What follows a counted iteration that is not complete; `idle` where it was an idle one. */
+/** What follows a counted iteration that is not complete: its failure ends the loop, unless the user has already. */
 export function decide(
   state: Running,
   at: string,
   policy: Policy,
-  idle: IdlePolicy | null,
-  seen: string | null,
+  failure: Failure | null,
+  goOn: (warned: Running) => Transition,
 ): Transition {
-  return withinLimits(state, at, policy, (warned) =>
-    idle === null ? prompt(warned, at, 'next iteration') : waitIdle(warned, at, idle, seen),
-  );
+  if (failure && !state.stopRequested) return end(state, at, failure.as, failure.message);
+  return withinLimits(state, at, policy, goOn);
 }
 
 /**
@@ -43,7 +32,9 @@ export function withinLimits(
 ): Transition {
   if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
   if (state.iteration >= state.maxIterations) {
-    return end(state, at, 'max-iterations', maxIterationsText(state.iteration));
+    const barren = policy.pace.tracksProgress && !state.progressed;
+    const as = barren ? 'no-progress-exhaustion' : 'max-iterations';
+    return end(state, at, as, maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0));
   }
   const trip = tripped(state.breaker, policy.breaker);
   if (trip) {
@@ -58,21 +49,6 @@ export function withinLimits(
   const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
   const next = goOn(warned);
   return { state: next.state, effects: [...warnings, ...next.effects] };
-}
-
-function waitIdle(state: Running, at: string, idle: IdlePolicy, seen: string | null): Transition {
-  const wait = idleWait(state.idle, idle, at);
-  if (wait === null) return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), idle.maxMs));
-  const until = after(at, wait.delayMs);
-  return {
-    state: {
-      ...common(state),
-      status: 'waiting',
-      waiting: { since: at, until, delayMs: wait.delayMs, last: wait.last, woken: false, seen },
-      lastDecision: { at, kind: 'wait', detail: 'idle' },
-    },
-    effects: [{ type: 'wait', until }],
-  };
 }
 
 function warn(state: Running, at: string, readings: BudgetReading[], warnAt: number): [Running, Effect[]] {

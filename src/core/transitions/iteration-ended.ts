@@ -9,27 +9,17 @@ import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { completionText, readSignals, type Signals } from '../signals.ts';
-import { misplacedText, PAUSED_INTERRUPTED, stoppedText } from '../texts.ts';
+import { misplacedText, stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
-import {
-  common,
-  end,
-  event,
-  pause,
-  prompt,
-  release,
-  releasePaused,
-  running,
-  type Transition,
-  tellPause,
-} from './common.ts';
+import { end, event, prompt, release, releasePaused, running, type Transition } from './common.ts';
 import { decide, withinLimits } from './decide.ts';
+import { type Seldom, STRUGGLE, UNEVENTFUL } from './seldom.ts';
 
 type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
 type Live = Exclude<LoopState, { status: 'ended' }>;
 
 /** The agent's turn is over: is it an iteration, and what follows from it? */
-export function iterationEnded(state: Live, ended: Ended, policy: Policy): Transition {
+export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
   if (state.status === 'awaiting-consent') {
     return release(state, 'this loop awaits your consent: main.cjs start --consent.');
   }
@@ -45,21 +35,8 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
   if (noted.status === 'paused') return releasePaused(noted);
   const users = state.turn === 'user' || ended.origin === 'user';
   if (state.stopRequested && users) return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
-  if (ended.origin === 'user' && state.turn === 'agent') return interruptedByCommand(noted, ended.at);
-  return users ? afterUserTurn(noted, ended.at, policy) : count(noted, ended, policy);
-}
-
-/**
- * Our prompt was the last word and the turn that ended now answers a person's own command (`!ls`): they had pressed Esc.
- * The client announces such a command to no hook, so it shows only here.
- */
-function interruptedByCommand(state: Live, at: string): Transition {
-  const { state: paused, message } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
-  const next: LoopState = { ...paused, turn: 'user' };
-  return {
-    state: next,
-    effects: [event(next, at, 'loop.paused', { reason: 'interrupted' }), { type: 'allow', message }],
-  };
+  if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(noted, ended.at);
+  return users ? afterUserTurn(noted, ended.at, policy) : count(noted, ended, policy, seldom);
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
@@ -75,22 +52,32 @@ function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
   return { state: next.state, effects: [answered, ...next.effects] };
 }
 
-function count(state: Live, ended: Ended, policy: Policy): Transition {
+function count(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
   const signals = readSignals(ended.text, policy);
   const claimed = signals.completion === 'claimed';
   const wanted = completionText(policy.completion);
   const idle = isIdle(signals, ended) ? policy.idle : null;
   const counted = idle === null ? countWorking(state, ended, signals, policy) : countIdle(state, ended.at);
+  const eventful = failed(ended) || ended.failedShellCalls >= STRUGGLE || policy.pace.tracksProgress;
+  const { warnings, failure, progress } = eventful ? seldom.account(counted, ended, policy) : UNEVENTFUL;
   const told: StateOf<'running'> = {
     ...counted,
+    ...progress,
     lastRunAt: ended.at,
     projectMark: ended.projectMark ?? counted.projectMark,
     notices: {
       ...counted.notices,
       misplacedSignal: wanted !== null && signals.completion === 'misplaced' ? misplacedText(wanted) : null,
+      warnings: [...counted.notices.warnings, ...warnings],
     },
   };
-  const verdict: Transition = claimed ? verify(told, ended.at) : decide(told, ended.at, policy, idle, ended.seen);
+  const verdict = claimed
+    ? seldom.verify(told, ended.at, failure)
+    : decide(told, ended.at, policy, failure, (warned) =>
+        idle === null && policy.pace.delayMs === 0
+          ? prompt(warned, ended.at, 'next iteration')
+          : seldom.wait(warned, ended.at, policy, idle, ended.seen),
+      );
   return {
     state: verdict.state,
     effects: [
@@ -101,27 +88,18 @@ function count(state: Live, ended: Ended, policy: Policy): Transition {
   };
 }
 
-function verify(state: StateOf<'running'>, at: string): Transition {
-  return {
-    state: {
-      ...common(state),
-      status: 'verifying',
-      verifying: { since: at },
-      lastDecision: { at, kind: 'verify', detail: 'completion claimed' },
-    },
-    effects: [event(state, at, 'completion.claimed'), { type: 'verify' }],
-  };
+/** Idle gives way to the other signals. A failed turn is not idle. */
+function isIdle({ completion, findings, states }: Signals, ended: Ended): boolean {
+  return states.includes('idle') && completion !== 'claimed' && findings === null && !failed(ended);
 }
 
-/** Idle gives way to the other signals. A failed turn is not idle. */
-function isIdle({ completion, findings, states }: Signals, { error }: Ended): boolean {
-  return states.includes('idle') && completion !== 'claimed' && findings === null && error === null;
+function failed({ error, timedOut }: Ended): boolean {
+  return error !== null || timedOut;
 }
 
 function countIdle(state: Live, at: string): StateOf<'running'> {
   return {
-    ...common(state),
-    status: 'running',
+    ...running(state),
     idleIterations: state.idleIterations + 1,
     idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
   };
@@ -130,8 +108,7 @@ function countIdle(state: Live, at: string): StateOf<'running'> {
 function countWorking(state: Live, ended: Ended, signals: Signals, policy: Policy): StateOf<'running'> {
   const normalised = normalisedReply(ended.text, policy);
   return {
-    ...common(state),
-    status: 'running',
+    ...running(state),
     iteration: state.iteration + 1,
     idle: NOT_IDLE,
     lastFindingsCount: signals.findings ?? state.lastFindingsCount,
@@ -159,8 +136,8 @@ function named(state: LoopState, ended: Ended, signals: Signals, decided: LoopSt
     });
   }
   const { findings } = signals;
-  if (ended.error === null) return event(state, ended.at, 'iteration.completed', { findings, ...states });
-  return event(state, ended.at, 'iteration.failed', { findings, error: ended.error, ...states });
+  if (!failed(ended)) return event(state, ended.at, 'iteration.completed', { findings, ...states });
+  return event(state, ended.at, 'iteration.failed', { findings, error: ended.error ?? 'timed out', ...states });
 }
 
 function record(

@@ -24,11 +24,11 @@ export function timePassed(before: LoopState, passed: Passed, policy: Policy): T
     case 'deadline':
       return goOn(state, at, policy, 'the hook has to answer before its timeout');
     case 'changed':
-      return goOn(state, at, policy, 'something changed');
+      return isPace(state) ? elapsedNow(state, at, policy) : goOn(state, at, policy, 'something changed');
     case 'elapsed':
       return elapsedNow(state, at, policy);
     case 'quiet':
-      return quiet(state, at, policy, passed.seen);
+      return isPace(state) ? elapsedNow(state, at, policy) : quiet(state, at, policy, passed.seen);
     default:
       return passed.cause satisfies never;
   }
@@ -48,13 +48,20 @@ function onThisClock(state: Waiting, at: string): Waiting {
 
 function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {
   const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, detail));
-  return { state: next.state, effects: [event(state, at, 'idle.ended', { why: detail }), ...next.effects] };
+  const ended = event(state, at, `${state.waiting.why ?? 'idle'}.ended`, { why: detail });
+  return { state: next.state, effects: [ended, ...next.effects] };
+}
+
+/** Between two working iterations nobody is idle: only the time counts, whatever changes meanwhile. */
+function isPace({ waiting }: Waiting): boolean {
+  return waiting.why === 'pace';
 }
 
 function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
   if (isBefore(at, state.waiting.until)) {
     return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
   }
+  if (isPace(state)) return goOn(state, at, policy, 'the delay is over');
   if (policy.idle === null) return goOn(state, at, policy, 'idle is off');
   if (policy.idle.wake === 'change') return { state, effects: [{ type: 'look' }] };
   if (state.waiting.last) return stop(state, at, policy.idle);

@@ -7,6 +7,7 @@ import { shorten } from '../shorten.ts';
 import { completeText } from '../texts.ts';
 import { end, event, overtaken, running, type Transition } from './common.ts';
 import { decide } from './decide.ts';
+import { nextIteration } from './seldom.ts';
 
 /** Of each failed check; a whole test run would fill the state and the prompt. */
 const REASON_LIMIT = 2_000;
@@ -36,7 +37,9 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     gateFailures,
     notices: { ...state.notices, rejection: reasons },
   };
-  const next = decide(rejected, at, policy, null, null);
+  const next = decide(rejected, at, policy, state.verifying.failure ?? null, (warned) =>
+    nextIteration(warned, at, policy),
+  );
   const rejection = event(state, at, 'completion.rejected', { reasons });
   const said: Effect = {
     type: 'notify',

@@ -110,12 +110,14 @@ export function interruption({ context, options }: Turn): EngineEvent {
 
 async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
   const { context, options, deadline, loaded } = turn;
+  // Between two iterations a task that is edited is read when the delay is over, as ever.
+  const pace = loaded.state.status === 'waiting' && loaded.state.waiting.why === 'pace';
   const end = await waitOut(context, {
     until: Date.parse(until),
     deadline,
     signal: options.signal,
     state: loaded.state,
-    taskPath: loaded.state.taskPath,
+    taskPath: pace ? null : loaded.state.taskPath,
   });
   const at = context.now();
   if (end === 'aborted') return feed(turn, interruption(turn));

@@ -59,6 +59,8 @@ export function gatherIteration(
             ? 'no'
             : 'yes',
       error: null,
+      timedOut: false,
+      failedShellCalls: 0,
       scenario: null,
     },
   };

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { Effect } from '../../core/effects.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { completionText } from '../../core/signals.ts';
+import type { Transition } from '../../core/transitions/common.ts';
 import { iterationEnded } from '../../core/transitions/iteration-ended.ts';
+import type { Seldom } from '../../core/transitions/seldom.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
@@ -67,6 +69,13 @@ interface Decided {
 
 const QUICK: readonly Effect['type'][] = ['prompt', 'ignore', 'notify', 'record-iteration', 'record-event'];
 
+/** Stands for what is no part of this file: answers that are none of the quick ones, and so are never used. */
+const slowly = (state: LoopState): Transition => ({ state, effects: [{ type: 'look' }] });
+const SLOWLY: Seldom = {
+  ...{ wait: slowly, verify: slowly, interrupted: slowly },
+  account: () => ({ warnings: [], failure: { as: 'error', message: '' }, progress: {} }),
+};
+
 function decide(
   context: HookContext,
   state: Exclude<LoopState, { status: 'ended' }>,
@@ -78,7 +87,7 @@ function decide(
     seen: null,
     projectMark: null,
   });
-  const decided = iterationEnded(state, event, stored.contract.policy);
+  const decided = iterationEnded(state, event, stored.contract.policy, SLOWLY);
   if (!decided.effects.every(({ type }) => QUICK.includes(type))) return { next: 'keep', result: 'slow' };
   const ignored = decided.effects.some(({ type }) => type === 'ignore');
   if (ignored) return { next: 'keep', result: { state, effects: [] } };

@@ -15,7 +15,10 @@ const steering = fc.array(
 );
 const milliseconds = fc.constantFrom(0, 0.5, 30_000, 1e18);
 
-const common: fc.Arbitrary<CommonState> = fc.record({
+/** Keys that states of before had not. */
+const later = fc.record({ progressed: fc.boolean(), unknownProgress: count }, { requiredKeys: [] });
+
+const earlier: fc.Arbitrary<CommonState> = fc.record({
   iteration: count,
   startedAt: anyInstant,
   lastRunAt: anyInstant,
@@ -83,20 +86,35 @@ const common: fc.Arbitrary<CommonState> = fc.record({
   projectMark: fc.option(text),
 });
 
+const common = fc.tuple(earlier, later).map(([state, more]): CommonState => ({ ...state, ...more }));
+
 const statusPart = fc.oneof(
   fc.record({ status: fc.constant('running' as const) }),
   fc.record({
     status: fc.constant('waiting' as const),
-    waiting: fc.record({
-      since: anyInstant,
-      until: anyInstant,
-      delayMs: milliseconds,
-      last: fc.boolean(),
-      woken: fc.boolean(),
-      seen: fc.option(text),
-    }),
+    waiting: fc.record(
+      {
+        since: anyInstant,
+        until: anyInstant,
+        delayMs: milliseconds,
+        last: fc.boolean(),
+        woken: fc.boolean(),
+        seen: fc.option(text),
+        why: fc.constant('pace' as const),
+      },
+      { requiredKeys: ['since', 'until', 'delayMs', 'last', 'woken', 'seen'] },
+    ),
   }),
-  fc.record({ status: fc.constant('verifying' as const), verifying: fc.record({ since: anyInstant }) }),
+  fc.record({
+    status: fc.constant('verifying' as const),
+    verifying: fc.record(
+      {
+        since: anyInstant,
+        failure: fc.record({ as: fc.constantFrom('timeout' as const, 'error' as const), message: text }),
+      },
+      { requiredKeys: ['since'] },
+    ),
+  }),
   fc.record({
     status: fc.constant('paused' as const),
     paused: fc.record({

@@ -218,6 +218,8 @@ export const turn: fc.Arbitrary<Omit<Of<'iteration-ended'>, 'type' | 'at' | 'tex
       progress: fc.constantFrom('yes' as const, 'no' as const, 'unknown' as const),
       projectMark: fc.option(fc.constantFrom('a', 'b')),
       error: seldom(fc.constantFrom('EACCES', 'timed out')),
+      timedOut: fc.integer({ min: 0, max: 6 }).map((n) => n === 0),
+      failedShellCalls: fc.constantFrom(0, 2, 3, 9),
       scenario: fc.option(fc.constantFrom('S1', 'S2')),
       seen: fc.option(fc.constantFrom('x', 'y')),
     })

@@ -31,7 +31,7 @@ export class ModelLoop {
   iteration = 0;
   idleIterations = 0;
   as: string | null = null;
-  wait: { until: number; last: boolean; woken: boolean } | null = null;
+  wait: { until: number; last: boolean; woken: boolean; pace: boolean } | null = null;
   /** The clock was set back in this streak: how long exactly it lasts is not foretold. */
   unsure = false;
   tokens = 0;
@@ -47,6 +47,9 @@ export class ModelLoop {
   private lastDelivery: string | null = null;
   private lastFigure: number | null = null;
   private history: Sample[] = [];
+  private progressed = false;
+  /** What the loop ends as by the iteration whose claim is being verified, should the claim not hold. */
+  private failure: string | null = null;
   private idleSince: number | null = null;
   private idleCount = 0;
   private lastCall = 0;
@@ -86,12 +89,17 @@ export class ModelLoop {
   verified(now: number, results: readonly CheckResult[]): Step {
     if (this.status !== 'verifying') return this.overtaken();
     if (results.every(({ outcome }) => outcome === 'ok')) return this.end('complete');
-    return this.prompt(now);
+    return this.next(now);
   }
 
   timePassed(now: number, cause: Cause): Step {
     const { wait } = this;
     if (wait === null) return this.overtaken();
+    if (wait.pace && !wait.woken && (cause === 'elapsed' || cause === 'changed' || cause === 'quiet')) {
+      // A clock that was set back to before the wait begins the wait anew.
+      if (now < wait.until - this.policy.pace.delayMs) wait.until = now + this.policy.pace.delayMs;
+      return now < wait.until ? 'wait' : this.prompt(now);
+    }
     if (wait.woken || cause === 'changed' || cause === 'deadline') return this.prompt(now);
     if (cause === 'message') return this.letGo('user');
     if (cause === 'notification') return this.letGo('rest');
@@ -233,7 +241,12 @@ export class ModelLoop {
     this.as = state.status === 'ended' ? state.ended.as : null;
     this.wait =
       state.status === 'waiting'
-        ? { until: Date.parse(state.waiting.until), last: state.waiting.last, woken: state.waiting.woken }
+        ? {
+            until: Date.parse(state.waiting.until),
+            last: state.waiting.last,
+            woken: state.waiting.woken,
+            pace: state.waiting.why === 'pace',
+          }
         : null;
     this.queue = state.steering.map(({ id, delivery }) => ({ id, delivery }));
     this.handedOver = state.handedOver?.steering.map(({ id, delivery }) => ({ id, delivery })) ?? [];
@@ -243,7 +256,10 @@ export class ModelLoop {
     const own = this.policy.completion.kind === 'signal';
     const claimed =
       own && (reply.claims === 'alone' || (reply.claims !== 'no' && this.policy.signalMatch === 'anywhere'));
-    const idles = reply.idle && !claimed && reply.findings === null && turn.error === null;
+    const failed = turn.timedOut ? 'timeout' : turn.error === null ? null : 'error';
+    const idles = reply.idle && !claimed && reply.findings === null && failed === null;
+    if (turn.progress === 'yes') this.progressed = true;
+    this.failure = this.policy.pace.stopOnError ? failed : null;
     if (this.policy.idle && idles) {
       this.idleIterations++;
       this.idleSince ??= now;
@@ -267,14 +283,15 @@ export class ModelLoop {
     });
     this.wait = null;
     this.status = 'running';
-    if (!claimed) return this.prompt(now);
+    if (!claimed) return this.next(now);
     this.status = 'verifying';
     return 'verify';
   }
 
   private limit(now: number): string | null {
     if (this.stopRequested) return 'stopped';
-    if (this.iteration >= this.max) return 'max-iterations';
+    if (this.iteration >= this.max)
+      return this.policy.pace.tracksProgress && !this.progressed ? 'no-progress-exhaustion' : 'max-iterations';
     if (this.trips()) return 'circuit-open';
     const { maxCostUsd, maxTokens, maxTimeMs } = this.policy.budget;
     const spent =
@@ -316,6 +333,18 @@ export class ModelLoop {
     return counts.some(([threshold, count]) => threshold > 0 && count >= threshold);
   }
 
+  /** After a working iteration that completed nothing. */
+  private next(now: number): Step {
+    if (this.failure !== null && !this.stopRequested) return this.end(this.failure);
+    const { delayMs } = this.policy.pace;
+    if (delayMs === 0) return this.prompt(now);
+    const limit = this.limit(now);
+    if (limit !== null) return this.end(limit);
+    this.status = 'waiting';
+    this.wait = { until: now + delayMs, last: false, woken: false, pace: true };
+    return 'wait';
+  }
+
   private prompt(now: number): Step {
     const limit = this.limit(now);
     if (limit !== null) return this.end(limit);
@@ -331,7 +360,7 @@ export class ModelLoop {
     let delay = idle.delayMs;
     for (let k = 1; k < this.idleCount; k++) delay = Math.min(delay * idle.backoff, idle.maxDelayMs);
     this.status = 'waiting';
-    this.wait = { until: Math.ceil(now + Math.min(delay, left)), last: delay >= left, woken };
+    this.wait = { until: Math.ceil(now + Math.min(delay, left)), last: delay >= left, woken, pace: false };
     return 'wait';
   }
 

@@ -37,7 +37,7 @@ export function policy(change: Partial<Policy> = {}): Policy {
     breaker: { findings: 0, noProgress: 0, sameReply: 0, sameError: 0, denials: 0, tdd: 0 },
     budget: { maxCostUsd: null, maxTokens: null, maxTimeMs: null, warnAt: 0.8 },
     backgroundWaitMs: 1_800_000,
-    pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: true, tracksProgress: false },
+    pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: false, tracksProgress: false },
     ...change,
   };
 }
@@ -116,6 +116,8 @@ export function turnEnded(text: string, change: Change<Of<'iteration-ended'>> = 
     progress: 'unknown',
     projectMark: null,
     error: null,
+    timedOut: false,
+    failedShellCalls: 0,
     scenario: null,
     seen: null,
     ...change,
