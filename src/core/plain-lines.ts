@@ -28,7 +28,8 @@ export function* plainLines(text: string): Generator<PlainLine> {
   }
 }
 
-function withoutComments(raw: string, open: boolean): { text: string; open: boolean } {
+/** One line without the HTML comments in it; `open` says whether it begins, and then whether it ends, inside one. */
+export function withoutComments(raw: string, open: boolean): { text: string; open: boolean } {
   let text = '';
   let at = 0;
   let inside = open;
