@@ -32,37 +32,47 @@ const NOTICE_LIMIT = 3000;
 
 /** The prompt of the next iteration. Pure: the same parts give the same text. */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
-  const preface = [`[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. The task is in ${parts.taskPath}.`];
-  const { notices } = parts;
+  const preface = [
+    `[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. The task is in ${parts.taskPath}.`,
+    ...noticeTexts(parts),
+  ];
+  if (parts.guardrailsPath !== null) preface.push(guardrailsText(parts.guardrailsPath));
+  if (parts.findings !== null) preface.push(findingsText(parts.findings));
+  return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
+}
+
+/** What has to be told once, in the order of its weight. */
+export function noticeTexts({ notices, steering }: Pick<PromptParts, 'notices' | 'steering'>): string[] {
+  const told: string[] = [];
   if (notices.rejection.length > 0) {
-    preface.push(
+    told.push(
       section('Your claim of completion was rejected', [
         ...notices.rejection.map((reason) => shorten(reason, NOTICE_LIMIT)),
         'Mend this before you claim completion again.',
       ]),
     );
   }
-  if (notices.misplacedSignal !== null) preface.push(notices.misplacedSignal);
+  if (notices.misplacedSignal !== null) told.push(notices.misplacedSignal);
   if (notices.warnings.length > 0)
-    preface.push(
+    told.push(
       section(
         'Notices',
         notices.warnings.map((text) => `- ${text}`),
       ),
     );
-  if (parts.steering.length > 0) {
-    preface.push(
+  if (steering.length > 0) {
+    told.push(
       section(
         'The user says',
-        parts.steering.map(({ text }) => shorten(text, NOTICE_LIMIT)),
+        steering.map(({ text }) => shorten(text, NOTICE_LIMIT)),
       ),
     );
   }
-  if (parts.guardrailsPath !== null) {
-    preface.push(`Read ${parts.guardrailsPath} first: it holds the lessons of earlier iterations.`);
-  }
-  if (parts.findings !== null) preface.push(findingsText(parts.findings));
-  return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
+  return told;
+}
+
+export function guardrailsText(path: string): string {
+  return `Read ${path} first: it holds the lessons of earlier iterations.`;
 }
 
 /** The whole prompt as one text. */
@@ -70,7 +80,8 @@ export function wholePrompt({ preface, body, closing }: AssembledPrompt): string
   return `${preface}\n\n---\n\n${body}\n\n---\n\n${closing}\n`;
 }
 
-function closingText({ completion, idle }: PromptParts): string {
+/** How the agent ends its message, with every signal that counts in this loop. */
+export function closingText({ completion, idle }: Pick<PromptParts, 'completion' | 'idle'>): string {
   const wanted = completionText(completion);
   const lines = ['How to end your message, each signal alone on a line, outside code and quotes:'];
   if (wanted !== null) lines.push(`- Everything is done and checked: ${wanted}`);
@@ -79,13 +90,13 @@ function closingText({ completion, idle }: PromptParts): string {
   return lines.join('\n');
 }
 
-function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
+export function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
   const count = open === 1 ? '1 open finding' : `${open} open findings`;
   return claimed === null || claimed === open
     ? `The findings log holds ${count}.`
     : `The findings log holds ${count}; you said ${claimed}.`;
 }
 
-function section(title: string, lines: readonly string[]): string {
+export function section(title: string, lines: readonly string[]): string {
   return `## ${title}\n\n${lines.join('\n')}`;
 }

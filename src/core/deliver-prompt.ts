@@ -13,6 +13,14 @@ const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
 const SHORT_REASON = 'Go on: the task is in the context that came with this message.';
 
+/** The client, and where a prompt that is too long for every way can be read. */
+export interface Receiver {
+  readonly takesContext: boolean;
+  readonly taskPath: string;
+  /** Sends the agent there, where that is not the task file. */
+  readonly pointer?: (prompt: AssembledPrompt) => string;
+}
+
 /**
  * Chooses the way back by the loop's `reinject` and the prompt's length. A client that is too old for context, or
  * unknown, gets everything in the reason.
@@ -20,29 +28,36 @@ const SHORT_REASON = 'Go on: the task is in the context that came with this mess
 export function deliverPrompt(
   prompt: AssembledPrompt,
   reinject: Policy['reinject'],
-  client: { readonly takesContext: boolean; readonly taskPath: string },
+  client: Receiver,
 ): DeliveredPrompt {
   const whole = wholePrompt(prompt);
+  const pointer = client.pointer ?? pointerTo(client.taskPath);
   switch (reinject) {
     case 'reason':
       return { reason: whole, context: null };
     case 'pointer':
-      return { reason: pointer(prompt, client.taskPath), context: null };
+      return { reason: pointer(prompt), context: null };
     case 'context':
     case 'auto':
       if (!client.takesContext || (reinject === 'auto' && whole.length <= REASON_LIMIT)) {
         return { reason: whole, context: null };
       }
       if (whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
-      return { reason: pointer(prompt, client.taskPath), context: null };
+      return { reason: pointer(prompt), context: null };
     default:
       return reinject satisfies never;
   }
 }
 
-function pointer({ preface, body, closing }: AssembledPrompt, taskPath: string): string {
-  const headings = body.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
+/** The task file holds the body alone: what this iteration has to say of itself goes with the pointer. */
+function pointerTo(taskPath: string): (prompt: AssembledPrompt) => string {
+  return ({ preface, body, closing }) =>
+    `${preface}\n\nRead ${taskPath} now, whole (${body.length} characters), and work by it.${sectionsOf(body)}\n\n${closing}\n`;
+}
+
+/** The headings of a text, so that a reader knows what lies before them; empty where it has none. */
+export function sectionsOf(text: string): string {
+  const headings = text.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
   const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
-  const sections = shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
-  return `${preface}\n\nRead ${taskPath} now, whole (${body.length} characters), and work by it.${sections}\n\n${closing}\n`;
+  return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
 }

@@ -41,6 +41,20 @@ export function formatDuration(milliseconds: number): string {
   return shown.join(' ');
 }
 
+/** `2 hours 5 minutes`, `1 day`, `less than a minute`: the two largest units from minutes up, in words. */
+export function durationInWords(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  const amounts = [
+    [Math.floor(minutes / 1_440), 'day'],
+    [Math.floor(minutes / 60) % 24, 'hour'],
+    [minutes % 60, 'minute'],
+  ] as const;
+  const shown = amounts.flatMap(([amount, unit]) =>
+    amount > 0 ? [`${amount} ${unit}${amount === 1 ? '' : 's'}`] : [],
+  );
+  return shown.slice(0, 2).join(' ') || 'less than a minute';
+}
+
 function finite(value: number): number | null {
   return Number.isFinite(value) && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }
