@@ -63,23 +63,23 @@ const READ: Shape = {
 };
 
 /**
- * The contract of this project's loop, or null. Its hash is taken as written; `hashContract` proves it. Throws RalphError
- * `contract-changed` for a file in which something is missing that a hook would stumble over.
+ * The contract of this project's loop, for whoever does not know yet whether the loop is theirs. Its hash is taken as
+ * written; `hashContract` proves it. `unreadable`: a file in which something is missing that a hook would stumble over,
+ * or that cannot be opened. Never throws.
  */
-export function readContract(files: LoopFiles): StoredContract | null {
-  let text: string;
+export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
   try {
-    text = readFileSync(files.contract, 'utf8');
+    const stored = JSON.parse(readFileSync(files.contract, 'utf8')) as StoredContract;
+    return checkShape(stored, READ) === null ? stored : 'unreadable';
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';
   }
-  try {
-    const stored = JSON.parse(text) as StoredContract;
-    if (checkShape(stored, READ) === null) return stored;
-  } catch {
-    // falls through to the same answer: the file is ours and unusable
-  }
+}
+
+/** The same, null where there is none, for a loop that is the caller's. Throws RalphError `contract-changed` for an unreadable one. */
+export function readContract(files: LoopFiles): StoredContract | null {
+  const found = findContract(files);
+  if (found !== 'unreadable') return found === 'absent' ? null : found;
   throw new RalphError(
     'contract-changed',
     `the contract ${files.contract} cannot be read. Start anew: main.cjs start --fresh.`,

@@ -3,7 +3,7 @@ import { adoptFourKeys } from '../../core/initial-state.ts';
 import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { quarantine } from '../../state/archive.ts';
-import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import { findContract, readContract, type StoredContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
@@ -28,7 +28,8 @@ export type LoadedLoop =
 
 /**
  * What a Stop has to decide about, from what lies on disk. Called under the lock: a state that cannot be used is moved
- * aside here, and one that somebody rewrote is restored from contract and journal.
+ * aside here, and one that somebody rewrote is restored from contract and journal. Throws RalphError
+ * `contract-changed` where this session's own loop has a contract that cannot be read; nobody else is told of it.
  */
 export function loadLoop(current: ReadState, context: HookContext): LoadedLoop {
   if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
@@ -71,6 +72,8 @@ function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
   const owned = ownership(state, context);
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
+  // Nobody's loop yet, and it could not be begun: whoever it is meant for will be told.
+  if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
   const stored = readContract(context.files);
   if (stored !== null && (unproved(state) || setBack(state, stored, context.files)))
     return restored(stored, context, state.epoch);

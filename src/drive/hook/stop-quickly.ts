@@ -6,7 +6,7 @@ import { completionText } from '../../core/signals.ts';
 import type { Transition } from '../../core/transitions/common.ts';
 import { iterationEnded } from '../../core/transitions/iteration-ended.ts';
 import type { Seldom } from '../../core/transitions/seldom.ts';
-import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { recordJournal } from '../record-journal.ts';
@@ -33,8 +33,9 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
   const text = input.lastMessage;
   if (text === null || text.includes('ralph:state') || input.backgroundTasks.some(({ running }) => running))
     return 'slow';
-  const stored = readContract(files);
-  if (stored === null || underTombstone(context) || stored.contract.policy.breaker.noProgress > 0) return 'slow';
+  const stored = findContract(files);
+  if (typeof stored === 'string' || underTombstone(context) || stored.contract.policy.breaker.noProgress > 0)
+    return 'slow';
   // The real number of open findings is shown beside the claimed one: reading the log is the slow way's.
   if (existsSync(join(files.projectDir, stored.contract.findingsLog))) return 'slow';
   const wanted = completionText(stored.contract.policy.completion);

@@ -4,7 +4,7 @@ import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
-import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
@@ -28,9 +28,11 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
     clearTombstone(files);
     return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
   }
-  const stored = readContract(files);
-  const waited = await waitForBackground(context, options, stored, deadline);
+  const waited = await waitForBackground(context, options, deadline);
   if (waited !== 'decide') return waited;
+  // Whose loop it is shows under the lock; until then an unreadable contract is nobody's trouble.
+  const found = findContract(files);
+  const stored = typeof found === 'string' ? null : found;
   const fingerprints = takeFingerprints(context, options, stored);
   const first = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided } => {
     const loaded = loadLoop(current, context);

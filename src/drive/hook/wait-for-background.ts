@@ -1,4 +1,3 @@
-import type { StoredContract } from '../../state/contract-store.ts';
 import { withState } from '../../state/with-state.ts';
 import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
@@ -17,7 +16,6 @@ import { waitOut } from './wait-out.ts';
 export async function waitForBackground(
   context: HookContext,
   options: StopOptions,
-  stored: StoredContract | null,
   deadline: number,
 ): Promise<StopAnswer | null | 'decide'> {
   const running = context.input.backgroundTasks.filter((task) => task.running);
@@ -31,9 +29,8 @@ export async function waitForBackground(
   const { status } = loaded.state;
   if (awaited.length === 0 || status === 'paused' || status === 'awaiting-consent') return 'decide';
   const turn: Turn = { context, options, deadline, notes: [], loaded };
-  const patience = stored?.contract.policy.backgroundWaitMs ?? loaded.policy.backgroundWaitMs;
   const end = await waitOut(context, {
-    until: Date.now() + patience,
+    until: Date.now() + loaded.policy.backgroundWaitMs,
     deadline,
     signal: options.signal,
     state: loaded.state,
