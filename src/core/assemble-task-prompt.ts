@@ -109,15 +109,15 @@ function gateText(parts: TaskPromptParts, folder: string, wanted: string | null)
   const names = checks.map(({ name }) => name).join(', ');
   const lines = [
     gate === 'required'
-      ? `${wanted} is checked, and rejected unless`
-      : `Nobody checks this for you. Before you give ${wanted}, see to it that`,
+      ? `${wanted} is checked, and rejected unless:`
+      : `Nobody checks this for you. Before you give ${wanted}, see to it that:`,
   ];
   if (outputs !== '') lines.push(`- these files exist: ${outputs}`);
   lines.push(`- ${folder}OPEN_QUESTIONS.md exists and has no open item under P0 or P1`);
   if (names !== '') lines.push(`- these commands pass: ${names}`);
   // A claim that was rejected just now stands above, with its reasons.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
-    lines.push(`Your last claim failed at: ${shorten(parts.lastFailures, FAILURES_LIMIT)}`);
+    lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);
   }
   return [section(`Completion gate: ${gate}`, lines)];
 }
