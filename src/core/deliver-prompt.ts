@@ -13,13 +13,11 @@ const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
 const SHORT_REASON = 'Go on: the task is in the context that came with this message.';
 
-/** The client, and where a prompt that is too long for every way can be read. */
-export interface Receiver {
-  readonly takesContext: boolean;
-  readonly taskPath: string;
-  /** Sends the agent there, where that is not the task file. */
-  readonly pointer?: (prompt: AssembledPrompt) => string;
-}
+/** The client, and where a prompt that is too long for every way can be read: the task file, or where `pointer` says. */
+export type Receiver = { readonly takesContext: boolean } & (
+  | { readonly taskPath: string }
+  | { readonly pointer: (prompt: AssembledPrompt) => string }
+);
 
 /**
  * Chooses the way back by the loop's `reinject` and the prompt's length. A client that is too old for context, or
@@ -31,7 +29,7 @@ export function deliverPrompt(
   client: Receiver,
 ): DeliveredPrompt {
   const whole = wholePrompt(prompt);
-  const pointer = client.pointer ?? pointerTo(client.taskPath);
+  const pointer = 'pointer' in client ? client.pointer : pointerTo(client.taskPath);
   switch (reinject) {
     case 'reason':
       return { reason: whole, context: null };

@@ -134,42 +134,39 @@ describe('the memory in a prompt', () => {
 
 describe('a task folder’s prompt goes back', () => {
   const client = { takesContext: true, promptPath: 'tasks/auth/.ralph-runner/prompt.md' };
+  const short = assembleTaskPrompt(USUAL);
   const long = assembleTaskPrompt({ ...USUAL, body: `# Evidence\n${'x'.repeat(9_000)}` });
 
   test('as it is where it is short enough', () => {
-    const prompt = assembleTaskPrompt(USUAL);
-    const whole = wholePrompt(prompt);
-    assert.deepEqual(deliverTaskPrompt(prompt, 'auto', client), { reason: whole, context: null, file: null });
-    assert.deepEqual(deliverTaskPrompt(prompt, 'context', client).context, whole);
-    assert.deepEqual(deliverTaskPrompt(prompt, 'context', client).file, null);
+    assert.deepEqual(deliverTaskPrompt(short, 'auto', client), { reason: wholePrompt(short), context: null });
+    assert.equal(deliverTaskPrompt(short, 'context', client).context, wholePrompt(short));
   });
 
-  test('as a pointer to a file that holds all of it where it is too long', () => {
-    const whole = wholePrompt(long);
-    assert.deepEqual(deliverTaskPrompt(long, 'auto', client), {
-      reason: `[ralph] Iteration 2 of 20. The task folder is tasks/auth/
+  test('as a pointer to the file that holds all of it where it is too long', () => {
+    const reason = `[ralph] Iteration 2 of 20. The task folder is tasks/auth/
 
-Read tasks/auth/.ralph-runner/prompt.md now, whole (${whole.length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.
+Read tasks/auth/.ralph-runner/prompt.md now, whole (${wholePrompt(long).length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.
 Its sections:
 ## Your memory: tasks/auth/RALPH_PROGRESS.md
 # Evidence
 ## Goal
 ## Completion gate: required
-`,
-      context: null,
-      file: whole,
-    });
+`;
+    assert.deepEqual(deliverTaskPrompt(long, 'auto', client), { reason, context: null });
   });
 
   test('as a pointer at any length where the loop says so', () => {
-    const prompt = assembleTaskPrompt(USUAL);
-    const { reason, file } = deliverTaskPrompt(prompt, 'pointer', client);
+    const { reason } = deliverTaskPrompt(short, 'pointer', client);
     assert.match(reason, /^\[ralph\] Iteration 2 of 20\..*\n\nRead tasks\/auth\/\.ralph-runner\/prompt\.md now/);
-    assert.equal(file, wholePrompt(prompt));
   });
 
-  test('in the reason to a client that takes no context, at any length', () => {
-    const { reason, file } = deliverTaskPrompt(long, 'auto', { ...client, takesContext: false });
-    assert.deepEqual([reason, file], [wholePrompt(long), null]);
+  test('in the reason, at any length, where no file holds it', () => {
+    const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, promptPath: null });
+    assert.deepEqual([reason, context], [wholePrompt(long), null]);
+  });
+
+  test('in the reason, at any length, to a client that takes no context', () => {
+    const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, takesContext: false });
+    assert.deepEqual([reason, context], [wholePrompt(long), null]);
   });
 });
