@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { findClient } from '../../src/claude/find-client.ts';
 import { exitCode } from '../../src/core/exit-code.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { giveConsent } from '../../src/drive/give-consent.ts';
 import { launch } from '../../src/drive/launch.ts';
-import { operate } from '../../src/drive/operate.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
@@ -149,7 +149,7 @@ function byHand(loopId: string, name: string | null): string {
 
 function consent(context: CommandContext, byAgent: boolean): number {
   if (byAgent) throw new RalphError('refused', 'consent is the user’s: main.cjs start --consent in another terminal.');
-  const { after } = operate(context.files, context.env, context.now(), () => ({ kind: 'consent' }));
+  const { after } = giveConsent(context.files, context.env, context.now());
   context.out(
     context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
   );

@@ -17,7 +17,8 @@ export type OperatorCommand =
   /** A launcher begins a new turn by its own prompt; otherwise the user will speak next. */
   | { readonly kind: 'resume'; readonly by?: 'launcher' }
   | { readonly kind: 'wake' }
-  | { readonly kind: 'consent' }
+  /** The contract says so too, and therefore has another hash. */
+  | { readonly kind: 'consent'; readonly contractHash: string }
   | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }
   | { readonly kind: 'accept'; readonly contractHash: string; readonly maxIterations: number };
 

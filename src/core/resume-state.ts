@@ -6,13 +6,13 @@ import { takenBack } from './transitions/small.ts';
 
 /**
  * The loop as it goes on in a new client: counters, usage and notices kept; breaker closed; no session bound; whatever
- * was asked of the old client forgotten; consent that was not given is still awaited. The epoch moves on, so that a
- * holder from before can no longer write.
+ * was asked of the old client forgotten. Whoever resumes it agrees to it, or cannot (`consented` false): then it awaits
+ * the user's consent, whatever it was. The epoch moves on, so that a holder from before can no longer write.
  */
-export function resumeState(state: LoopState, at: string): LoopState {
+export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
   const before = takenBack(state);
   return {
-    ...(before.status === 'awaiting-consent' ? before : running(before)),
+    ...(consented ? running(before) : { ...running(before), status: 'awaiting-consent' as const }),
     epoch: state.epoch + 1,
     sessionId: null,
     clientPid: null,

@@ -5,6 +5,7 @@ import type { LoopFiles } from '../state/loop-files.ts';
 import { buildContract } from '../task/build-contract.ts';
 import { operate } from './operate.ts';
 import { prepareContract } from './prepare-contract.ts';
+import { START_TEXTS } from './texts.ts';
 
 /**
  * Makes what the task file and the project's scripts say now the contract of the running loop, and gives back what
@@ -12,11 +13,7 @@ import { prepareContract } from './prepare-contract.ts';
  */
 export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: string): { changes: string[] } {
   const stored = readContract(files);
-  if (stored === null)
-    throw new RalphError(
-      'contract-missing',
-      'this loop has no contract to change. Start it again: main.cjs start --resume.',
-    );
+  if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
   const before = stored.contract;
   const { terms } = prepareContract({
     projectDir: files.projectDir,
@@ -25,6 +22,7 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
     flags: before.flags,
     env,
     at: before.createdAt,
+    consented: before.consented,
     headless: before.headless,
     launched: false,
     clientVersion: before.clientVersion,

@@ -25,6 +25,8 @@ export interface ContractRequest {
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
+  /** Whether the user has agreed to the loop; false where an agent asks for it. */
+  readonly consented: boolean;
   readonly headless: boolean;
   /** A launcher starts the client, with our status line and with a permission mode that must be known. */
   readonly launched: boolean;
@@ -89,6 +91,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       policy: resolved.policy,
       validation: resolved.settings.validation,
       findingsLog: resolved.settings.findingsLog,
+      consented: request.consented,
       clientVersion: request.clientVersion,
       headless: request.headless,
       flags: request.flags,

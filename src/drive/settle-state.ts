@@ -15,13 +15,13 @@ import { START_TEXTS } from './texts.ts';
 
 /** What is done about the state that lies there; the loop to go on with, or null for a new one. */
 export function settleState(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
-  const { at, existing } = request;
+  const { at, existing, consented } = request;
   switch (current.kind) {
     case 'absent':
-      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at) : null;
+      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
     case 'corrupt':
       quarantine(files, at, 'corrupt');
-      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at) : null;
+      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
     case 'newer':
       throw new RalphError('state-newer', START_TEXTS.newer(files.state));
     case 'four-keys': {
@@ -33,7 +33,7 @@ export function settleState(current: ReadState, request: StartRequest, files: Lo
         taskPath: DEFAULT_TASK,
         maxIterations: 100,
       });
-      if (existing === 'resume') return resumeState(adopted, at);
+      if (existing === 'resume') return resumeState(adopted, at, consented);
       archiveState(files, adopted, at, 'interrupted');
       return null;
     }
@@ -47,7 +47,7 @@ export function settleState(current: ReadState, request: StartRequest, files: Lo
 function settleLoop(state: LoopState, { at, existing, consented }: StartRequest, files: LoopFiles): LoopState | null {
   if (state.status === 'ended') {
     archiveState(files, state, state.ended.at, state.ended.as);
-    return existing === 'resume' ? resumeState(state, at) : null;
+    return existing === 'resume' ? resumeState(state, at, consented) : null;
   }
   if (clientAlive(state)) throw new RalphError('refused', START_TEXTS.alive(state.iteration, state.clientPid ?? 0));
   // Made, agreed to, and never begun: that is the loop to begin. A user who starts it agrees to it.
@@ -55,7 +55,7 @@ function settleLoop(state: LoopState, { at, existing, consented }: StartRequest,
   if (existing === 'refuse' && !(untouched && consented)) {
     throw new RalphError('refused', START_TEXTS.stateLies(state.iteration));
   }
-  if (existing !== 'fresh') return resumeState(state, at);
+  if (existing !== 'fresh') return resumeState(state, at, consented);
   archiveState(files, state, at, 'interrupted');
   return null;
 }

@@ -21,8 +21,6 @@ import { START_TEXTS } from './texts.ts';
 export interface StartRequest extends ContractRequest {
   /** What to do about a state that lies there: go on with it, put it into the archive, or refuse. */
   readonly existing: 'resume' | 'fresh' | 'refuse';
-  /** false when an agent asks for the loop: it then awaits the user's consent. */
-  readonly consented: boolean;
 }
 
 export interface StartedLoop {

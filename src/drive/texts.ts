@@ -58,6 +58,7 @@ export const START_TEXTS = {
     `${path} is a kind of task that this version cannot run yet; write the task as a PROMPT.md.`,
   finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
   nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
+  noContract: 'this loop has no contract any more. Start it again: main.cjs start --resume.',
   noIterationsLeft: (iteration: number, max: number): string =>
     `this loop has used ${iteration} of ${max} iterations. Grant more: start --resume --max-iterations N.`,
 } as const;

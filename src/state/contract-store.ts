@@ -22,6 +22,7 @@ const READ: Shape = {
         createdAt: 'instant',
         head: 'string',
         findingsLog: 'text',
+        consented: 'boolean',
         clientVersion: 'string?',
         bundleDir: 'string?',
         policy: {

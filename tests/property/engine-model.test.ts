@@ -44,12 +44,13 @@ type Action =
   | { do: 'delivered'; after: number; which: number }
   | { do: 'clear'; session: 'A' | 'B' }
   | { do: 'take over'; pid: number }
-  | { do: 'resume' }
+  | { do: 'resume'; consented: boolean }
   | { do: 'reset'; consented: boolean }
   | { do: 'jump'; by: number }
   | { do: 'crash'; lost: 'effects' | 'save' };
 
 const SECONDS = fc.integer({ min: 0, max: 400 }).map((n) => n * 1000);
+const mostly = fc.integer({ min: 0, max: 9 }).map((n) => n > 0);
 const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 40,
@@ -108,14 +109,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('clear' as const), session: fc.constantFrom('A' as const, 'B' as const) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('take over' as const), pid: fc.integer({ min: 2, max: 4 }) }) },
-  { weight: 5, arbitrary: fc.constant({ do: 'resume' as const }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('reset' as const),
-      consented: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
-    }),
-  },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('resume' as const), consented: mostly }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('reset' as const), consented: mostly }) },
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('jump' as const), by: fc.integer({ min: -7_200_000, max: 7_200_000 }) }),
@@ -227,8 +222,8 @@ class Harness {
         break;
       case 'resume':
         this.takenBack(this.state);
-        this.state = this.checked(resumeState(this.state, this.at()));
-        this.model.resumed();
+        this.state = this.checked(resumeState(this.state, this.at(), what.consented));
+        this.model.resumed(what.consented);
         this.restless();
         this.bind(this.session);
         break;

@@ -72,10 +72,10 @@ test('any valid state and any event give an answer, and a state that can be read
 
 test('any valid state can be resumed', () => {
   fc.assert(
-    fc.property(anyState, arb.anyInstant, (state, at) => {
-      const resumed = resumeState(state, at);
+    fc.property(anyState, arb.anyInstant, fc.boolean(), (state, at, consented) => {
+      const resumed = resumeState(state, at, consented);
       assert.equal(validateLoopState(resumed), null);
-      assert.equal(resumed.status, state.status === 'awaiting-consent' ? 'awaiting-consent' : 'running');
+      assert.equal(resumed.status, consented ? 'running' : 'awaiting-consent');
     }),
     { numRuns: RUNS, includeErrorInReport: true },
   );

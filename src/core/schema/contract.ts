@@ -69,6 +69,8 @@ export const contract = z.strictObject({
   findingsLog: z.string().min(1),
   /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
   scripts: z.record(z.string(), z.string()),
+  /** Whether the user has agreed to the loop. One that an agent asked for has to wait until they do. */
+  consented: z.boolean(),
   clientVersion: z.string().nullable(),
   headless: z.boolean(),
   /** Settings that the command line gave, by key path: `accept` applies them again. */

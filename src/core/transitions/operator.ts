@@ -3,7 +3,7 @@ import type { EngineEvent, OperatorCommand } from '../events.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
 import { cancelledText, PAUSED_BY_USER, stoppedText } from '../texts.ts';
-import { common, end, event, pause, running, type Transition } from './common.ts';
+import { end, event, pause, running, type Transition } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Operated = Extract<EngineEvent, { type: 'operator' }>;
@@ -23,7 +23,7 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
     case 'wake':
       return wake(state, at);
     case 'consent':
-      return consent(state, at);
+      return consent(state, at, command.contractHash);
     case 'steer':
       return steer(state, at, command);
     case 'accept':
@@ -60,9 +60,9 @@ function wake(state: Live, at: string): Transition {
   return { state: next, effects: [event(next, at, 'operator.wake')] };
 }
 
-function consent(state: Live, at: string): Transition {
+function consent(state: Live, at: string, contractHash: string): Transition {
   if (state.status !== 'awaiting-consent') return unchanged(state);
-  const next: LoopState = { ...common(state), status: 'running' };
+  const next: LoopState = { ...running(state), contractHash };
   return { state: next, effects: [event(next, at, 'operator.consent')] };
 }
 

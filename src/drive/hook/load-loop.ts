@@ -7,7 +7,7 @@ import { findContract, readContract, type StoredContract } from '../../state/con
 import { log } from '../../state/log.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
-import { restoreState, unproved } from '../restore-state.ts';
+import { restoreState, unagreed, unproved } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
@@ -75,7 +75,7 @@ function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
   // Nobody's loop yet, and it could not be begun: whoever it is meant for will be told.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
   const stored = readContract(context.files);
-  if (stored !== null && (unproved(state) || setBack(state, stored, context.files)))
+  if (stored !== null && (unproved(state) || unagreed(state, stored) || setBack(state, stored, context.files)))
     return restored(stored, context, state.epoch);
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;

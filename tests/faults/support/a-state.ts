@@ -39,6 +39,7 @@ export function aContract(loopId: string): StoredContract {
     validation: [],
     findingsLog: '.claude/ralph/findings.md',
     scripts: {},
+    consented: true,
     clientVersion: null,
     headless: false,
     flags: {},

@@ -36,6 +36,7 @@ export function mayBlock(before: Before, env: Readonly<Record<string, string>>, 
   const contract = object(before.contract);
   if (before.contract !== null && contract === null) return false;
   const terms = inner(contract, 'contract');
+  if (contract !== null && terms['consented'] !== true) return false;
   const restored = terms['loopId'];
   const mayRestore = contract !== null && (wanted === null || wanted === restored);
   if (state['schemaVersion'] === undefined) return contract === null ? wanted === null : mayRestore;

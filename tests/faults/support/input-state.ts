@@ -36,10 +36,11 @@ const contract = fc
     policy,
     fc.constantFrom(LOOP, LOOP, LOOP, LOOP, LOOP, LOOP, LOOP, 'loop-2'),
     fc.constantFrom(null, '2.1.330', '2.0.0'),
+    fc.constantFrom(true, true, true, true, true, true, true, false),
   )
-  .map(([chosen, loopId, clientVersion]) => {
+  .map(([chosen, loopId, clientVersion, consented]) => {
     const idle = chosen.idle && { ...chosen.idle, delayMs: 1, maxDelayMs: 2, watch: ['src/**'] };
-    return buildContract(terms('/project', [], { loopId, clientVersion, policy: { ...chosen, idle } }));
+    return buildContract(terms('/project', [], { loopId, clientVersion, consented, policy: { ...chosen, idle } }));
   });
 
 /** What makes a state this session's own running loop, each part in most cases. */

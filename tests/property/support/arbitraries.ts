@@ -129,7 +129,10 @@ export const operatorCommand: fc.Arbitrary<OperatorCommand> = fc.oneof(
       { kind: 'resume' as const, by: 'launcher' as const },
     ),
   },
-  { weight: 9, arbitrary: fc.constantFrom({ kind: 'wake' as const }, { kind: 'consent' as const }) },
+  {
+    weight: 9,
+    arbitrary: fc.constantFrom({ kind: 'wake' as const }, { kind: 'consent' as const, contractHash: 'hash-2' }),
+  },
   {
     weight: 12,
     arbitrary: fc.record({

@@ -216,9 +216,9 @@ export class ModelLoop {
     this.lastFigure = null;
   }
 
-  resumed(): void {
-    if (this.status !== 'awaiting-consent') this.go('first');
-    this.turn = 'first';
+  resumed(consented: boolean): void {
+    this.go('first');
+    if (!consented) this.status = 'awaiting-consent';
     this.as = null;
     this.history = [];
     this.restless();

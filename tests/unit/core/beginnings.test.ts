@@ -176,6 +176,7 @@ describe('a loop that is resumed in a new client', () => {
     const { iteration, idleIterations, usage, notices, steering, warnedBudgets } = resumeState(
       running(worn as never),
       at(99),
+      true,
     );
     assert.deepEqual(
       { iteration, idleIterations, usage, notices, steering, warnedBudgets },
@@ -191,7 +192,7 @@ describe('a loop that is resumed in a new client', () => {
   });
 
   test('forgets its client, its streaks and what was asked of them', () => {
-    const state = resumeState(running(worn as never), at(99));
+    const state = resumeState(running(worn as never), at(99), true);
     assert.deepEqual([state.sessionId, state.clientPid, state.clientStartedAt], [null, null, null]);
     assert.deepEqual(
       [state.breaker, state.idle, state.gateFailures],
@@ -210,15 +211,19 @@ describe('a loop that is resumed in a new client', () => {
   });
 
   test('is running whatever it was, with a newer epoch', () => {
-    for (const before of [running(), waiting(), verifying(), paused(), ended()]) {
-      const state = resumeState({ ...before, epoch: 3 }, at(99));
+    for (const before of [running(), waiting(), verifying(), paused(), awaitingConsent(), ended()]) {
+      const state = resumeState({ ...before, epoch: 3 }, at(99), true);
       assert.deepEqual([state.status, state.epoch, validateLoopState(state)], ['running', 4, null]);
       for (const part of ['waiting', 'verifying', 'paused', 'ended']) assert.equal(part in state, false);
     }
   });
 
-  test('still awaits the consent that nobody gave', () => {
-    assert.equal(resumeState(awaitingConsent(), at(99)).status, 'awaiting-consent');
+  test('awaits consent, whatever it was, where it is not the user who resumes it', () => {
+    for (const before of [running(), waiting(), verifying(), paused(), awaitingConsent(), ended()]) {
+      const state = resumeState(before, at(99), false);
+      assert.deepEqual([state.status, validateLoopState(state)], ['awaiting-consent', null]);
+      for (const part of ['waiting', 'verifying', 'paused', 'ended']) assert.equal(part in state, false);
+    }
   });
 });
 

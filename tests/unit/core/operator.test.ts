@@ -178,13 +178,14 @@ describe('wake', () => {
 
 describe('consent', () => {
   test('lets a loop that an agent asked for begin', () => {
-    const { state, effects } = give(awaitingConsent(), { kind: 'consent' });
+    const { state, effects } = give(awaitingConsent(), { kind: 'consent', contractHash: 'agreed' });
     assert.deepEqual([state.status, recorded(effects), step(effects)], ['running', ['operator.consent'], null]);
+    assert.equal(state.contractHash, 'agreed');
   });
 
   test('changes nothing of another loop', () => {
     for (const before of [running(), waiting(), paused()]) {
-      assert.deepEqual(give(before, { kind: 'consent' }), { state: before, effects: [] });
+      assert.deepEqual(give(before, { kind: 'consent', contractHash: 'agreed' }), { state: before, effects: [] });
     }
   });
 

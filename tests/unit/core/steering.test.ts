@@ -138,7 +138,7 @@ describe('a prompt that the client overrode', () => {
 
   test('gives them back to a new client as well, when the old one was lost before it answered', () => {
     const lost = after(rejected, LOOP, steer('a'), turnEnded('Work.'), steer('b')).state;
-    const { steering, notices, handedOver } = resumeState(lost, at(99));
+    const { steering, notices, handedOver } = resumeState(lost, at(99), true);
     assert.deepEqual([ids(steering), notices.rejection, handedOver], [['a', 'b'], ['tests: fail'], null]);
   });
 

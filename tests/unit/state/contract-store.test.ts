@@ -53,13 +53,15 @@ test('A contract that cannot be used is an error with a way out, and never the s
   }
 });
 
-test('A contract that another version wrote, without a part of its policy, is no TypeError in every hook.', (t) => {
+test('A contract that another version wrote, without a part of its policy or without a word on consent, is no TypeError in every hook, and agreed to by nobody.', (t) => {
   const files = aProject(t);
   const { breaker: _breaker, ...policy } = contract.policy;
+  const { consented: _consented, ...unasked } = contract;
   for (const broken of [
     { ...contract, policy },
     { ...contract, policy: null },
     { ...contract, findingsLog: 5 },
+    unasked,
   ]) {
     writeContract(files, { hash: '', contract: broken as unknown as Contract });
     assert.throws(() => readContract(files), RalphError);

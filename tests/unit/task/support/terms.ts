@@ -20,6 +20,7 @@ export function terms(
     policy: DEFAULT_POLICY,
     validation,
     findingsLog: '.claude/ralph/findings.md',
+    consented: true,
     clientVersion: null,
     headless: false,
     flags: {},
