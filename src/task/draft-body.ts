@@ -1,0 +1,72 @@
+import { LINE_END } from '../core/line-end.ts';
+import type { DraftKind } from './classify-task.ts';
+
+interface BodyParts {
+  readonly task: string;
+  readonly kind: DraftKind;
+  readonly promise: string;
+  readonly commands: readonly string[];
+}
+
+const STEPS: Readonly<Record<DraftKind, readonly string[]>> = {
+  analysis: [
+    'In the first iteration, break the task into questions that evidence can answer, and write them as headings into `ANALYSIS.md` in this folder.',
+    'In each further one, take the question that is answered worst. Read the code, run what shows something, write down what you found, where, and how sure you are.',
+    'Every claim names its evidence: a file and line, or a command and what it printed. Look for what speaks against it, too.',
+    'Change nothing outside this folder.',
+  ],
+  fix: [
+    'See the defect first: reproduce it, with a test where one can show it. Say what the cause is before you change anything.',
+    'Mend the cause, not what shows it. Never delete or skip a test, or loosen a check, to get rid of a failure.',
+    'Run the test that showed it, then everything. What passed before must still pass.',
+    'Commit what works, and note in `RALPH_PROGRESS.md` what is left.',
+  ],
+  migration: [
+    'In the first iteration, list every place that uses the old way in `MIGRATION_NOTES.md` in this folder, as task items. Later ones begin by reading it.',
+    'Migrate the next item whole: code, tests, types, documentation. Behaviour stays as it is.',
+    'Build and test. Mend what broke before you go on; what cannot be mended now is taken back.',
+    'Commit, tick the item, and note there what the next one can learn from it.',
+  ],
+  general: [
+    'Look at what is there first, and at `RALPH_PROGRESS.md`: an earlier iteration may have done part of it.',
+    'Take the next piece of work that can be finished and checked in this iteration, and do that one.',
+    'Check it: run what is there, and add a test where one can show it.',
+    'Commit what works, and note in `RALPH_PROGRESS.md` what is done and what is next.',
+  ],
+};
+
+const ENDS: Readonly<Record<DraftKind, string>> = {
+  analysis: '`ANALYSIS.md` begins with the answer in a few sentences, every part of it has its evidence',
+  fix: 'the defect is gone, a test would show it if it came back',
+  migration: 'every item in `MIGRATION_NOTES.md` is ticked, a search finds no use of the old way',
+  general: 'everything that the task asks for is there and was checked',
+};
+
+const QUESTIONS =
+  'Keep `OPEN_QUESTIONS.md` in this folder: a heading `## P0` for what blocks the work and `## P1` for what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered. Create the file with both headings, empty, where it is missing.';
+
+/** The prompt of a drafted task. */
+export function draftBody({ task, kind, promise, commands }: BodyParts): string {
+  const evidence = commands.flatMap((name) => [`${name}:`, `{{ commands.${name} }}`]);
+  const sections = [
+    '# {{ ralph.name }}',
+    'The task, in the words of the user:',
+    quoted(task),
+    ...(evidence.length === 0 ? [] : ['## What the checks say now', ...evidence]),
+    '## How to work',
+    STEPS[kind].map((step, index) => `${index + 1}. ${step}`).join('\n'),
+    QUESTIONS,
+    '## Completion',
+    `Stop with <promise>${promise}</promise> only when ${ENDS[kind]}${commands.length === 0 ? '' : ', the checks pass'}, and no question is open.`,
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+/** As a quotation, so that nothing in it is a heading, a fence, a comment or a placeholder of this file. */
+function quoted(task: string): string {
+  const harmless = task.trim().replaceAll('{{', '{ {').replaceAll('<!--', '<! --');
+  return harmless
+    .split(LINE_END)
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n');
+}

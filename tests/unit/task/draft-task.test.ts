@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { draftTask } from '../../../src/task/draft-task.ts';
+import type { ProjectSignals } from '../../../src/task/project-signals.ts';
+import { readYaml } from '../../../src/task/read-yaml.ts';
+import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+
+const NONE: ProjectSignals = { packageManager: null, commands: [] };
+const NODE: ProjectSignals = {
+  packageManager: 'npm',
+  commands: [
+    { role: 'tests', run: 'npm test', from: 'package.json' },
+    { role: 'types', run: 'npm run typecheck', from: 'package.json' },
+    { role: 'lint', run: 'npm run lint', from: 'package.json' },
+    { role: 'build', run: 'npm run build', from: 'package.json' },
+    { role: 'tests', run: 'make test', from: 'make' },
+    { role: 'tests', run: 'cargo test', from: 'Cargo.toml' },
+  ],
+};
+const TASKS = ['fix the tests', 'migrate to vitest', 'analyse the importer', 'add CSV export'];
+
+const settingsOf = (text: string): Record<string, unknown> =>
+  readYaml(splitFrontmatter(text).frontmatter).mapping as Record<string, unknown>;
+const nothingWrong = (text: string): void => assert.deepEqual(checkTaskFile('x/RALPH.md', text).problems, [], text);
+
+for (const task of TASKS) {
+  for (const [where, signals] of [
+    ['a bare folder', NONE],
+    ['a project with commands', NODE],
+  ] as const) {
+    test(`the draft of "${task}" in ${where} is a task file without problems, and always the same`, () => {
+      const draft = draftTask(task, signals);
+      nothingWrong(draft.text);
+      assert.deepEqual(draftTask(task, signals), draft);
+      assert.equal(checkTaskFile('x/RALPH.md', draft.text).kind, 'ralph-md');
+      for (const name of draft.commands) assert.ok(draft.text.includes(`{{ commands.${name} }}`), name);
+      assert.match(draft.text, /\{\{ ralph\.name \}\}/);
+    });
+  }
+}
+
+test('a fix gets tests, types and lint as evidence, and has to pass tests and types', () => {
+  const { commands } = settingsOf(draftTask('fix it', NODE).text) as { commands: Record<string, unknown>[] };
+  assert.deepEqual(
+    commands.map(({ name, run, acceptance }) => [name, run, acceptance]),
+    [
+      ['tests', 'npm test', true],
+      ['types', 'npm run typecheck', true],
+      ['lint', 'npm run lint', undefined],
+      ['tests-make', 'make test', true],
+      ['tests-cargo', 'cargo test', true],
+    ],
+  );
+});
+
+test('limits and outputs follow the kind', () => {
+  const of = (task: string): unknown[] => {
+    const { max_iterations, items_per_iteration, required_outputs } = settingsOf(draftTask(task, NONE).text);
+    return [max_iterations, items_per_iteration, required_outputs];
+  };
+  assert.deepEqual(of('analyse it'), [12, undefined, ['ANALYSIS.md']]);
+  assert.deepEqual(of('fix it'), [25, undefined, undefined]);
+  assert.deepEqual(of('migrate it'), [40, 1, ['MIGRATION_NOTES.md']]);
+  assert.deepEqual(of('add it'), [20, undefined, undefined]);
+});
+
+test('every draft denies git push, rm -rf /, downloads piped into a shell, and writes to secrets', () => {
+  for (const task of TASKS) {
+    assert.deepEqual(settingsOf(draftTask(task, NODE).text)['guardrails'], {
+      block_commands: [
+        { command: 'git', args: ['push'], reason: 'The user pushes.' },
+        { command: 'rm', args: ['/'], reason: 'Name what you want to remove.' },
+        { pipeline: ['curl|wget', 'sh|bash|zsh'], reason: 'Download a script, read it, then run it.' },
+      ],
+      protected_files: ['policy:secret-bearing-paths'],
+    });
+  }
+});
+
+test('a project without a command that proves the work is noted, an analysis needs none', () => {
+  assert.match(draftTask('fix it', NONE).notes.join(), /no command was found/);
+  const lint: ProjectSignals = { packageManager: 'npm', commands: [{ role: 'lint', run: 'x', from: 'y' }] };
+  assert.match(draftTask('fix it', lint).notes.join(), /no test command/);
+  assert.deepEqual(draftTask('fix it', NODE).notes, []);
+  assert.deepEqual(draftTask('analyse it', NONE).notes, []);
+});
+
+for (const [task, name] of [
+  ['fix the failing auth tests', 'fix-failing-auth-tests'],
+  ['Räume die Größen auf!', 'raume-die-gro-en-auf'],
+  ['../../etc/passwd', 'etc-passwd'],
+  ['con', 'task-con'],
+  ['日本語', 'task'],
+  [`a${'b'.repeat(100)}`, `a${'b'.repeat(39)}`],
+  ['one two three four five six', 'one-two-three-four-five'],
+] as const) {
+  test(`the folder of "${task.slice(0, 40)}" is called ${name}`, () => assert.equal(draftTask(task, NONE).name, name));
+}
+
+test('the metadata comment gives the task back, whatever it holds, and stands before the frontmatter', () => {
+  for (const task of ['fix it', 'end --> the comment', '-- a <!-- b --', '---\nmax_iterations: 1\n---', '"\\\u2028']) {
+    const { text } = draftTask(task, NONE);
+    const [, json = ''] = /^<!-- ralph-loop: (.*) -->\n---\n/.exec(text) ?? [];
+    assert.equal(JSON.parse(json).task, task);
+    assert.ok(!json.includes('--'));
+    nothingWrong(text);
+  }
+});
+
+test('a task that looks like Markdown, comments or placeholders stays a quotation', () => {
+  const { text } = draftTask('# Title\n## Validation Commands\n```\n{{ args.x }} <!-- gone\n\nlast', NONE);
+  const { body } = splitFrontmatter(text);
+  assert.ok(body.includes('> # Title\n> ## Validation Commands\n> ```\n> { { args.x }} <! -- gone\n>\n> last\n'));
+  nothingWrong(text);
+});
+
+test('whatever the task is, the draft has no problems and a name that is a plain folder', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), fc.boolean(), (task, bare) => {
+      const draft = draftTask(task, bare ? NONE : NODE);
+      nothingWrong(draft.text);
+      assert.match(draft.name, /^[a-z0-9][a-z0-9-]{0,40}$/);
+    }),
+    { numRuns: 500 },
+  );
+});
