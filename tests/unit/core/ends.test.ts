@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { adoptFourKeys, initialState } from '../../../src/core/initial-state.ts';
+import { resumeState } from '../../../src/core/resume-state.ts';
 import type { Policy } from '../../../src/core/schema/policy.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
 import { transition } from '../../../src/core/transition.ts';
@@ -76,6 +77,63 @@ describe('max iterations', () => {
   test('ends an idle loop that is past it already', () => {
     const idle = policy({ idle: IDLE_POLICY });
     assert.equal(as(after(running({ maxIterations: 2, iteration: 2 }), idle, turnEnded(IDLE)).state), 'max-iterations');
+  });
+});
+
+describe('max iterations without confirmed progress', () => {
+  const pace = { delayMs: 0, iterationTimeoutMs: null, stopOnError: true, tracksProgress: true };
+  const tracking = policy({ pace });
+  const ends = (given: Policy, ...progress: ('yes' | 'no' | 'unknown')[]) => {
+    const turns = progress.map((seen, index) => turnEnded(`Step ${index}.`, { progress: seen }));
+    return after(running({ maxIterations: progress.length }), given, ...turns).state;
+  };
+  const message = (state: LoopState) => (state.status === 'ended' ? state.ended.message : '');
+
+  test('is no-progress-exhaustion', () => {
+    const state = ends(tracking, 'no', 'no');
+    assert.equal(as(state), 'no-progress-exhaustion');
+    assert.match(
+      message(state),
+      /^stopped after 2 iterations, the limit \(no-progress-exhaustion\), without completion\. G/,
+    );
+  });
+
+  test('says of how many iterations nobody could tell', () => {
+    const state = ends(tracking, 'unknown', 'no', 'unknown');
+    assert.equal(as(state), 'no-progress-exhaustion');
+    assert.match(message(state), /without completion \(progress unknown in 2\)\. Grant more/);
+  });
+
+  test('needs one iteration that changed something, wherever it stood', () => {
+    for (const seen of [
+      ['yes', 'no'],
+      ['no', 'yes'],
+      ['yes', 'unknown'],
+    ] as const) {
+      const state = ends(tracking, ...seen);
+      assert.equal(as(state), 'max-iterations');
+      assert.match(message(state), /the limit \(max-iterations\), without completion\. Grant more/);
+    }
+  });
+
+  test('is max-iterations where progress is not tracked', () => {
+    const state = ends(policy(), 'no', 'unknown');
+    assert.equal(as(state), 'max-iterations');
+    assert.ok(!('progressed' in state) && !('unknownProgress' in state));
+  });
+
+  test('counts a change of an idle iteration, and no idle iteration among the unknown', () => {
+    const idle = policy({ pace, idle: IDLE_POLICY });
+    const changed = after(running(), idle, turnEnded(IDLE, { progress: 'yes' })).state;
+    assert.deepEqual([changed.progressed, changed.unknownProgress], [true, 0]);
+    const quiet = after(running(), idle, turnEnded(IDLE), turnEnded('Work.')).state;
+    assert.deepEqual([quiet.progressed, quiet.unknownProgress], [false, 1]);
+  });
+
+  test('is judged over a resume as well', () => {
+    const before = after(running({ maxIterations: 2 }), tracking, turnEnded('Work.', { progress: 'yes' })).state;
+    const resumed = resumeState(before, at(90), true);
+    assert.equal(as(after(resumed, tracking, turnEnded('More.', { progress: 'no' })).state), 'max-iterations');
   });
 });
 
