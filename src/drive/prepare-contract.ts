@@ -1,26 +1,32 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { RalphError } from '../core/ralph-error.ts';
+import type { TaskTerms } from '../core/schema/contract.ts';
 import type { Policy } from '../core/schema/policy.ts';
 import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
+import { argumentProblems } from '../task/argument-problems.ts';
 import type { ContractTerms } from '../task/build-contract.ts';
 import { checkTaskFile } from '../task/check-task-file.ts';
 import { costProblem } from '../task/cost-problem.ts';
-import { DEFAULT_TASK } from '../task/default-task.ts';
+import { findShell } from '../task/find-shell.ts';
 import type { ValidationEntry } from '../task/frontmatter-schema.ts';
 import { normaliseValidation } from '../task/normalise-validation.ts';
-import { NO_GUARDRAILS } from '../task/policy-defaults.ts';
 import type { Problem } from '../task/problem.ts';
-import { type ResolvedPolicy, resolvePolicy, type Settings } from '../task/resolve-policy.ts';
+import { type ResolvedPolicy, resolvePolicy } from '../task/resolve-policy.ts';
 import { splitFrontmatter } from '../task/split-frontmatter.ts';
+import { taskFolderName } from '../task/task-folder.ts';
+import { taskTerms } from '../task/task-terms.ts';
+import { taskPathOf } from './task-path.ts';
 import { LAUNCH_TEXTS, START_TEXTS } from './texts.ts';
 
 export interface ContractRequest {
   readonly projectDir: string;
   readonly name: string | null;
-  /** Absolute, or relative to the project; null is PROMPT.md. */
+  /** A task file or a task folder, absolute or relative to the project; null is PROMPT.md. */
   readonly task: string | null;
+  /** What the arguments of a RALPH.md are for this loop, by name; none where left out. */
+  readonly args?: Readonly<Record<string, string>>;
   /** Settings given on the command line, by key path. */
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
@@ -34,8 +40,10 @@ export interface ContractRequest {
   readonly bundleDir: string | null;
 }
 
+type Resolved = Extract<ResolvedPolicy, { ok: true }>;
+
 export interface PreparedContract {
-  readonly resolved: Extract<ResolvedPolicy, { ok: true }>;
+  readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;
   readonly warnings: readonly Problem[];
 }
@@ -45,15 +53,11 @@ export interface PreparedContract {
  */
 export function prepareContract(request: ContractRequest): PreparedContract {
   const { projectDir, env } = request;
-  const absolute = resolve(projectDir, request.task ?? DEFAULT_TASK);
-  const taskPath = relative(projectDir, absolute).replaceAll('\\', '/');
-  if (taskPath.startsWith('..') || isAbsolute(taskPath)) {
-    throw new RalphError('task-missing', START_TEXTS.taskOutside(absolute, projectDir));
-  }
-  const text = readTaskText(absolute, taskPath);
+  const taskPath = taskPathOf(projectDir, request.task);
+  const text = readTaskText(join(projectDir, taskPath), taskPath);
   const { frontmatter, body } = splitFrontmatter(text);
   const checked = checkTaskFile(taskPath, text);
-  if (checked.kind !== 'prompt') throw new RalphError('task-invalid', START_TEXTS.kindComesLater(taskPath));
+  if (checked.kind === 'checklist') throw new RalphError('task-invalid', START_TEXTS.kindComesLater(taskPath));
   refuse(checked.problems, taskPath);
   const resolved = resolvePolicy({
     kind: checked.kind,
@@ -65,14 +69,13 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   });
   refuse(resolved.problems, taskPath);
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
-  // The client tells its cost to a status line, and runs one only in a terminal.
-  const problem = unkeptProblem(resolved.settings);
-  if (problem !== null) throw new RalphError('task-invalid', problem);
   if (request.launched && request.headless && resolved.settings.permissionMode === null) {
     throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
   }
-  const slow = timeoutProblem(resolved.policy, resolved.settings.validation);
+  const task = taskTermsOf(request, taskPath, resolved);
+  const slow = timeoutProblem(resolved.policy, resolved.settings.validation, task);
   if (slow !== null) throw new RalphError('task-invalid', slow);
+  // The client tells its cost to a status line, and runs one only in a terminal.
   const cost = costProblem(resolved.policy.budget, request.launched && !request.headless);
   if (cost !== null) throw new RalphError('task-invalid', cost);
   const warnings = [...checked.problems, ...resolved.problems].filter(({ severity }) => severity === 'warning');
@@ -83,8 +86,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       name: request.name,
       projectDir,
       taskPath,
-      task: null,
-      guardrails: NO_GUARDRAILS,
+      task,
+      guardrails: resolved.settings.guardrails,
       createdAt: request.at,
       frontmatter,
       head: text.slice(0, text.length - body.length),
@@ -137,15 +140,43 @@ export function userConfigPath(env: NodeJS.ProcessEnv): string {
   return join(base, 'ralph-loop', 'config.json');
 }
 
-/** Settings that this version reads and does not keep: a guardrail that is believed and missing is worse than none. */
-function unkeptProblem({ privateFiles, strict }: Settings): string | null {
-  if (privateFiles.length > 0) return START_TEXTS.notKept('guardrails.private_files');
-  return strict ? START_TEXTS.notKept('guardrails.strict') : null;
+/** Throws `usage` for arguments that the task does not take, or does not get. */
+function taskTermsOf(
+  { args = {}, env, projectDir }: ContractRequest,
+  taskPath: string,
+  resolved: Resolved,
+): TaskTerms | null {
+  const { policy, settings } = resolved;
+  const given = Object.keys(args);
+  if (settings.task === null) {
+    if (given.length === 0) return null;
+    throw new RalphError('usage', START_TEXTS.argsWithoutFolder(given, taskPath));
+  }
+  const problems = argumentProblems(settings.task.args, args);
+  if (problems.length > 0) throw new RalphError('usage', problems.join('\n'));
+  const values = { args, name: taskFolderName(projectDir, taskPath), maxIterations: policy.maxIterations };
+  const terms = taskTerms(settings.task, values);
+  // The values are quoted for a POSIX shell.
+  const filled = terms.commands.some(({ run }, index) => run !== settings.task?.commands[index]?.run);
+  const shell = filled ? findShell(env) : null;
+  if (shell !== null && /(?:pwsh|powershell)\.exe$/i.test(shell.program)) {
+    throw new RalphError('task-invalid', START_TEXTS.argsNeedBash);
+  }
+  return terms;
 }
 
-/** The Stop hook sleeps and checks inside its registered timeout: what could not end within it is refused here. */
-function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[]): string | null {
-  const checks = normaliseValidation(validation).reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0);
+/**
+ * The Stop hook sleeps, checks and gathers evidence inside its registered timeout: what could not end within it is
+ * refused here.
+ */
+function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], task: TaskTerms | null): string | null {
+  const commands = task?.commands ?? [];
+  const accepted = task?.gate === 'required' ? commands.filter(({ acceptance }) => acceptance) : [];
+  // A claim is checked, and where it is rejected the evidence for the next iteration is gathered.
+  const checks = [...normaliseValidation(validation), ...accepted, ...commands].reduce(
+    (sum, { timeoutSeconds }) => sum + timeoutSeconds,
+    policy.pace.delayMs / 1000,
+  );
   const longest = Math.max((policy.idle?.maxDelayMs ?? 0) / 1000, policy.backgroundWaitMs / 1000, checks);
   return longest < STOP_TIMEOUT_SECONDS ? null : START_TEXTS.tooSlow(longest, STOP_TIMEOUT_SECONDS);
 }

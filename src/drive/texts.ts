@@ -52,8 +52,12 @@ export const START_TEXTS = {
     `the longest wait of this loop (idle.max_delay, background_wait, or all checks together) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
   nothingToVerify:
     'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.',
-  notKept: (key: string): string =>
-    `${key} is not enforced by this version, and a guardrail that is only believed is worse than none. Take it out.`,
+  noRalphFile: (folder: string): string =>
+    `there is no RALPH.md in the folder ${folder}. A task folder needs one: its settings between two lines ---, then the task.`,
+  argsWithoutFolder: (names: readonly string[], path: string): string =>
+    `${names.map((name) => `--arg ${name}`).join(', ')}: only a RALPH.md takes arguments, and the task is ${path}. Name its folder: --task DIR.`,
+  argsNeedBash:
+    'a command of this task has an argument in it, and no bash was found, only PowerShell, for which it cannot be quoted. Install git, which brings bash.',
   kindComesLater: (path: string): string =>
     `${path} is a kind of task that this version cannot run yet; write the task as a PROMPT.md.`,
   finished: 'the last loop here is complete. Begin a new one: start, without --resume.',

@@ -1,10 +1,9 @@
 import { CONTRACT_VERSION, type Contract, contract as schema } from '../core/schema/contract.ts';
 import type { StoredContract } from '../state/contract-store.ts';
 import { hashContract } from '../state/hash-contract.ts';
+import { scriptsOf } from './contract-scripts.ts';
 import type { ValidationEntry } from './frontmatter-schema.ts';
-import { namedScripts } from './named-scripts.ts';
 import { normaliseValidation } from './normalise-validation.ts';
-import { scriptHash } from './script-hash.ts';
 
 /** What the contract says beside what follows from the project's own files. */
 export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts'> {
@@ -17,11 +16,7 @@ export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'valid
  */
 export function buildContract(terms: ContractTerms): StoredContract {
   const validation = normaliseValidation(terms.validation);
-  const scripts: Record<string, string> = {};
-  for (const key of validation.flatMap(({ run }) => namedScripts(terms.projectDir, run)).toSorted()) {
-    const hash = scriptHash(terms.projectDir, key);
-    if (hash !== null) scripts[key] = hash;
-  }
+  const scripts = scriptsOf({ ...terms, validation });
   const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, scripts });
   return { hash: hashContract(contract), contract };
 }

@@ -1,9 +1,10 @@
 import type { Frontmatter } from './frontmatter-schema.ts';
 import { iterationLimits } from './policy-defaults.ts';
-import { keyPath, type Problem } from './problem.ts';
+import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { readSettings } from './read-settings.ts';
 import { type ReadYaml, readYaml } from './read-yaml.ts';
 import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
+import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
 import { type TaskKind, taskKind } from './task-kind.ts';
 import { validationSection } from './validation-section.ts';
 
@@ -33,14 +34,37 @@ export function checkTaskFile(path: string, text: string): CheckedTaskFile {
     value: null,
   }));
   if (yaml.mapping === null) return { kind, frontmatter: null, problems };
-  const { settings, problems: found } = readSettings(yaml.mapping, { cap: iterationLimits(kind).cap, whole: true });
-  for (const { keys, ...problem } of found) {
+  const { settings, problems: found } = readSettings(yaml.mapping, {
+    cap: iterationLimits(kind).cap,
+    whole: true,
+    taskFolder: kind !== 'prompt',
+  });
+  const placed = ({ keys, ...problem }: KeyProblem): Problem => {
     const { line, column } = yaml.placeOf(keys, problem.severity === 'warning' ? 'key' : 'value');
-    problems.push({ ...problem, path: keyPath(keys), line: line + first - 1, column });
-  }
+    return { ...problem, path: keyPath(keys), line: line + first - 1, column };
+  };
+  problems.push(...found.map(placed));
   problems.push(...doubts(split, yaml, first, settings));
+  if (kind === 'ralph-md') problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed));
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-  return { kind, frontmatter: settings, problems };
+  const failed = problems.some(({ severity }) => severity === 'error');
+  return { kind, frontmatter: failed ? null : settings, problems };
+}
+
+/** What only a RALPH.md can have wrong: its placeholders, and keys that do nothing without one another. */
+function taskFolderProblems(
+  { body, bodyLine }: SplitText,
+  mapping: Readonly<Record<string, unknown>>,
+  settings: Frontmatter | null,
+  placed: (problem: KeyProblem) => Problem,
+): Problem[] {
+  const inBody = bodyPlaceholderProblems(body, mapping).map(({ at, ...problem }): Problem => {
+    const before = body.slice(0, at).split('\n');
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    return { ...problem, path: '', line: bodyLine + before.length - 1, column };
+  });
+  const doubts = settings === null ? [] : taskFolderDoubts(settings, body);
+  return [...[...commandPlaceholderProblems(mapping), ...doubts].map(placed), ...inBody];
 }
 
 function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {

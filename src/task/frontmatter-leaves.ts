@@ -22,6 +22,15 @@ export function numberFrom(least: number, most?: number) {
   return most === undefined ? open : open.max(most, { error });
 }
 
+/** The same type, with what an editor shows about its key, and keywords that the published JSON Schema has beside. */
+export function described<T extends z.ZodType>(
+  type: T,
+  description: string,
+  keywords: Record<string, unknown> = {},
+): T {
+  return type.meta({ description, ...keywords });
+}
+
 /** Read as milliseconds. */
 export function duration(allowed: 'positive' | 'zero-too') {
   const error = 'must be a duration such as 30s, 5m or 1h30m (a bare number is seconds)';

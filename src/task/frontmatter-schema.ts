@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import { promiseProblem, signalProblem } from './claim-problem.ts';
+import { guardrails } from './frontmatter-guardrails.ts';
 import {
   choice,
+  described,
   duration,
   flag,
   integer,
@@ -11,82 +13,115 @@ import {
   numberFrom,
   ruledText,
 } from './frontmatter-leaves.ts';
+import { TASK_FOLDER_KEYS } from './frontmatter-task-folder.ts';
 import { iterationLimits } from './policy-defaults.ts';
 import { relativeGlobProblem, relativePathProblem } from './relative-path-problem.ts';
-
-const POLICIES = ['policy:secret-bearing-paths'];
+import type { TaskKind } from './task-kind.ts';
 
 const run = ruledText('must be a command', 'not-blank', (text) => (text.trim() === '' ? 'must not be blank' : null));
 
 const validationEntry = z.union(
-  [run, z.strictObject({ name: line().optional(), run, timeout: integer(1, 3600).optional() })],
+  [
+    run,
+    z.strictObject({
+      name: described(line().optional(), 'What the check is called; without it, what it runs.'),
+      run: described(run, 'The shell command. It must exit with 0.'),
+      timeout: described(integer(1, 3600).optional(), 'Seconds; 300 by default.'),
+    }),
+  ],
   { error: 'must be a command, or a mapping with run, name and timeout' },
 );
 
 const idle = z.strictObject(
   {
-    delay: duration('positive').optional(),
-    backoff: numberFrom(1).optional(),
-    max_delay: duration('positive').optional(),
-    max: duration('positive').optional(),
-    wake: choice('time', 'change').optional(),
-    watch: list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs').optional(),
-    max_quiet: duration('positive').optional(),
+    delay: described(duration('positive').optional(), 'The first wait; 30s by default.'),
+    backoff: described(numberFrom(1).optional(), 'By what each further wait grows; 2 by default.'),
+    max_delay: described(duration('positive').optional(), 'The longest wait; 5m by default.'),
+    max: described(duration('positive').optional(), 'How long the loop may be idle in a row; 6h by default.'),
+    wake: described(choice('time', 'change').optional(), 'Whether a change of a watched file ends a wait.'),
+    watch: described(
+      list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs').optional(),
+      'Files of the project that are watched: globs.',
+    ),
+    max_quiet: described(duration('positive').optional(), 'With wake: change, the longest time without a look.'),
   },
   { error: 'must be a mapping with delay, backoff, max_delay, max, wake, watch, max_quiet' },
 );
 
 const breaker = z.strictObject(
   {
-    findings: integer(0).optional(),
-    no_progress: integer(0).optional(),
-    same_reply: integer(0).optional(),
-    same_error: integer(0).optional(),
-    denials: integer(0).optional(),
-    tdd: integer(0).optional(),
+    findings: described(integer(0).optional(), 'Equal numbers of findings in a row; 3 by default, 0 is off.'),
+    no_progress: described(integer(0).optional(), 'Iterations without progress; 0, off, by default.'),
+    same_reply: described(integer(0).optional(), 'Equal replies in a row; 3 by default, 0 is off.'),
+    same_error: described(integer(0).optional(), 'Equal errors in a row; 5 by default, 0 is off.'),
+    denials: described(integer(0).optional(), 'Iterations with nothing but refused calls; 3 by default, 0 is off.'),
+    tdd: described(integer(0).optional(), 'For TDD loops; 3 by default, 0 is off.'),
   },
   { error: 'must be a mapping with findings, no_progress, same_reply, same_error, denials, tdd' },
 );
 
 const budget = z.strictObject(
   {
-    max_cost: numberAbove(0).optional(),
-    max_tokens: integer(1).optional(),
-    max_time: duration('positive').optional(),
-    warn_at: numberFrom(0, 1).optional(),
+    max_cost: described(numberAbove(0).optional(), 'US dollars.'),
+    max_tokens: described(integer(1).optional(), 'Tokens, all kinds together.'),
+    max_time: described(duration('positive').optional(), 'Time since the start.'),
+    warn_at: described(numberFrom(0, 1).optional(), 'The part of a budget at which the loop warns; 0.8 by default.'),
   },
   { error: 'must be a mapping with max_cost, max_tokens, max_time, warn_at' },
 );
 
-const guardrails = z.strictObject(
-  {
-    private_files: list(
-      ruledText('must be a glob or a policy', 'glob', privateFileProblem),
-      'globs and policies',
-    ).optional(),
-    strict: flag().optional(),
-  },
-  { error: 'must be a mapping with private_files, strict' },
-);
-
-/** The keys of every task file. The keys that only a RALPH.md has belong in a record of their own beside this one. */
+/** The keys of every task file. Those that only a RALPH.md has are in frontmatter-task-folder.ts. */
 const SHARED_KEYS = {
-  validation: list(validationEntry, 'commands').optional(),
-  completion_signal: ruledText('must be a text', 'completion-signal', signalProblem).optional(),
-  completion_promise: ruledText('must be a text', 'completion-promise', promiseProblem).optional(),
-  signal_match: choice('line', 'anywhere').optional(),
-  reinject: choice('auto', 'reason', 'context', 'pointer').optional(),
-  idle: idle.optional(),
-  breaker: breaker.optional(),
-  budget: budget.optional(),
-  background_wait: duration('zero-too').optional(),
-  agent: line().optional(),
-  model: line().optional(),
-  effort: line().optional(),
-  permission_mode: line().optional(),
-  isolation: choice('project', 'client').optional(),
-  guardrails: guardrails.optional(),
-  findings_log: ruledText('must be a path', 'relative-path', relativePathProblem).optional(),
+  validation: described(
+    list(validationEntry, 'commands').optional(),
+    'Commands that must all exit with 0 before a claim of completion is believed.',
+  ),
+  completion_signal: described(
+    ruledText('must be a text', 'completion-signal', signalProblem).optional(),
+    'What the agent writes, alone on a line, when everything is done.',
+  ),
+  completion_promise: described(
+    ruledText('must be a text', 'completion-promise', promiseProblem).optional(),
+    'The agent writes <promise>TEXT</promise> when everything is done. One line, no angle brackets.',
+    { pattern: '^[^<>\\r\\n]+$' },
+  ),
+  signal_match: described(
+    choice('line', 'anywhere').optional(),
+    'Whether a signal counts alone on a line only (the default), or anywhere.',
+  ),
+  reinject: described(
+    choice('auto', 'reason', 'context', 'pointer').optional(),
+    'How the task goes back to the agent.',
+  ),
+  idle: described(idle.optional(), 'What the loop does when there is nothing to do. Without it, idle is off.'),
+  breaker: described(breaker.optional(), 'Repeats that end a loop which goes round in circles.'),
+  budget: described(budget.optional(), 'What the loop may use up.'),
+  background_wait: described(
+    duration('zero-too').optional(),
+    'How long the loop waits for work in the background; 30m by default.',
+  ),
+  inter_iteration_delay: described(integer(0).optional(), 'Seconds between two iterations; 0 by default.'),
+  timeout: described(
+    integer(1, 3600).optional(),
+    'Seconds that one iteration may take; in a RALPH.md 300 by default, elsewhere no limit.',
+  ),
+  stop_on_error: described(
+    flag().optional(),
+    'Whether an iteration that fails or runs out of time ends the loop; true by default.',
+  ),
+  agent: described(line().optional(), "The client's agent."),
+  model: described(line().optional(), "The client's model."),
+  effort: described(line().optional(), "The client's effort."),
+  permission_mode: described(line().optional(), "The client's permission mode. A headless loop needs one."),
+  isolation: described(
+    choice('project', 'client').optional(),
+    'Whether a runner uses the settings of the project alone (the default), or all that the user has.',
+  ),
+  guardrails: described(guardrails.optional(), 'What the agent must not run, write or read.'),
+  findings_log: described(
+    ruledText('must be a path', 'relative-path', relativePathProblem).optional(),
+    'The file of open findings; .claude/ralph/findings.md by default.',
+  ),
 };
 
 /**
@@ -94,14 +129,20 @@ const SHARED_KEYS = {
  * keys are dealt with before (see read-settings.ts).
  */
 export function frontmatterSchema(cap = iterationLimits('prompt').cap) {
-  return z.strictObject({ ...SHARED_KEYS, max_iterations: integer(1, cap).optional() });
+  return z.strictObject({ ...SHARED_KEYS, ...TASK_FOLDER_KEYS, max_iterations: maxIterations(cap) });
+}
+
+/** What an editor is told about the frontmatter of this kind of file: the same keys, without those that are errors there. */
+export function publishedFrontmatter(kind: TaskKind): z.ZodType {
+  const keys = { ...SHARED_KEYS, ...(kind === 'ralph-md' ? TASK_FOLDER_KEYS : {}) };
+  return z
+    .strictObject({ ...keys, max_iterations: maxIterations(iterationLimits(kind).cap) })
+    .meta({ title: kind === 'ralph-md' ? 'Frontmatter of a RALPH.md' : 'Frontmatter of a PROMPT.md' });
+}
+
+function maxIterations(cap: number) {
+  return described(integer(1, cap).optional(), `Working iterations that the agent gets, 1 to ${cap}.`);
 }
 
 export type Frontmatter = z.output<ReturnType<typeof frontmatterSchema>>;
 export type ValidationEntry = NonNullable<Frontmatter['validation']>[number];
-
-function privateFileProblem(glob: string): string | null {
-  if (glob.trim() === '') return 'must not be blank';
-  if (!glob.startsWith('policy:') || POLICIES.includes(glob)) return null;
-  return `must name a known policy (${POLICIES.join(', ')})`;
-}

@@ -1,6 +1,8 @@
 import type * as z from 'zod';
 import { canonicalKeys } from './canonical-keys.ts';
+import { commandTimeoutProblems, crossKeyProblems } from './cross-key-problems.ts';
 import { type Frontmatter, frontmatterSchema } from './frontmatter-schema.ts';
+import { TASK_FOLDER_KEYS } from './frontmatter-task-folder.ts';
 import { idleProblems } from './idle-problems.ts';
 import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
 
@@ -15,33 +17,51 @@ export interface ReadOptions {
   readonly cap?: number;
   /** Nothing comes on top of these settings, so that what stands between their keys can be judged too. */
   readonly whole: boolean;
+  /** Whether the keys that only a task folder has may stand here. */
+  readonly taskFolder: boolean;
 }
 
 /**
  * Settings as a frontmatter or a configuration file holds them, checked against the one schema. Finds every problem,
  * not the first alone.
  */
-export function readSettings(raw: object, { cap, whole }: ReadOptions): ReadSettings {
+export function readSettings(raw: object, { cap, whole, taskFolder }: ReadOptions): ReadSettings {
   const schema = frontmatterSchema(cap);
   const problems: KeyProblem[] = [];
   const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;
   const parsed = schema.safeParse(value);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap(unfolded).map((issue) => keyProblem(issue, value)));
-  problems.push(...duplicateNames(value['validation']));
+  problems.push(...crossKeyProblems(value));
+  if (!taskFolder) problems.push(...misplacedKeys(value));
+  else if (whole) problems.push(...commandTimeoutProblems(value));
   const idle = schema.shape.idle.safeParse(value['idle']);
   if (whole && idle.success && idle.data) problems.push(...idleProblems(idle.data));
   const failed = problems.some(({ severity }) => severity === 'error');
   return { settings: failed || !parsed.success ? null : parsed.data, problems };
 }
 
+/** A setting that is believed and does nothing would be worse than an error. */
+function misplacedKeys(settings: Readonly<Record<string, unknown>>): KeyProblem[] {
+  return Object.keys(TASK_FOLDER_KEYS)
+    .filter((key) => settings[key] !== undefined)
+    .map((key) => ({
+      keys: [key],
+      value: printableValue(settings[key]),
+      rule: 'task-folder-only',
+      message: `${key} belongs to a RALPH.md, the file of a task folder, and cannot stand here.`,
+      severity: 'error',
+    }));
+}
+
 type Issue = z.core.$ZodIssue;
 
-/** Of the forms that a value can have, the one whose type it has names the real problems. */
+/** Of the forms that a value can have, the one whose type and keys it has names the real problems. */
 function unfolded(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
-  const form = issue.errors.find(
+  const forms = issue.errors.filter(
     (inner) => !inner.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
   );
+  const form = forms.find((inner) => !inner.some(({ code }) => code === 'unrecognized_keys')) ?? forms[0];
   return form ? form.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }) as Issue) : [issue];
 }
 
@@ -75,22 +95,4 @@ function ruleOf(issue: Issue): string {
     default:
       return 'type';
   }
-}
-
-function duplicateNames(entries: unknown): KeyProblem[] {
-  if (!Array.isArray(entries)) return [];
-  const first = new Map<string, number>();
-  const problems: KeyProblem[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const name: unknown = (entry as { name?: unknown } | null)?.name;
-    if (typeof name !== 'string') continue;
-    const earlier = first.get(name);
-    if (earlier === undefined) first.set(name, index);
-    else {
-      const keys = ['validation', index, 'name'];
-      const message = `${keyPath(keys)} must be unique, but validation[${earlier}] is named ${shownValue(name)} too.`;
-      problems.push({ keys, value: name, rule: 'unique', message, severity: 'error' });
-    }
-  }
-  return problems;
 }

@@ -1,4 +1,6 @@
+import type { Guardrails } from '../core/schema/contract.ts';
 import type { Policy } from '../core/schema/policy.ts';
+import { commandTimeoutProblems } from './cross-key-problems.ts';
 import type { Frontmatter, ValidationEntry } from './frontmatter-schema.ts';
 import { completeIdle, idleProblems } from './idle-problems.ts';
 import {
@@ -11,6 +13,7 @@ import {
   iterationLimits,
 } from './policy-defaults.ts';
 import { keyPath, type Problem } from './problem.ts';
+import { guardrailsOf, paceOf, type TaskSettings, taskSettingsOf } from './resolve-task.ts';
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './setting-layers.ts';
 import type { TaskKind } from './task-kind.ts';
 
@@ -23,8 +26,9 @@ export interface Settings {
   readonly effort: string | null;
   readonly permissionMode: string | null;
   readonly isolation: 'project' | 'client';
-  readonly privateFiles: readonly string[];
-  readonly strict: boolean;
+  readonly guardrails: Guardrails;
+  /** null where the task is no folder with a RALPH.md. */
+  readonly task: TaskSettings | null;
 }
 
 export type ResolvedPolicy =
@@ -43,14 +47,14 @@ export type ResolvedPolicy =
  * The policy and settings of a loop: flag > environment > frontmatter > project config > user config > default, key by
  * key. A bad value is an error wherever it stands, even where another one wins over it.
  */
-export function resolvePolicy(input: SettingSources & { readonly kind: TaskKind }): ResolvedPolicy {
+export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   const { layers, problems } = settingLayers(input);
   const merged = merge(layers);
   const sources = sourcesOf(layers);
   problems.push(...together(merged, sources, input.kind));
   if (problems.some(({ severity }) => severity === 'error')) return { ok: false, problems };
   const policy = policyOf(merged, sources, input.kind);
-  return { ok: true, policy, settings: settingsOf(merged), sources, problems };
+  return { ok: true, policy, settings: settingsOf(merged, input.kind), sources, problems };
 }
 
 /** Groups are merged key by key, lists as a whole. */
@@ -99,6 +103,9 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
     const message = `${problem.message.replace(/\.$/, '')} (${from}).`;
     problems.push({ ...problem, message, path, line: null, column: null });
   }
+  for (const { keys, ...problem } of kind === 'ralph-md' ? commandTimeoutProblems(merged) : []) {
+    problems.push({ ...problem, path: keyPath(keys), line: null, column: null });
+  }
   return problems;
 }
 
@@ -125,7 +132,7 @@ function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>
       warnAt: budget.warn_at ?? BUDGET.warnAt,
     },
     backgroundWaitMs: merged.background_wait ?? DEFAULT_POLICY.backgroundWaitMs,
-    pace: DEFAULT_POLICY.pace,
+    pace: paceOf(merged, kind),
   };
 }
 
@@ -164,7 +171,7 @@ function idleOf(block: NonNullable<Frontmatter['idle']>): Policy['idle'] {
   };
 }
 
-function settingsOf(merged: Frontmatter): Settings {
+function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
   return {
     validation: merged.validation ?? [],
     findingsLog: merged.findings_log ?? FINDINGS_LOG,
@@ -173,7 +180,7 @@ function settingsOf(merged: Frontmatter): Settings {
     effort: merged.effort ?? null,
     permissionMode: merged.permission_mode ?? null,
     isolation: merged.isolation ?? 'project',
-    privateFiles: merged.guardrails?.private_files ?? [],
-    strict: merged.guardrails?.strict ?? false,
+    guardrails: guardrailsOf(merged),
+    task: kind === 'ralph-md' ? taskSettingsOf(merged) : null,
   };
 }

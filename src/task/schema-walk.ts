@@ -6,16 +6,13 @@ export function bareType(type: unknown): z.ZodType | undefined {
   return known?.def.type === 'optional' ? bareType((known as z.ZodOptional).unwrap()) : known;
 }
 
-/** The keys of a mapping, or of the mapping among several forms; null where there is none. */
+/** The keys of a mapping, or of all mappings among several forms; null where there is none. */
 export function mappingShape(type: unknown): Record<string, unknown> | null {
   const bare = bareType(type);
   if (bare?.def.type === 'object') return (bare as z.ZodObject).shape;
   if (bare?.def.type !== 'union') return null;
-  for (const option of (bare as z.ZodUnion<z.ZodType[]>).options) {
-    const shape = mappingShape(option);
-    if (shape !== null) return shape;
-  }
-  return null;
+  const shapes = (bare as z.ZodUnion<z.ZodType[]>).options.map(mappingShape).filter((shape) => shape !== null);
+  return shapes.length === 0 ? null : Object.assign({}, ...shapes);
 }
 
 /** What each element of a list must be; undefined where the type is no list. */

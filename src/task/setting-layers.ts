@@ -3,10 +3,12 @@ import { frontmatterSchema } from './frontmatter-schema.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { readSettings } from './read-settings.ts';
 import { bareType, keyPaths } from './schema-walk.ts';
+import type { TaskKind } from './task-kind.ts';
 
 export type Source = 'flag' | 'environment' | 'frontmatter' | 'project config' | 'user config' | 'default';
 
 export interface SettingSources {
+  readonly kind: TaskKind;
   /** By key path, such as `idle.delay`; numbers may be text, as the command line has them. */
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -49,7 +51,8 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
       );
       return;
     }
-    const read = readSettings(raw, { whole: false });
+    // A configuration file is for every loop of the project, a flag for this one.
+    const read = readSettings(raw, { whole: false, taskFolder: source === 'flag' && sources.kind !== 'prompt' });
     problems.push(...read.problems.map((problem) => placed(problem, origin)));
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };

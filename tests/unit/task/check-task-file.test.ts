@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as z from 'zod';
 import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { frontmatterSchema } from '../../../src/task/frontmatter-schema.ts';
 
 const prompt = (frontmatter: string, body = '# Task\n') =>
   checkTaskFile('PROMPT.md', `---\n${frontmatter}---\n${body}`);
@@ -252,9 +250,4 @@ test('a section of validation commands that nothing enforces is pointed out', ()
 test('waking on change with nothing to watch is pointed out', () => {
   assert.deepEqual(brief(prompt('idle: { wake: change }\n')), [['idle.wake', 2, 15, 'nothing-to-watch', 'warning']]);
   assert.deepEqual(brief(prompt('idle: { wake: change, watch: [inbox/**] }\n')), []);
-});
-
-test('the schema can be published as JSON Schema', () => {
-  const published = z.toJSONSchema(frontmatterSchema(), { target: 'draft-7', io: 'input', unrepresentable: 'throw' });
-  assert.deepEqual(Object.keys(published.properties ?? {}).length, 17);
 });

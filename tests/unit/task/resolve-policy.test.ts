@@ -37,8 +37,8 @@ test('where nobody says anything the defaults of the table hold', () => {
     effort: null,
     permissionMode: null,
     isolation: 'project',
-    privateFiles: [],
-    strict: false,
+    guardrails: { blockCommands: [], shellAllow: null, protectedFiles: [], privateFiles: [], strict: false },
+    task: null,
   });
   assert.ok(Object.values(sources).every((source) => source === 'default'));
   assert.equal(sources['breaker.same_reply'], 'default');
@@ -209,7 +209,7 @@ test('what comes out is a policy of the schema, whatever was set', () => {
     },
   });
   assert.deepEqual(policySchema.parse(policy), policy);
-  assert.equal(settings.strict, true);
+  assert.equal(settings.guardrails.strict, true);
 });
 
 test('a flag named after the prototype sets nothing', () => {

@@ -1,0 +1,81 @@
+import { type KeyProblem, keyPath, shownValue } from './problem.ts';
+import { COMMAND_TIMEOUT_SECONDS, ITERATION_TIMEOUT_SECONDS } from './task-folder-defaults.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/**
+ * What is wrong between keys each of which may be right by itself. Reads settings as they were written, so that an error
+ * elsewhere hides none of this.
+ */
+export function crossKeyProblems(settings: Settings): KeyProblem[] {
+  return [
+    ...duplicates(settings, 'validation', nameOf, 'name'),
+    ...duplicates(settings, 'commands', nameOf, 'name'),
+    ...duplicates(settings, 'args', (entry) => entry, null),
+    ...shellPolicyProblems(settings),
+  ];
+}
+
+/** A command cannot have more time than the iteration that waits for it. */
+export function commandTimeoutProblems({ commands, timeout }: Settings): KeyProblem[] {
+  const limit = typeof timeout === 'number' ? timeout : ITERATION_TIMEOUT_SECONDS;
+  return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
+    const value: unknown = (entry as { timeout?: unknown } | null)?.timeout;
+    if (typeof value !== 'number' || value <= limit) return [];
+    const keys = ['commands', index, 'timeout'];
+    const origin = typeof timeout === 'number' ? 'timeout' : 'the default of timeout';
+    const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value}.`;
+    return [{ keys, value, rule: 'command-timeout', message, severity: 'error' }];
+  });
+}
+
+/** What a command may take that names nothing itself, in seconds. */
+export function commandTimeout(own: number | undefined, iteration: number): number {
+  return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration);
+}
+
+function nameOf(entry: unknown): unknown {
+  return (entry as { name?: unknown } | null)?.name;
+}
+
+function duplicates(
+  settings: Settings,
+  key: string,
+  nameIn: (entry: unknown) => unknown,
+  inner: string | null,
+): KeyProblem[] {
+  const first = new Map<string, number>();
+  const problems: KeyProblem[] = [];
+  for (const [index, entry] of entriesOf(settings[key]).entries()) {
+    const name = nameIn(entry);
+    if (typeof name !== 'string') continue;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    else {
+      const keys = inner === null ? [key, index] : [key, index, inner];
+      const message = `${keyPath(keys)} must be unique, but ${key}[${earlier}] is named ${shownValue(name)} too.`;
+      problems.push({ keys, value: name, rule: 'unique', message, severity: 'error' });
+    }
+  }
+  return problems;
+}
+
+function shellPolicyProblems({ guardrails }: Settings): KeyProblem[] {
+  const policy = (guardrails as { shell_policy?: unknown } | null | undefined)?.shell_policy;
+  const { mode, allow } = (policy ?? {}) as { mode?: unknown; allow?: unknown };
+  const keys = ['guardrails', 'shell_policy', 'allow'];
+  const problem = (value: unknown, message: string): KeyProblem[] => [
+    { keys, value, rule: 'shell-policy', message: `${keyPath(keys)} ${message}`, severity: 'error' },
+  ];
+  if (mode === 'allowlist' && (allow === undefined || (Array.isArray(allow) && allow.length === 0))) {
+    return problem(null, 'must name at least one pattern, because the mode is allowlist: nothing could run.');
+  }
+  if (mode === 'blocklist' && allow !== undefined) {
+    return problem(null, 'must be left out, because the mode is blocklist: name what is refused under block_commands.');
+  }
+  return [];
+}
+
+function entriesOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
