@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import type { Effect } from '../core/effects.ts';
 import { initialState } from '../core/initial-state.ts';
 import { RalphError } from '../core/ralph-error.ts';
@@ -41,6 +42,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
   tidy(files, at);
+  mkdirSync(files.runtimeDir, { recursive: true });
   return withState(files, LOCK_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { type LockOptions, withLock } from './lock.ts';
@@ -25,13 +25,19 @@ export interface StateOptions extends LockOptions {
 
 /**
  * Read-modify-write of a loop's state under its lock: the only way to change it. `decide` must be quick and must not
- * wait. When this returns, the change is on disk; when it throws, the file is the old one or the new one, whole.
+ * wait. When this returns, the change is on disk; when it throws, the file is the old one or the new one, whole. Where
+ * the folder of the runtime files is missing there is no loop: `decide` is told so, nothing is made, and only whoever
+ * starts a loop makes it.
  * Refused with a RalphError, and nothing written: a change from an older epoch than the one on disk (`state-fenced`),
  * one over the file of a newer program (`state-newer`), one over an unusable file that `decide` has not moved aside,
- * and one that could not be read again (both `state-corrupt`).
+ * one that could not be read again (both `state-corrupt`), and one where no loop can be (`no-loop`).
  */
 export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
-  if (!existsSync(files.runtimeDir)) mkdirSync(files.runtimeDir, { recursive: true });
+  if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
+    const { next, result } = decide({ kind: 'absent' });
+    if (next === 'keep') return result;
+    throw new RalphError('no-loop', `${files.runtimeDir} is gone.`);
+  }
   return withLock(files.lock, options, (assertHeld) => {
     const current = readState(files.state);
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);

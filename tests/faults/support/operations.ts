@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import type { LoopState } from '../../../src/core/schema/state.ts';
 import { appendLine } from '../../../src/state/append-line.ts';
 import { archiveState, quarantine } from '../../../src/state/archive.ts';
@@ -30,7 +30,11 @@ export const OPERATIONS: Readonly<Record<string, (directory: string) => void>> =
     withoutLinks();
     update(directory);
   },
-  begin: (directory) => withState(filesIn(directory), SHORT, () => ({ next: aState(), result: undefined })),
+  begin: (directory) => {
+    const files = filesIn(directory);
+    mkdirSync(files.runtimeDir, { recursive: true });
+    withState(files, SHORT, () => ({ next: aState(), result: undefined }));
+  },
   finish: (directory) => {
     const files = filesIn(directory);
     withState(files, SHORT, (current) => {

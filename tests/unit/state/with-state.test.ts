@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { type ErrorCode, RalphError } from '../../../src/core/ralph-error.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
@@ -15,13 +15,23 @@ function refused(code: ErrorCode, work: () => unknown): void {
   assert.throws(work, (error) => error instanceof RalphError && error.code === code);
 }
 
-test('The first state of a loop makes its folder and its file.', (t) => {
+test('The first state of a loop makes its file.', (t) => {
   const files = aProject(t);
-  rmSync(files.runtimeDir, { recursive: true });
   const found = withState(files, AT_ONCE, (current) => ({ next: aState(), result: current.kind }));
   assert.equal(found, 'absent');
   assert.deepEqual(readState(files.state), { kind: 'loop', state: aState() });
   assert.deepEqual(leftovers(files, 'ralph-state.json'), []);
+});
+
+test('Where there is no folder for a loop there is none: whoever asks leaves no trace, and nothing can be written.', (t) => {
+  const files = aProject(t);
+  rmSync(files.runtimeDir, { recursive: true });
+  assert.equal(
+    withState(files, AT_ONCE, ({ kind }) => ({ next: 'keep', result: kind })),
+    'absent',
+  );
+  refused('no-loop', () => withState(files, AT_ONCE, () => ({ next: aState(), result: 0 })));
+  assert.equal(existsSync(files.runtimeDir), false);
 });
 
 test('A change is decided on what lies on disk, under the lock, and is on disk afterwards.', (t) => {

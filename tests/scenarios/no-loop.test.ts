@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DIST, project } from './support/project.ts';
+
+const HOOKS: readonly (readonly [file: string, payload: Record<string, unknown>])[] = [
+  ['ralph-stop-hook', { hook_event_name: 'Stop', last_assistant_message: 'Done.' }],
+  ['ralph-stop-hook', { hook_event_name: 'Stop', background_tasks: [{ id: 'b1', status: 'running' }] }],
+  ['user-prompt-submit', { hook_event_name: 'UserPromptSubmit', prompt: 'Hello.', prompt_id: 'p1' }],
+  ['session-start', { hook_event_name: 'SessionStart', source: 'startup' }],
+  ['stop-failure', { hook_event_name: 'StopFailure', error: 'rate_limit' }],
+  ['pre-tool-use', { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'echo a' } }],
+  ['post-tool-use', { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: { command: 'echo a' } }],
+];
+
+test('A hook in a project without a loop says nothing and leaves no trace, even where RALPH_ACTIVE=1 is set.', (t) => {
+  const made = project(t);
+  made.write('src/a.ts', 'export {};\n');
+  const before = made.tree();
+  for (const [file, payload] of HOOKS) {
+    const hook = join(DIST, 'hooks', `${file}.cjs`);
+    const input = JSON.stringify({ session_id: 's1', cwd: made.dir, transcript_path: '/none', ...payload });
+    const answer = made.sh(`'${process.execPath}' '${hook}'`, input, {
+      RALPH_ACTIVE: '1',
+      CLAUDE_PROJECT_DIR: made.dir,
+    });
+    assert.deepEqual([answer.code, answer.stdout, answer.stderr], [0, '', ''], file);
+    assert.deepEqual(made.tree(), before, `${file} ${payload['hook_event_name']}`);
+  }
+});
+
+test('A command to a loop that is not there leaves no trace either.', (t) => {
+  const made = project(t);
+  for (const command of ['pause', 'resume', 'stop', 'cancel', 'wake', 'status']) {
+    made.ralph([command]);
+    assert.deepEqual(made.tree(), {}, command);
+  }
+});
