@@ -28,7 +28,7 @@ type ShapeName = 'string' | 'text' | 'boolean' | 'number' | 'count' | 'amount' |
 export function checkShape(value: unknown, shape: Shape, path = ''): string | null {
   const must = (what: string): string => `${path || 'it'} must be ${what}`;
   if (typeof shape === 'string') return hasName(value, shape) ? null : must(shape);
-  if ('opt' in shape) return value === undefined ? null : checkShape(value, shape.opt, path);
+  if ('opt' in shape) return checkShape(value, shape.opt, path);
   if ('enum' in shape) return shape.enum.includes(value) ? null : must(`one of ${shape.enum.join(', ')}`);
   if ('min' in shape) return within(value, shape.min, shape.max) ? null : must(`from ${shape.min} to ${shape.max}`);
   if ('anyOf' in shape) {
@@ -45,11 +45,11 @@ export function checkShape(value: unknown, shape: Shape, path = ''): string | nu
   if ('values' in shape) {
     return first(Object.entries(value), ([key, item]) => checkShape(item, shape.values, `${path}/${key}`));
   }
-  return first(Object.entries(shape.has), ([key, expected]) =>
-    Object.hasOwn(value, key) || (expected as { opt?: Shape }).opt
-      ? checkShape((value as Record<string, unknown>)[key], expected, `${path}/${key}`)
-      : `${path}/${key} is missing`,
-  );
+  return first(Object.entries(shape.has), ([key, expected]) => {
+    const at = `${path}/${key}`;
+    if (Object.hasOwn(value, key)) return checkShape((value as Record<string, unknown>)[key], expected, at);
+    return (expected as { opt?: Shape }).opt ? null : `${at} is missing`;
+  });
 }
 
 function first<T>(values: readonly T[], problem: (value: T, index: number) => string | null): string | null {

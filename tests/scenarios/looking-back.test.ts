@@ -45,6 +45,15 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
     /nothing to do .* next look is at 2026-01-01T00:00:00Z/,
     /main\.cjs wake/,
   ],
+  [
+    'it waits between two iterations',
+    {
+      status: 'waiting',
+      waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },
+    },
+    /delay between two iterations; the next one begins at 2026-01-01T00:00:00Z/,
+    /main\.cjs wake/,
+  ],
   ['its checks run', { status: 'verifying', verifying: { since: at } }, /checks are running/, /nothing/],
   ['it awaits consent', { status: 'awaiting-consent' }, /the user has not agreed/, /start --consent/],
   ...(

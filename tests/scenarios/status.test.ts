@@ -90,7 +90,14 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
     status: 'waiting',
     waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null },
   });
-  assert.equal(p.ralph(['status']).json['waitingUntil'], until);
+  const idle = p.ralph(['status']).json;
+  assert.deepEqual([idle['waitingUntil'], idle['waitingFor']], [until, 'idle']);
+  changeState(p, {
+    status: 'waiting',
+    waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },
+  });
+  const pace = p.ralph(['status']).json;
+  assert.deepEqual([pace['waitingUntil'], pace['waitingFor']], [until, 'pace']);
   changeState(p, { status: 'paused', paused: { since, reason: 'rate-limited', message: 'limit', resumesAt: until } });
   assert.deepEqual(p.ralph(['status']).json['paused'], {
     since,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { formatDuration, parseDuration } from '../../../src/core/duration.ts';
+import { durationInWords, formatDuration, parseDuration } from '../../../src/core/duration.ts';
 
 describe('a duration', () => {
   const cases: [string, string, number][] = [
@@ -66,6 +66,25 @@ describe('no duration is', () => {
 test('the largest exact number of milliseconds is a duration, and the next one is none', () => {
   assert.equal(parseDuration(`${Number.MAX_SAFE_INTEGER}ms`), Number.MAX_SAFE_INTEGER);
   assert.equal(parseDuration('9007199254740992ms'), null);
+});
+
+describe('an agent reads a duration in words:', () => {
+  const cases: [number, string][] = [
+    [-5, 'less than a minute'],
+    [0, 'less than a minute'],
+    [59_999, 'less than a minute'],
+    [60_000, '1 minute'],
+    [150_000, '2 minutes'],
+    [3_600_000, '1 hour'],
+    [3_660_000, '1 hour 1 minute'],
+    [7_500_000, '2 hours 5 minutes'],
+    [86_400_000, '1 day'],
+    [86_460_000, '1 day 1 minute'],
+    [180_120_000, '2 days 2 hours'],
+  ];
+  for (const [milliseconds, text] of cases) {
+    test(`${milliseconds} ms as ${text}`, () => assert.equal(durationInWords(milliseconds), text));
+  }
 });
 
 describe('people read a duration in its two largest units:', () => {

@@ -12,6 +12,7 @@ test('The reason names the place and what must be there.', () => {
       d: 'instant?',
       e: { anyOf: ['null', { has: { f: 'count' } }] },
       g: { values: 'amount' },
+      i: { opt: 'boolean' },
     },
   };
   const good = { a: [], b: 'x', c: 'z', d: null, e: null, g: {} };
@@ -30,6 +31,8 @@ test('The reason names the place and what must be there.', () => {
     [{ ...good, d: 'yesterday' }, '/d must be instant?'],
     [{ ...good, e: {} }, '/e/f is missing'],
     [{ ...good, g: { h: -1 } }, '/g/h must be amount'],
+    [{ ...good, i: false }, null],
+    [{ ...good, i: null }, '/i must be boolean'],
   ];
   for (const [value, reason] of reasons) assert.equal(checkShape(value, shape), reason, JSON.stringify(value));
 });
@@ -37,5 +40,6 @@ test('The reason names the place and what must be there.', () => {
 test('Names that every object has count neither as present nor as described.', () => {
   const shape = JSON.parse('{"has":{"toString":"string"}}') as Shape;
   assert.equal(checkShape({}, shape), '/toString is missing');
+  assert.equal(checkShape({}, JSON.parse('{"has":{"toString":{"opt":"string"}}}') as Shape), null);
   assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), { has: {} }), null);
 });

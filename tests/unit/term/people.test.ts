@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { initialState } from '../../../src/core/initial-state.ts';
+import type { LoopState } from '../../../src/core/schema/state.ts';
 import { instantText } from '../../../src/term/instant-text.ts';
+import { loopStatusLine } from '../../../src/term/loop-status-line.ts';
 import { painter } from '../../../src/term/paint.ts';
 import { printable } from '../../../src/term/printable.ts';
 import { table } from '../../../src/term/table.ts';
@@ -27,4 +30,19 @@ test('columns line up by what is seen, not by the bytes of a colour', () => {
 test('an instant says how long ago it was, or how long it will be', () => {
   assert.equal(instantText('2026-01-01T10:00:00Z', '2026-01-01T10:12:00Z'), '2026-01-01 10:00:00 UTC, 12m ago');
   assert.equal(instantText('2026-01-01T11:30:00.5Z', '2026-01-01T10:00:00.5Z'), '2026-01-01 11:30:00 UTC, in 1h 30m');
+});
+
+test('the status line says what a loop waits for, and until when', () => {
+  const at = '2026-01-01T10:00:00Z';
+  const { status: _status, ...loop } = initialState({
+    ...{ loopId: 'loop-1', name: null, mode: 'hook', taskPath: 'RALPH.md', contractHash: null },
+    ...{ maxIterations: 25, at, consented: true },
+  });
+  const wait = { since: at, until: '2026-01-01T10:05:00Z', delayMs: 300_000, last: false, woken: false, seen: null };
+  const line = (waiting: Extract<LoopState, { status: 'waiting' }>['waiting'], now: string) =>
+    loopStatusLine({ ...loop, status: 'waiting', waiting }, now, null).split(' │ ')[1];
+  assert.equal(line(wait, at), 'idle, next look in 5m');
+  assert.equal(line({ ...wait, why: 'pace' }, at), 'waiting, next iteration in 5m');
+  assert.equal(line({ ...wait, why: 'pace' }, '2026-01-01T10:06:00Z'), 'waiting, next iteration is due');
+  assert.equal(line({ ...wait, why: 'pace', woken: true }, at), 'waking');
 });
