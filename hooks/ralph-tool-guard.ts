@@ -3,12 +3,15 @@ import { runHook } from '../src/drive/hook/run-hook.ts';
 import { preToolUse } from '../src/drive/hook/tool-use.ts';
 import { HOOK_TEXTS } from '../src/drive/texts.ts';
 import { judgeToolCall } from '../src/guard/judge-tool-call.ts';
+import type { FileJudges, Parts, ShellJudges } from '../src/guard/parts.ts';
 
 declare const require: (path: string) => unknown;
 
-/** The shell parser is loaded for a shell command alone. */
-const loadShell = async (): Promise<typeof import('../src/guard/shell-judges.ts')> =>
-  require('./ralph-shell-guard.cjs') as typeof import('../src/guard/shell-judges.ts');
+/** The shell parser is loaded for a shell command alone, picomatch where the user guards files and the call names some. */
+const PARTS: Parts = {
+  shell: async () => require('./ralph-shell-guard.cjs') as ShellJudges,
+  files: async () => require('./ralph-file-guard.cjs') as FileJudges,
+};
 
 /**
  * A guard fails closed: exit 2 refuses the call and hands standard error to the model. Exit 0 with anything but one
@@ -16,7 +19,7 @@ const loadShell = async (): Promise<typeof import('../src/guard/shell-judges.ts'
  */
 void runHook(
   ['PreToolUse'],
-  (context) => preToolUse(context, (call, rules) => judgeToolCall(call, rules, loadShell)),
+  (context) => preToolUse(context, (call, rules) => judgeToolCall(call, rules, PARTS)),
   (message) => {
     writeSync(2, HOOK_TEXTS.toolFailed(message));
     process.exitCode = 2;

@@ -10,6 +10,7 @@ import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
 import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
+import { publishedFrontmatter } from '../src/task/frontmatter-schema.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
@@ -33,7 +34,10 @@ const HOOKS = [
   'ralph-keep-code',
 ];
 /** What some of these load with V8's code cache. */
-const PARTS = ['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-guard', 'ralph-shell-guard', 'ralph-tool-note'];
+const PARTS = [
+  ...['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-note'],
+  ...['ralph-tool-guard', 'ralph-shell-guard', 'ralph-file-guard'],
+];
 
 /** Everything a project needs, in dist/: a folder that works with node alone. */
 async function build(): Promise<void> {

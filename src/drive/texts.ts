@@ -1,3 +1,5 @@
+import { formatDuration } from '../core/duration.ts';
+
 export { said } from './said.ts';
 
 /** What the drivers say to people: what happened, where, what to do next. */
@@ -30,6 +32,7 @@ export const HOOK_TEXTS = {
   toolFailed: (message: string): string =>
     `ralph-loop could not judge this call and refuses it: ${message} Try again, or end your turn and say so.`,
   cancelled: 'this loop was cancelled by the user: stop working on it and end your turn.',
+  timeIsUp: 'time is up: end your message with what is done and what is next. The next iteration goes on from there.',
 } as const;
 
 export const START_TEXTS = {
@@ -69,6 +72,8 @@ export const START_TEXTS = {
 
 export const LAUNCH_TEXTS = {
   waitingForLimit: (until: string): string => `a rate limit holds until ${until}; the loop goes on then.`,
+  ranCommand: (name: string, outcome: string, durationMs: number): string =>
+    `command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,
   stillThere: 'the client ended, and the loop is still there. Go on with: main.cjs start --resume.',
   pausedThere:
     'The client has ended, so go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).',

@@ -1,5 +1,8 @@
 import { normalize } from 'node:path';
 
+/** Whether paths that differ in letter case only name the same file on this system's usual file systems. */
+export const FOLDS_CASE = process.platform === 'darwin' || process.platform === 'win32';
+
 /** A form in which equal paths are equal strings: normalised, no slash at the end, case folded where the file system does. */
 export function comparablePath(path: string, caseInsensitive: boolean): string {
   let result = normalize(path);

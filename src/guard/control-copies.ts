@@ -69,7 +69,8 @@ function covers(read: PathUse, write: PathUse, reading: ShellReading): boolean {
 }
 
 function pipedOn(use: PathUse, reading: ShellReading): boolean {
-  return reading.pipelines.some((elements) => {
+  return reading.pipelines.some((all) => {
+    const elements = all.map((element) => element.filter((command) => command.opened !== true));
     const from = elements.findIndex((element) =>
       element.some(
         (command) => command.name === use.by && (command.argv.includes(use.word) || use.position === command.position),
@@ -77,11 +78,11 @@ function pipedOn(use: PathUse, reading: ShellReading): boolean {
     );
     if (from === -1) return false;
     const later = elements.slice(from + 1).flat();
-    const all = later.every((command) => CARRIERS.test(command.name) || isEnd(command));
+    const carried = later.every((command) => CARRIERS.test(command.name) || isEnd(command));
     const writes = later.some((command) =>
       reading.writes.some((write) => write.by === command.name && write.position >= command.position),
     );
-    return all && (later.some(isEnd) || writes);
+    return carried && (later.some(isEnd) || writes);
   });
 }
 

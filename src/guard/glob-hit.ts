@@ -10,8 +10,7 @@ const MAX_NAMES = 2000;
 
 /** A glob as a target of a write or (with `removes`) of a removal: the protected path that it could match. */
 export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
-  const full = isAbsolute(pattern) ? pattern : `${cwd}/${pattern}`;
-  const segments = normalize(full).split('/').filter(Boolean);
+  const segments = segmentsOf(pattern, cwd);
   const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard.rules.caseInsensitive));
   if (byName !== undefined) return byName;
   // Symlinks: what the glob finds now may lead to a protected file under another name.
@@ -20,6 +19,16 @@ export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard:
     if (hit !== undefined) return hit;
   }
   return undefined;
+}
+
+/** The paths that a glob finds now, absolute; those it could find among too many names are left out. */
+export function globbedPaths(pattern: string, cwd: string): string[] {
+  return expand(segmentsOf(pattern, cwd), { left: MAX_NAMES });
+}
+
+function segmentsOf(pattern: string, cwd: string): string[] {
+  const full = isAbsolute(pattern) ? pattern : `${cwd}/${pattern}`;
+  return normalize(full).split('/').filter(Boolean);
 }
 
 function couldMatch(

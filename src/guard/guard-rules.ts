@@ -1,3 +1,5 @@
+import type { Guardrails } from '../core/schema/contract.ts';
+
 /** What a guard needs to know; resolved at the start of a loop and kept in its contract. */
 export interface GuardRules {
   /** Absolute. */
@@ -15,6 +17,8 @@ export interface GuardRules {
   readonly caseInsensitive: boolean;
   /** Further variables that the agent's shell surely has (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
   readonly variables?: Readonly<Record<string, string>>;
+  /** The user's own rules; absent or null where the loop has none. */
+  readonly guardrails?: Guardrails | null;
 }
 
 /** A call of a tool as the PreToolUse hook gets it. */
@@ -29,3 +33,5 @@ export interface ToolCall {
 export type Verdict =
   | { readonly decision: 'allow'; readonly recorded: readonly string[] }
   | { readonly decision: 'deny'; readonly rule: string; readonly message: string };
+
+export type Denial = Extract<Verdict, { readonly decision: 'deny' }>;

@@ -3,20 +3,31 @@ import { dirname } from 'node:path';
 import { controlCommandDenial } from './control-commands.ts';
 import { controlCopyDenial } from './control-copies.ts';
 import { mentionsControl } from './control-program.ts';
+import type { Open } from './files/judge-files.ts';
 import type { Guard } from './guard.ts';
-import type { Verdict } from './guard-rules.ts';
+import type { Denial, Verdict } from './guard-rules.ts';
+import { judgeByGuardrails, NOTHING } from './judge-by-guardrails.ts';
 import { ownFileDenied, UNREADABLE, unreadableDenied } from './messages.ts';
+import type { FileJudges } from './parts.ts';
 import { hitByPathUse, shownPath } from './path-use-hit.ts';
 import type { ProtectedPath } from './protected-paths.ts';
 import { mentions } from './protected-paths.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
-import type { Undecidable } from './shell/shell-reading.ts';
+import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 
 /** Longest excerpt of an undecidable piece that goes into the record. */
 const MAX_EXCERPT = 200;
 
-/** Judges a shell command by the loop's own rules. Loaded only for shell tools: it brings the parser with it. */
-export function judgeShellCommand(source: string, cwd: string, guard: Guard): Verdict {
+/**
+ * Judges a shell command by the loop's own rules, then by the user's. Loaded only for shell tools: it brings the parser
+ * with it.
+ */
+export async function judgeShellCommand(
+  source: string,
+  cwd: string,
+  guard: Guard,
+  loadFiles: () => Promise<FileJudges>,
+): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
   const reading = readShellCommand(source, {
     cwd,
@@ -24,6 +35,16 @@ export function judgeShellCommand(source: string, cwd: string, guard: Guard): Ve
     variables: { CLAUDE_PROJECT_DIR: projectDir, ...variables },
     directoryExists: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
   });
+  const own = ownDenial(reading, guard);
+  if (own !== null) return own;
+  const { guardrails } = guard.rules;
+  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails, loadFiles) : NOTHING;
+  if (judged.denial !== null) return judged.denial;
+  return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...judged.open.map(shownOpen)])] };
+}
+
+/** What the loop's own rules deny of a command. */
+function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   for (const command of reading.commands) {
     const message = controlCommandDenial(command, guard);
     if (message !== undefined) return deny('control-commands', message);
@@ -39,17 +60,25 @@ export function judgeShellCommand(source: string, cwd: string, guard: Guard): Ve
     const verdict = judgeUndecidable(piece, guard);
     if (verdict !== undefined) return verdict;
   }
+  return null;
+}
+
+function recordedOf(reading: ShellReading): string[] {
   const recorded = reading.undecidable.map((piece) => `${piece.kind}: ${excerpt(piece.text)}`);
   for (const write of reading.writes) {
     if (write.how === 'git-tracked') recorded.push(`tracked files may change: ${write.word.source}`);
     else if (write.how === 'extract')
       recorded.push(`an archive is extracted: ${write.by} into ${excerpt(write.word.template)}`);
   }
-  return { decision: 'allow', recorded: [...new Set(recorded)] };
+  return recorded;
+}
+
+function shownOpen({ kind, text }: Open): string {
+  return `${kind}: ${excerpt(text)}`;
 }
 
 /** What the parser cannot decide is let through, unless its text names what is protected. */
-function judgeUndecidable(piece: Undecidable, guard: Guard): Verdict | undefined {
+function judgeUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
   if (piece.kind === 'dynamic-write-target') return undefined;
   const why = UNREADABLE[piece.kind] ?? piece.kind;
   const program = mentionsControl(piece.text, piece.cwd, guard);
@@ -77,7 +106,7 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-function deny(rule: string, message: string): Verdict {
+function deny(rule: string, message: string): Denial {
   return { decision: 'deny', rule, message };
 }
 

@@ -1,29 +1,27 @@
 import { prepareGuard } from './guard.ts';
 import type { GuardRules, ToolCall, Verdict } from './guard-rules.ts';
+import { guardsFiles } from './guards-files.ts';
 import { judgeFileTool } from './judge-file-tool.ts';
-
-/** The heavy half, with the parser: `() => import('./shell-judges.ts')`, or a file of its own in the bundle. */
-type ShellJudges = typeof import('./shell-judges.ts');
+import type { Parts } from './parts.ts';
+import { accessOf } from './tool-paths.ts';
 
 /**
- * Decides whether a tool call may go ahead under the loop's own rules. Whatever fails in here is for the caller to deny.
- * The parser is loaded only for a shell command: a decision about a file tool must not pay for it.
+ * Decides whether a tool call may go ahead under the loop's own rules and the user's. Whatever fails in here is for the
+ * caller to deny. The parts are loaded only where they decide something: a file tool must not pay for the parser.
  */
-export async function judgeToolCall(
-  call: ToolCall,
-  rules: GuardRules,
-  loadShell: () => Promise<ShellJudges>,
-): Promise<Verdict> {
+export async function judgeToolCall(call: ToolCall, rules: GuardRules, parts: Parts): Promise<Verdict> {
   const guard = prepareGuard(rules);
   const command = commandOf(call);
-  if (command === undefined) return judgeFileTool(call, guard);
-  if (call.tool === 'PowerShell') {
-    const { judgePowerShell } = await loadShell();
-    return judgePowerShell(command, call.cwd, guard);
+  if (command !== undefined) {
+    const { judgePowerShell, judgeShellCommand } = await parts.shell();
+    const judge = call.tool === 'PowerShell' ? judgePowerShell : judgeShellCommand;
+    const verdict = await judge(command, call.cwd, guard, parts.files);
+    if (verdict.decision === 'deny' || !call.tool.startsWith('mcp__')) return verdict;
   }
-  const { judgeShellCommand } = await loadShell();
-  const verdict = judgeShellCommand(command, call.cwd, guard);
-  return verdict.decision === 'deny' || !call.tool.startsWith('mcp__') ? verdict : judgeFileTool(call, guard);
+  const verdict = judgeFileTool(call, guard);
+  const { guardrails } = rules;
+  if (verdict.decision === 'deny' || !guardrails || !guardsFiles(guardrails, accessOf(call.tool))) return verdict;
+  return (await parts.files()).judgeToolFiles(call, guard, guardrails);
 }
 
 /** The command of a shell tool; a tool of an MCP server that takes one is a shell too. */

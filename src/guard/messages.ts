@@ -33,3 +33,101 @@ export const UNREADABLE: Readonly<Record<string, string>> = {
   'interpreter-code': 'this is code for an interpreter, which the guard cannot read',
   powershell: 'this PowerShell command looks as if it writes',
 };
+
+const SAY_SO = 'If the task cannot be done without it, say so in your reply: the user can do it.';
+/** Longest excerpt of a command in a message. */
+const MAX_SHOWN = 200;
+
+export function commandDenied(text: string, asCommand: boolean, reason: string | null): string {
+  const why = reason === null ? '' : ` ${reason.replace(/[.\s]*$/, '.')}`;
+  if (asCommand)
+    return `The user does not allow this command: ${excerpt(text)}.${why} Do the task without it. ${SAY_SO}`;
+  return (
+    `The user does not allow what this pattern finds, and it finds it in the text of the command.${why} Where the words only ` +
+    `stand in a message, a pattern or a comment, put them another way, or into a file. ${SAY_SO}`
+  );
+}
+
+export function slowPatternDenied(): string {
+  return (
+    'Checking this command against the pattern took too long, so it was not allowed to run. Write a shorter command, ' +
+    'without long words that repeat themselves; put long text into a file with the Write tool.'
+  );
+}
+
+export function allowlistDenied(command: string, allow: readonly string[]): string {
+  return (
+    `${excerpt(command)} is none of the commands that the user allows. Each simple command must match one of these patterns ` +
+    `whole: ${excerpt(allow.join('  '), 1000)}. Write the commands plainly, or do without this one. ${SAY_SO}`
+  );
+}
+
+export function fileDenied(path: string, by: string, reads: boolean): string {
+  const what = reads ? 'would read' : 'would change';
+  return (
+    `${by} ${what} ${excerpt(path)}, which the user keeps ${reads ? 'private' : 'protected'}. Leave it as it is and do the task ` +
+    `without it. If it is only met by the way, name the files you mean more narrowly. ${SAY_SO}`
+  );
+}
+
+/** What cannot be decided, and how to write it so that it can be. */
+export function undecidedDenied(kind: string, text: string): string {
+  const { why, instead } = UNDECIDED[kind] ?? { why: kind, instead: 'Write it as plain commands.' };
+  return `${why}, and the user's rules allow only what can be checked: ${excerpt(text)}. ${instead}`;
+}
+
+const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instead: string }>> = {
+  'parse-error': {
+    why: 'This command cannot be parsed',
+    instead: 'Close every quote and bracket, and write one plain command in each call.',
+  },
+  'too-large': {
+    why: 'This command is too large to be checked (16 KiB outside heredocs)',
+    instead: 'Split it into several calls, and write long text with the Write tool.',
+  },
+  'too-deep': {
+    why: 'This command is nested too deeply to be checked',
+    instead: 'Write the inner commands as calls of their own.',
+  },
+  'dynamic-command': {
+    why: 'Which program this runs is known only at run time',
+    instead: "Write the program's name out, without a variable or a substitution in its place.",
+  },
+  'dynamic-piped-to-shell': {
+    why: 'What this gives a shell to run is known only at run time',
+    instead: 'Save the text to a file, look at it, and run the commands that you need, written out.',
+  },
+  'interpreter-code': {
+    why: 'This is code for an interpreter, which cannot be checked',
+    instead: 'Use plain commands or the Edit tool, or write the code to a file of the project and run that file.',
+  },
+  'dynamic-write-target': {
+    why: 'Which file this writes is known only at run time',
+    instead: 'Write the path out.',
+  },
+  'dynamic-read': {
+    why: 'Which file this reads is known only at run time',
+    instead: 'Write the path out.',
+  },
+  'open-argument': {
+    why: 'Whether a rule forbids this depends on a word that is known only at run time',
+    instead: 'Write the subcommand out.',
+  },
+  'unknown-files': {
+    why: 'Which files this changes cannot be told beforehand',
+    instead: 'Name the files that you mean, one by one.',
+  },
+  'many-files': {
+    why: 'This reaches too many files to check them all',
+    instead: 'Name a smaller folder, or the files that you mean.',
+  },
+  powershell: {
+    why: 'PowerShell is not parsed here, and this is more than plain commands',
+    instead: 'Use the Bash tool, or one plain command without variables, blocks and operators.',
+  },
+};
+
+function excerpt(text: string, limit = MAX_SHOWN): string {
+  const shown = text.replaceAll('\0', '…').replace(/\s+/g, ' ').trim();
+  return shown.length > limit ? `${shown.slice(0, limit)}…` : shown;
+}

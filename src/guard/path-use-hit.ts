@@ -76,15 +76,15 @@ function hitByLiteral(use: PathUse, path: string, cwd: string, guard: Guard): Pr
 }
 
 function hitByClean(path: string, cwd: string, excludes: readonly string[], guard: Guard): ProtectedPath | undefined {
-  const left = guard.own.filter((entry) => !excludes.some((exclude) => isExcluded(exclude, entry)));
+  const left = guard.own.filter((entry) => !excludes.some((exclude) => isExcluded(exclude, entry.path)));
   return hitByTree(path, cwd, { ...guard, own: left });
 }
 
 /** An exclude of `git clean` is a line of a .gitignore: a name at any depth, or a path from the top. */
-function isExcluded(exclude: string, entry: ProtectedPath): boolean {
+export function isExcluded(exclude: string, path: string): boolean {
   const pattern = exclude.replace(/^\/+|\/+$|\/\*\*$/g, '');
-  if (pattern.includes('/')) return `${entry.path}/`.includes(`/${pattern}/`);
-  return entry.path.split('/').some((segment) => matchesGlob(pattern, segment));
+  if (pattern.includes('/')) return `${path}/`.includes(`/${pattern}/`);
+  return path.split('/').some((segment) => matchesGlob(pattern, segment));
 }
 
 /** Files that a search finds. A protected name that is only begun stands for its .json file. */

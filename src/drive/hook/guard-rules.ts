@@ -1,8 +1,10 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules } from '../../guard/guard-rules.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { drivenElsewhere } from './ownership.ts';
 
 /** Commands that serve agents; every other one is the user's alone (spec ruling 21). */
 const AGENT_COMMANDS = [
@@ -10,8 +12,11 @@ const AGENT_COMMANDS = [
   ...['help', '--help', '-h', '--version'],
 ];
 
-/** What is the loop's own while it runs: state, journals, contract, hooks, bundle, every settings file of the client. */
-export function ownRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
+/**
+ * What holds for a tool call: the loop's own files (state, journals, contract, hooks, bundle, every settings file of the
+ * client), and the user's rules where the contract has some.
+ */
+export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
   const home = env['HOME'] || homedir();
   const claude = join(files.projectDir, '.claude');
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
@@ -36,8 +41,9 @@ export function ownRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Store
     ],
     controlProgram: [...bundles.map((path) => join(path, 'scripts', 'main.cjs')), ...launchers],
     agentCommands: AGENT_COMMANDS,
-    caseInsensitive: process.platform === 'darwin' || process.platform === 'win32',
+    caseInsensitive: FOLDS_CASE,
     variables: variables(env),
+    guardrails: drivenElsewhere(env) ? null : (stored?.contract.guardrails ?? null),
   };
 }
 

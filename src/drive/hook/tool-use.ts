@@ -1,14 +1,15 @@
 import { toolCall } from '../../claude/tool-call.ts';
+import { elapsed } from '../../core/clock.ts';
 import type { CallRecord } from '../../core/schema/records.ts';
 import type { GuardRules, ToolCall, Verdict } from '../../guard/guard-rules.ts';
 import { appendLine } from '../../state/append-line.ts';
-import { readContract } from '../../state/contract-store.ts';
+import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import { readState } from '../../state/read-state.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { deliverSteering } from './deliver-steering.ts';
-import { ownRules } from './guard-rules.ts';
+import { guardRules } from './guard-rules.ts';
 import { drivenElsewhere, ownership } from './ownership.ts';
 import { underTombstone } from './tombstone.ts';
 import type { Live } from './with-own-loop.ts';
@@ -48,10 +49,10 @@ export async function preToolUse(context: HookContext, judge: Judge): Promise<Pr
   if (loop === 'none') return null;
   const { files, env, input } = context;
   const call = toolCall(input);
-  const verdict = await judge(
-    { tool: call.name, input: call.input, cwd: input.cwd },
-    ownRules(files, env, readContract(files)),
-  );
+  const stored = readContract(files);
+  const verdict =
+    timeIsUp(loop, stored, context.now()) ??
+    (await judge({ tool: call.name, input: call.input, cwd: input.cwd }, guardRules(files, env, stored)));
   if (verdict.decision === 'deny') {
     note(context, loop, 'denied', { rule: verdict.rule });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
@@ -86,6 +87,17 @@ function guardedLoop(context: HookContext): Live | 'unreadable' | 'none' {
   // The runner's children and a host session have their own rules; the files are the same.
   if (drivenElsewhere(env)) return 'unreadable';
   return ownership(state, context) === 'foreign' ? 'none' : state;
+}
+
+/** Spec 01, D35: an iteration that has had its time is brought to its end, so that Stop decides. */
+function timeIsUp(loop: Live | 'unreadable', stored: StoredContract | null, now: string): Verdict | null {
+  const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
+  if (limit === null || loop === 'unreadable' || loop.lastDecision === null) return null;
+  const { kind, at } = loop.lastDecision;
+  // The user's own questions have all the time they take.
+  const iterating = (kind === 'prompt' || kind === 'started') && (loop.turn === 'agent' || loop.turn === 'first');
+  if (!iterating || elapsed(at, now) <= limit) return null;
+  return { decision: 'deny', rule: 'timeout', message: HOOK_TEXTS.timeIsUp };
 }
 
 function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']> {

@@ -5,7 +5,7 @@ import { literalOutput } from './literal-output.ts';
 import { openGitAlias } from './open-git-alias.ts';
 import { openInterpreter } from './open-interpreter.ts';
 import { openShell } from './open-shell.ts';
-import { recordCommand } from './record-command.ts';
+import { recordCommand, recordOpened } from './record-command.ts';
 import { runBuiltin } from './run-builtin.ts';
 import { UNKNOWN } from './shell-reading.ts';
 import { basenameOf, isShell } from './shells.ts';
@@ -33,7 +33,7 @@ export function openCommand(call: Call, walk: Walk): Outcome {
   }
   return (
     callFunction(call, walk) ??
-    runBuiltin(call, name, walk) ??
+    callBuiltin(call, name, walk) ??
     openWrapped(call, name, walk) ??
     (isShell(name) ? openShell(call, name, walk) : undefined) ??
     openWrittenScript(call, walk) ??
@@ -49,12 +49,19 @@ function runPlain(call: Call, name: string, walk: Walk): Outcome {
   return { worlds: [call.world], output: literalOutput(call, name) };
 }
 
+function callBuiltin(call: Call, name: string, walk: Walk): Outcome | undefined {
+  const outcome = runBuiltin(call, name, walk);
+  if (outcome !== undefined) recordOpened(call, name, walk);
+  return outcome;
+}
+
 function openWrapped(call: Call, name: string, walk: Walk): Outcome | undefined {
   const opened = unwrap(call, name);
   if (opened === undefined) return undefined;
   const inner = { ...walk, via: [...walk.via, name], depth: walk.depth + 1 };
   // What a wrapper reads or writes by itself (find -delete, xargs -a, flock FILE) is recorded with the wrapper.
   if (opened.keepsItself) addPathUses(recordCommand(call, name, walk), call, walk);
+  else recordOpened(call, name, walk);
   let outcome: Outcome = { worlds: [call.world], output: UNKNOWN_STREAM };
   for (const next of opened.next) {
     outcome =

@@ -1,7 +1,7 @@
 import { addPathUses } from './add-path-uses.ts';
 import type { Call } from './call.ts';
 import { fileKey } from './file-key.ts';
-import { recordCommand } from './record-command.ts';
+import { recordCommand, recordOpened } from './record-command.ts';
 import { UNKNOWN } from './shell-reading.ts';
 import type { Outcome, Walk } from './walk.ts';
 import { literalOrNull, report, UNKNOWN_STREAM } from './walk.ts';
@@ -27,12 +27,16 @@ export function openShell(call: Call, name: string, walk: Walk): Outcome {
   }
   const rest = args.slice(at);
   const first = rest[0];
-  if (takesText) return runText(first?.template ?? '', rest.slice(2), 'dynamic-command');
+  if (takesText) {
+    recordOpened(call, name, walk);
+    return runText(first?.template ?? '', rest.slice(2), 'dynamic-command');
+  }
   if (first !== undefined && !takesStdin) {
     const content = first.content ?? call.world.files.get(fileKey(first.template, call.world));
     if (/^\/dev\/(stdin|fd\/0)$/.test(first.template)) return runInput();
     if (content !== undefined) {
       if (first.content === undefined) record();
+      else recordOpened(call, name, walk);
       return runText(content, rest.slice(1), 'dynamic-piped-to-shell');
     }
     record();
@@ -46,6 +50,7 @@ export function openShell(call: Call, name: string, walk: Walk): Outcome {
       return { worlds: [call.world], output: UNKNOWN_STREAM };
     }
     if (call.stdin.text.includes(UNKNOWN)) record();
+    else recordOpened(call, name, walk);
     return runText(call.stdin.text, takesStdin ? rest : [], 'dynamic-piped-to-shell');
   }
 

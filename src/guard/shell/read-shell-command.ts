@@ -21,6 +21,7 @@ const MAX_DEPTH = 24;
 export function readShellCommand(source: string, options: ReadOptions): ShellReading {
   const facts: Facts = {
     commands: [],
+    opened: [],
     pipelines: [],
     writes: [],
     reads: [],
@@ -28,6 +29,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     seen: new Set(),
     called: new Set(),
     steps: 0,
+    element: [],
   };
   // The shell drops NUL; here it stands for what is unknown.
   const text = source.replaceAll('\0', '');

@@ -5,8 +5,19 @@ import { literalOrNull } from './walk.ts';
 
 /** Adds a simple command to the reading, once for each way it may run. */
 export function recordCommand(call: Call, name: string, walk: Walk): ShellCommand {
+  const command = commandOf(call, name, walk);
+  record(command, 'commands', walk);
+  return command;
+}
+
+/** The same for one that is looked through, or that only changes the shell. */
+export function recordOpened(call: Call, name: string, walk: Walk): void {
+  record({ ...commandOf(call, name, walk), opened: true }, 'opened', walk);
+}
+
+function commandOf(call: Call, name: string, walk: Walk): ShellCommand {
   const { words, world, assignments } = call;
-  const command: ShellCommand = {
+  return {
     name,
     path: words[0]?.template ?? '',
     argv: words,
@@ -21,11 +32,14 @@ export function recordCommand(call: Call, name: string, walk: Walk): ShellComman
     source: call.source,
     position: walk.position ?? call.position,
   };
-  const shown = words.map((word) => word.pattern ?? word.template);
-  const key = JSON.stringify(['command', command.position, command.via, world.cwd, shown, command.assignments]);
-  if (!walk.facts.seen.has(key)) {
-    walk.facts.seen.add(key);
-    walk.facts.commands.push(command);
-  }
-  return command;
+}
+
+function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: Walk): void {
+  facts.element.push(command);
+  const { argv, position, via, cwdTemplate, assignments } = command;
+  const shown = argv.map((word) => word.pattern ?? word.template);
+  const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments]);
+  if (facts.seen.has(key)) return;
+  facts.seen.add(key);
+  facts[list].push(command);
 }

@@ -26,6 +26,8 @@ export interface SearchedTree {
   readonly roots: readonly string[];
   /** Globs, one of which a segment of the path matches; empty means any file. */
   readonly names: readonly string[];
+  /** Names that begin with a dot are passed over. */
+  readonly visible?: true;
 }
 
 export interface ShellCommand {
@@ -45,6 +47,8 @@ export interface ShellCommand {
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
   readonly position: number;
+  /** It was looked through (sudo, bash -c, eval) or only changes the shell (cd, export); what it runs stands apart. */
+  readonly opened?: true;
 }
 
 export type PathUseKind =
@@ -89,7 +93,8 @@ export type UndecidableKind =
   | 'dynamic-command'
   | 'dynamic-piped-to-shell'
   | 'interpreter-code'
-  | 'dynamic-write-target';
+  | 'dynamic-write-target'
+  | 'powershell';
 
 export interface Undecidable {
   readonly kind: UndecidableKind;
@@ -103,7 +108,9 @@ export interface Undecidable {
 
 export interface ShellReading {
   readonly commands: readonly ShellCommand[];
-  /** Each pipeline of two or more elements; an element holds the simple commands that stand in it. */
+  /** The commands that were looked through, and the builtins that only change the shell. */
+  readonly opened: readonly ShellCommand[];
+  /** Each pipeline of two or more elements; an element holds the simple commands that stand in it, opened ones too. */
   readonly pipelines: ReadonlyArray<ReadonlyArray<readonly ShellCommand[]>>;
   readonly writes: readonly PathUse[];
   readonly reads: readonly PathUse[];

@@ -103,14 +103,18 @@ export function walkNode(node: Node, worlds: readonly World[], stdin: Stream, wa
 function walkPipeline(node: Pipeline, worlds: readonly World[], stdin: Stream, walk: Walk): Outcome {
   const only: CommandNode | undefined = node.commands.length === 1 ? node.commands[0] : undefined;
   if (only !== undefined) return walkNode(only, worlds, stdin, walk);
-  const elements: Array<typeof walk.facts.commands> = [];
+  const { facts } = walk;
+  const outer = facts.element;
+  const elements: Array<typeof outer> = [];
   let stream = stdin;
   for (const command of node.commands) {
-    const before = walk.facts.commands.length;
+    facts.element = [];
     // Each element runs in a shell of its own.
     stream = { ...walkNode(command, worlds, stream, walk).output, kind: 'pipe' };
-    elements.push(walk.facts.commands.slice(before));
+    elements.push(facts.element);
   }
+  for (const element of elements) for (const command of element) outer.push(command);
+  facts.element = outer;
   walk.facts.pipelines.push(elements);
   return { worlds, output: stream };
 }

@@ -27,6 +27,7 @@ export interface Outcome {
 /** The facts gathered so far; the only thing that changes while a command is read. */
 export interface Facts {
   readonly commands: ShellCommand[];
+  readonly opened: ShellCommand[];
   readonly pipelines: Array<Array<ShellCommand[]>>;
   readonly writes: PathUse[];
   readonly reads: PathUse[];
@@ -34,6 +35,8 @@ export interface Facts {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
   steps: number;
+  /** What the element of a pipeline that is being read has come to, in every way it may run. */
+  element: ShellCommand[];
 }
 
 /** Where the reading stands: handed down, never changed. */

@@ -36,7 +36,10 @@ export const HOOKS: Readonly<Record<HookName, Decide>> = {
   StopFailure: stopFailure,
   PreToolUse: (context) =>
     preToolUse(context, (call, rules) =>
-      judgeToolCall(call, rules, () => import('../../../src/guard/shell-judges.ts')),
+      judgeToolCall(call, rules, {
+        shell: () => import('../../../src/guard/shell-judges.ts'),
+        files: () => import('../../../src/guard/file-judges.ts'),
+      }),
     ),
   PostToolUse: postToolUse,
   PostToolUseFailure: postToolUse,

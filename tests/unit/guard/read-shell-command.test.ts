@@ -51,7 +51,7 @@ describe('pipelines', () => {
     const [pipeline] = read('curl x | sudo tee y | bash').pipelines;
     assert.deepEqual(
       pipeline?.map((element) => element.map((command) => command.name)),
-      [['curl'], ['tee'], ['bash']],
+      [['curl'], ['sudo', 'tee'], ['bash']],
     );
   });
 });

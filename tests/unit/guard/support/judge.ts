@@ -1,6 +1,12 @@
 import type { GuardRules, ToolCall, Verdict } from '../../../../src/guard/guard-rules.ts';
 import { judgeToolCall as judge } from '../../../../src/guard/judge-tool-call.ts';
+import type { Parts } from '../../../../src/guard/parts.ts';
 
-/** As the hook calls it, with the shell half from the sources. */
-export const judgeToolCall = (call: ToolCall, rules: GuardRules): Promise<Verdict> =>
-  judge(call, rules, () => import('../../../../src/guard/shell-judges.ts'));
+/** From the sources. */
+export const PARTS: Parts = {
+  shell: () => import('../../../../src/guard/shell-judges.ts'),
+  files: () => import('../../../../src/guard/file-judges.ts'),
+};
+
+/** As the hook calls it. */
+export const judgeToolCall = (call: ToolCall, rules: GuardRules): Promise<Verdict> => judge(call, rules, PARTS);

@@ -1,0 +1,1 @@
+export * from '../src/guard/file-judges.ts';

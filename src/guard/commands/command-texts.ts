@@ -1,0 +1,70 @@
+import { programName, subcommandWords } from '../shell/named-words.ts';
+import type { ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
+import { hasOption, splitOptions } from '../shell/split-options.ts';
+
+/** Pairs of commands of one pipeline that are shown to the patterns; a pipeline of more is shown whole only. */
+const MAX_PAIRS = 400;
+
+/** A simple command as its words say it, without quotes and escapes: what an allowlist is held against. */
+export function plainText(command: ShellCommand): string {
+  return joined(command.argv);
+}
+
+/**
+ * The ways in which patterns see a simple command (spec 01, D16): as its words say it, by the program's bare name, and
+ * without the options before its subcommand, so that `/usr/bin/git -C x push` is `git push` too.
+ */
+export function commandTexts(command: ShellCommand): string[] {
+  const [, ...args] = command.argv;
+  const name = programName(command);
+  const texts = [plainText(command), [command.name, joined(args)].join(' ').trim()];
+  const words = subcommandWords(command);
+  if (words !== null) texts.push([name, joined(words)].join(' ').trim());
+  const alias = definedAlias(words);
+  if (alias !== null) texts.push(`git ${alias}`);
+  if (name === 'rm') texts.push(`rm ${withMergedOptions(args)}`);
+  return [...new Set(texts)];
+}
+
+/** What patterns see of the pipelines: each as a whole, and every two commands of it, the earlier one first. */
+export function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
+  const texts = new Set<string>();
+  for (const elements of pipelines) {
+    texts.add(elements.map((element) => element.map(named).join('; ')).join(' | '));
+    let pairs = 0;
+    elements.forEach((element, index) => {
+      for (const left of element) {
+        for (const right of elements.slice(index + 1).flat()) {
+          pairs += 1;
+          if (pairs <= MAX_PAIRS) texts.add(`${named(left)} | ${named(right)}`);
+        }
+      }
+    });
+  }
+  return [...texts];
+}
+
+/** `git config alias.p push`: what the alias stands for. It is judged where it is made, since nobody sees it later. */
+export function definedAlias(words: readonly ShellWord[] | null): string | null {
+  if (words?.[0]?.template !== 'config') return null;
+  const at = words.findIndex((word) => /^alias\.[^=]+$/.test(word.template));
+  return at === -1 ? null : (words[at + 1]?.template ?? null);
+}
+
+function named(command: ShellCommand): string {
+  return [command.name, joined(command.argv.slice(1))].join(' ').trim();
+}
+
+/** `rm -r --force x` is `rm -rf x`: of all programs it is the one whose options people block. */
+function withMergedOptions(args: readonly ShellWord[]): string {
+  const split = splitOptions(args, '');
+  const letters = [
+    hasOption(split, '-r', '-R', '--recursive') ? 'r' : '',
+    hasOption(split, '-f', '--force') ? 'f' : '',
+  ].join('');
+  return [letters === '' ? '' : `-${letters}`, joined(split.operands)].join(' ').trim();
+}
+
+function joined(words: readonly ShellWord[]): string {
+  return words.map((word) => word.template).join(' ');
+}

@@ -1,0 +1,80 @@
+import type { CommandRule } from '../../core/schema/contract.ts';
+import { matchesGlob } from '../shell/glob.ts';
+import { hasKnownOptions, literal, namedWords, programName, subcommandWords } from '../shell/named-words.ts';
+import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
+import { definedAlias } from './command-texts.ts';
+
+type PreciseRule = Exclude<CommandRule, string>;
+export type SimpleRule = Extract<PreciseRule, { command: string }>;
+export type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
+
+/** `open`: a word on which it depends is known only at run time. */
+export type Match = 'yes' | 'no' | 'open';
+
+/** Whether a simple command is one that `{command, args}` forbids. */
+export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
+  const program = programName(command);
+  if (![program, command.name].some((name) => isNamed(rule.command, name, caseInsensitive))) return 'no';
+  const alias = program === 'git' ? definedAlias(subcommandWords(command)) : null;
+  const aliased = alias === null ? 'no' : matchWords(rule.args, alias.trim().split(/\s+/).map(sure));
+  if (aliased !== 'no') return aliased;
+  return matchWords(rule.args, hasKnownOptions(command) ? namedWords(command).map(sure) : likelyWords(command));
+}
+
+/** Whether a pipeline runs the programs of `{pipeline}` in this order; others may stand between them. */
+export function matchesPipelineRule(
+  rule: PipelineRule,
+  elements: ShellReading['pipelines'][number],
+  caseInsensitive: boolean,
+): boolean {
+  let next = 0;
+  for (const element of elements) {
+    const wanted = rule.pipeline[next];
+    if (wanted === undefined) break;
+    if (element.some((command) => isNamed(wanted, programName(command), caseInsensitive))) next += 1;
+  }
+  return next === rule.pipeline.length;
+}
+
+/** `git`, `npm*`, `curl|wget`; a backslash before the bar, as tables in Markdown need it, changes nothing. */
+function isNamed(wanted: string, name: string, caseInsensitive: boolean): boolean {
+  return name !== '' && wanted.split(/\\?\|/).some((glob) => matchesGlob(glob, name, caseInsensitive));
+}
+
+interface NamedWord {
+  /** null where it is known only at run time. */
+  readonly text: string | null;
+  /** It may be the value of the option in front of it. */
+  readonly skippable: boolean;
+}
+
+function sure(text: string | null): NamedWord {
+  return { text, skippable: false };
+}
+
+/** The words of a program whose options are not known: one behind an option may be its value, or the next named word. */
+function likelyWords({ argv }: ShellCommand): NamedWord[] {
+  return argv.slice(1).flatMap((word, index) => {
+    if (isOption(word.template)) return [];
+    const before = index === 0 ? '' : (argv[index]?.template ?? '');
+    return [{ text: literal(word), skippable: isOption(before) && !before.includes('=') }];
+  });
+}
+
+/** In one pass over the words; `reached` are the numbers of wanted words that the ones so far may have matched. */
+function matchWords(wanted: readonly string[], words: readonly NamedWord[]): Match {
+  let reached = new Set([0]);
+  for (const { text, skippable } of words) {
+    if (reached.has(wanted.length)) return 'yes';
+    if (reached.size === 0) return 'no';
+    if (text === null) return 'open';
+    const next = new Set(skippable ? reached : []);
+    for (const index of reached) if (matchesGlob(wanted[index] ?? '', text)) next.add(index + 1);
+    reached = next;
+  }
+  return reached.has(wanted.length) ? 'yes' : 'no';
+}
+
+function isOption(text: string): boolean {
+  return text.startsWith('-') && text !== '-';
+}

@@ -1,0 +1,1 @@
+export { judgeShellFiles, judgeToolFiles } from './files/judge-files.ts';

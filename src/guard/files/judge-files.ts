@@ -1,0 +1,85 @@
+import type { Guardrails } from '../../core/schema/contract.ts';
+import type { Guard } from '../guard.ts';
+import type { Denial, ToolCall, Verdict } from '../guard-rules.ts';
+import { judgeUndecided } from '../judge-undecided.ts';
+import { fileDenied, slowPatternDenied } from '../messages.ts';
+import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
+import { withinTime } from '../within-time.ts';
+import { newBudget } from './list-below.ts';
+import { type PathPattern, pathPattern } from './path-pattern.ts';
+import { reachedByTool } from './reached-by-tool.ts';
+import { type Reached, reachedPaths } from './reached-paths.ts';
+
+/** What could not be told: a kind of `undecidedDenied`, and of what. */
+export interface Open {
+  readonly kind: string;
+  readonly text: string;
+}
+
+export interface FileJudgement {
+  readonly denial: Denial | null;
+  readonly open: readonly Open[];
+}
+
+type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
+
+interface Access extends Reached {
+  readonly by: string;
+  readonly reads: boolean;
+}
+
+/** Judges the paths of a shell command by `protected_files` and `private_files`. */
+export function judgeShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): FileJudgement {
+  const budget = newBudget();
+  const accessesOf = (uses: readonly PathUse[], reads: boolean): Access[] =>
+    uses.flatMap((use) =>
+      reachedPaths(use, guard, budget).map((each) => ({ ...each, by: use.by || 'this redirection', reads })),
+    );
+  const reads = rules.privateFiles.length > 0 ? reading.reads : [];
+  const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true)];
+  const open: Open[] = [
+    ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
+    ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
+  ];
+  if (budget.left < 0) open.push({ kind: 'many-files', text: [...new Set(accesses.map(({ by }) => by))].join(', ') });
+  return { denial: firstDenied(accesses, guard, rules), open };
+}
+
+/** Judges a tool that is given paths by `protected_files` and `private_files`. */
+export function judgeToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Verdict {
+  const budget = newBudget();
+  const { reached, reads } = reachedByTool(call, guard, budget);
+  const accesses = reached.map((each) => ({ ...each, by: call.tool, reads }));
+  const open = budget.left < 0 ? [{ kind: 'many-files', text: call.tool }] : [];
+  const denial = firstDenied(accesses, guard, rules) ?? judgeUndecided(open, rules);
+  return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
+}
+
+/** What may not even be read may not be changed either. */
+function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Denial | null {
+  let current = 'protected_files';
+  const judged = withinTime((): Denial | null => {
+    const named = (list: string, patterns: readonly string[]): Array<PathPattern & { readonly rule: string }> =>
+      patterns.map((pattern) => ({ ...pathPattern(pattern, guard), rule: `${list}: ${pattern}` }));
+    const hidden = named('private_files', rules.privateFiles);
+    const all = [...named('protected_files', rules.protectedFiles), ...hidden];
+    for (const { forms, shown, by, reads } of accesses) {
+      for (const { covers, rule } of reads ? hidden : all) {
+        current = rule;
+        if (covers(forms)) return { decision: 'deny', rule, message: fileDenied(shown, by, reads) };
+      }
+    }
+    return null;
+  });
+  return judged === null ? { decision: 'deny', rule: current, message: slowPatternDenied() } : judged.value;
+}
+
+/** An archive, a patch or a branch decides which files change. */
+function isUnforeseeable({ how, word }: PathUse): boolean {
+  return how === 'extract' || (how === 'git-tracked' && !/^git (reset|stash)$/.test(word.source));
+}
+
+function isUnknown({ word, target, cwd }: PathUse): boolean {
+  if (word.under !== undefined) return false;
+  return target === null || (cwd === null && !target.startsWith('/'));
+}

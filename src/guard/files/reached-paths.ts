@@ -1,0 +1,131 @@
+import { posix } from 'node:path';
+import { globbedPaths } from '../glob-hit.ts';
+import type { Guard } from '../guard.ts';
+import { absolutePath, isBelowProject } from '../own-files.ts';
+import { isExcluded } from '../path-use-hit.ts';
+import { realPath } from '../real-path.ts';
+import { searchFinds } from '../search-finds.ts';
+import { matchesGlob } from '../shell/glob.ts';
+import type { PathUse, SearchedTree } from '../shell/shell-reading.ts';
+import { UNKNOWN } from '../shell/shell-reading.ts';
+import { type Budget, listBelow } from './list-below.ts';
+import { formsBelow, type PathForms, pathForms } from './path-forms.ts';
+import { trackedFiles } from './tracked-files.ts';
+
+/** A path that a command reaches. */
+export interface Reached {
+  readonly forms: PathForms;
+  /** For messages. */
+  readonly shown: string;
+}
+
+/** What a shell command reaches by one use of a path, as far as it can be told without running it. */
+export function reachedPaths(use: PathUse, guard: Guard, budget: Budget): Reached[] {
+  const { word, cwdTemplate: cwd } = use;
+  if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
+  if (word.text === '') return [];
+  const relative = !word.template.startsWith('/');
+  if (word.text === null || (relative && cwd.includes(UNKNOWN))) return [reached(word.template, cwd, guard)];
+  if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
+  const itself = reached(word.template, cwd, guard);
+  if (use.by === 'git') return [itself, ...matchedByGit(word.pattern, cwd, guard, budget)];
+  return [itself, ...globbedPaths(word.pattern, cwd).flatMap((path) => byLiteral(use, path, '/', guard, budget))];
+}
+
+function byLiteral(use: PathUse, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
+  const itself = reached(path, cwd, guard);
+  const absolute = absolutePath(path, cwd);
+  const all = (): Reached[] => [itself, ...reachedBelow(absolute, guard, budget)];
+  switch (use.how) {
+    case 'redirect':
+    case 'argument':
+    case 'copy':
+    case 'link':
+    case 'link-source':
+    case 'patch':
+      return [itself];
+    case 'read':
+    case 'delete':
+    case 'move':
+    case 'mode':
+      return use.recursive === true ? all() : [itself];
+    case 'copy-into':
+      return copiedInto(use, path, cwd, guard, budget);
+    case 'extract':
+      // What an archive holds is not known; below the project, a folder of files to guard is no place for it.
+      return isBelowProject(path, cwd, guard) ? all() : [itself];
+    case 'git-path': {
+      const isTracked = trackedFiles(guard.rules.projectDir);
+      return [itself, ...reachedBelow(absolute, guard, budget, isTracked)];
+    }
+    case 'git-clean': {
+      const isTracked = trackedFiles(guard.rules.projectDir);
+      const excludes = use.excludes ?? [];
+      return reachedBelow(
+        absolute,
+        guard,
+        budget,
+        (each) => !isTracked(each) && !excludes.some((one) => isExcluded(one, each)),
+      );
+    }
+    case 'git-stash':
+      return reachedBelow(guard.rules.projectDir, guard, budget);
+    case 'git-tracked':
+      return reset(use, guard, budget);
+    default:
+      return use.how satisfies never;
+  }
+}
+
+/** Commands after which tracked files are as git has them; a switch of branches changes what it must and is recorded. */
+function reset(use: PathUse, guard: Guard, budget: Budget): Reached[] {
+  if (!/^git (reset|stash)$/.test(use.word.source)) return [];
+  const { projectDir } = guard.rules;
+  return reachedBelow(projectDir, guard, budget, trackedFiles(projectDir));
+}
+
+function copiedInto(use: PathUse, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
+  const from = use.from?.text;
+  if (from === null || from === undefined) return [];
+  return listBelow(absolutePath(from, use.cwdTemplate), budget).map((rest) => reached(`${path}/${rest}`, cwd, guard));
+}
+
+function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
+  const { caseInsensitive } = guard.rules;
+  return under.roots.flatMap((root) => {
+    const named = under.names.map((name) => reached(`${root}/${name}`, '/', guard));
+    if (root.includes(UNKNOWN)) return named;
+    const found = reachedBelow(root, guard, budget, (path) => {
+      if (under.visible === true && /\/\./.test(path.slice(root.length))) return false;
+      return searchFinds({ ...under, roots: [root] }, path, caseInsensitive);
+    });
+    return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
+  });
+}
+
+/** git's own globs cross directories. */
+function matchedByGit(pattern: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
+  const whole = posix.normalize(absolutePath(pattern, cwd));
+  const isTracked = trackedFiles(guard.rules.projectDir);
+  return reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path));
+}
+
+/** Everything below a directory, or what of it counts. */
+export function reachedBelow(
+  directory: string,
+  guard: Guard,
+  budget: Budget,
+  counts?: (path: string) => boolean,
+): Reached[] {
+  const from = posix.normalize(directory).replace(/(?<=.)\/+$/, '');
+  const real = realPath(from);
+  return listBelow(from, budget).flatMap((rest) => {
+    const path = from === '/' ? `/${rest}` : `${from}/${rest}`;
+    if (counts !== undefined && !counts(path)) return [];
+    return [{ forms: formsBelow(rest, from === '/' ? '' : from, real === '/' ? '' : real, guard), shown: path }];
+  });
+}
+
+function reached(path: string, cwd: string, guard: Guard): Reached {
+  return { forms: pathForms(path, cwd, guard), shown: path };
+}
