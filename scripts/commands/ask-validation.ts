@@ -15,8 +15,9 @@ export async function askValidation(context: CommandContext, task: string | null
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
   if (!existsSync(path)) return; // start says so, with what to do
   const text = readFileSync(path, 'utf8');
-  const { frontmatter } = checkTaskFile(path, text);
-  if (frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
+  const { kind, frontmatter } = checkTaskFile(path, text);
+  // A task folder has a gate and acceptance commands of its own.
+  if (kind !== 'prompt' || frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
   context.err('This task file names no command that must pass before the loop may complete.');
   context.err('Name them, one a line (such as: npm test); an empty line goes on.');
   const prompt = createInterface({ input: process.stdin, output: process.stderr });

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import type { Problem } from '../../src/task/problem.ts';
+import { RALPH_FILE } from '../../src/task/task-folder.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -11,15 +12,17 @@ import type { Command, CommandContext } from './command.ts';
 export const CHECK_COMMAND: Command = {
   name: 'check',
   summary: 'Check a task file, all problems at once.',
-  usage: '[FILE] [--json]',
-  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or FILE from the current directory. Exit code 1 when there is an error.`,
+  usage: '[PATH] [--json]',
+  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or PATH from the current directory, a task file or a task folder with a RALPH.md. Exit code 1 when there is an error.`,
   options: {},
   control: false,
   run(context) {
     const [given, ...more] = context.positionals;
     if (more.length > 0) throw new RalphError('usage', 'check takes one file.');
-    const file = given ?? DEFAULT_TASK;
-    const path = given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(given);
+    const named = given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(given);
+    const isFolder = statSync(named, { throwIfNoEntry: false })?.isDirectory() === true;
+    const path = isFolder ? join(named, RALPH_FILE) : named;
+    const file = isFolder ? join(given ?? '', RALPH_FILE) : (given ?? DEFAULT_TASK);
     const { kind, problems } = checkTaskFile(path, read(path, file));
     const ok = !problems.some(({ severity }) => severity === 'error');
     context.out(

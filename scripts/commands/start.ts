@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { findClient } from '../../src/claude/find-client.ts';
 import { exitCode } from '../../src/core/exit-code.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import type { Contract } from '../../src/core/schema/contract.ts';
 import { giveConsent } from '../../src/drive/give-consent.ts';
 import { launch } from '../../src/drive/launch.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
@@ -14,20 +15,36 @@ import { userStatusLine } from '../../src/install/user-status-line.ts';
 import { insideLoopsClient } from '../../src/state/inside-client.ts';
 import { readState } from '../../src/state/read-state.ts';
 import type { Command, CommandContext } from './command.ts';
+import { startTarget } from './start-target.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
   summary: 'Start a loop; with --launch also the client.',
-  usage: '[--task FILE] [--launch] [-- CLIENT OPTIONS]',
-  help: 'Reads the task file (.claude/ralph/PROMPT.md), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m.',
+  usage: '[--task PATH] [--arg NAME=VALUE] [--launch] [-- CLIENT OPTIONS]',
+  help: 'Reads the task file (.claude/ralph/PROMPT.md, or the RALPH.md of a task folder), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m. The loop of a task folder is a named one, called like the folder unless --loop says otherwise, so that several run at once.',
   options: {
-    task: { type: 'string', value: 'FILE', help: 'The task file; without it .claude/ralph/PROMPT.md.' },
+    task: {
+      type: 'string',
+      value: 'PATH',
+      help: 'A task folder with a RALPH.md, or a task file; without it .claude/ralph/PROMPT.md.',
+    },
+    path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
+    arg: {
+      type: 'string',
+      multiple: true,
+      value: 'NAME=VALUE',
+      help: 'A value for an argument that the RALPH.md declares.',
+    },
     launch: { type: 'boolean', help: 'Start Claude Code for the loop and wait for it.' },
     headless: { type: 'boolean', help: 'Start it without a terminal (claude -p). Needs a permission mode.' },
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose client is gone into the archive and begin anew.' },
     consent: { type: 'boolean', help: 'Agree to the loop that an agent has asked for.' },
-    'max-iterations': { type: 'string', value: 'N', help: 'Iterations the agent gets, 1 to 100.' },
+    'max-iterations': {
+      type: 'string',
+      value: 'N',
+      help: 'Iterations the agent gets, 1 to 100; for a task folder 1 to 50.',
+    },
     'permission-mode': { type: 'string', value: 'MODE', help: "The client's permission mode." },
     model: { type: 'string', value: 'NAME', help: "The client's model." },
     effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
@@ -44,7 +61,9 @@ export const START_COMMAND: Command = {
     yes: { type: 'boolean', help: 'Answer questions with yes.' },
   },
   control: false,
-  async run(context) {
+  async run(called) {
+    const { files, task, args, formerArgs } = startTarget(called);
+    const context: CommandContext = { ...called, files };
     const byAgent = context.env['CLAUDECODE'] === '1' || insideLoopsClient();
     const { values } = context;
     if (values['consent'] === true) return consent(context, byAgent);
@@ -56,11 +75,11 @@ export const START_COMMAND: Command = {
     }
     if (values['adopt-validation'] === true) {
       const { adoptValidation } = await import('./adopt-validation.ts');
-      if (!(await adoptValidation(context, text(values['task'])))) return 1;
+      if (!(await adoptValidation(context, task))) return 1;
     }
     if (mayAsk(context) && !byAgent) {
       const { askValidation } = await import('./ask-validation.ts');
-      await askValidation(context, text(values['task']));
+      await askValidation(context, task);
     }
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
@@ -70,8 +89,10 @@ export const START_COMMAND: Command = {
     }
     const loop = startLoop({
       projectDir: context.projectDir,
-      name: context.files.name,
-      task: text(values['task']),
+      name: files.name,
+      task,
+      args,
+      formerArgs,
       flags: flags(context),
       env: context.env,
       at: context.now(),
@@ -84,7 +105,7 @@ export const START_COMMAND: Command = {
     });
     for (const { message, line } of loop.warnings)
       context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
-    if (loop.stored.contract.validation.length === 0) context.err(said(START_TEXTS.nothingToVerify));
+    if (verifiesNothing(loop.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
   },
 };
@@ -131,12 +152,20 @@ function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): n
     );
     return 0;
   }
-  context.out(byAgent ? AWAITS : `The loop ${loopId} is ready.`);
+  const consentTo = `start --consent${files.name === null ? '' : ` --loop ${files.name}`}`;
+  context.out(
+    byAgent
+      ? `The loop awaits the consent of the user: main.cjs ${consentTo} in a terminal.`
+      : `The loop ${files.name ?? loopId} is ready.`,
+  );
   if (!byAgent) context.out(byHand(loopId, files.name));
   return 0;
 }
 
-const AWAITS = 'The loop awaits the consent of the user: main.cjs start --consent in a terminal.';
+/** A claim would be believed. A required gate asks for outputs and open questions even where it runs no command. */
+function verifiesNothing({ validation, task, policy }: Contract): boolean {
+  return validation.length === 0 && task?.gate !== 'required' && policy.completion.kind !== 'none';
+}
 
 function byHand(loopId: string, name: string | null): string {
   return [
@@ -185,8 +214,4 @@ function modeIn(rest: readonly string[]): string | null {
   const at = rest.findIndex((word) => word === '--permission-mode' || word.startsWith('--permission-mode='));
   if (at === -1) return null;
   return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }

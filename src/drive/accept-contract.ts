@@ -19,7 +19,7 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
     projectDir: files.projectDir,
     name: files.name,
     task: before.taskPath,
-    args: before.task?.args ?? {},
+    formerArgs: before.task?.args ?? {},
     flags: before.flags,
     env,
     at: before.createdAt,

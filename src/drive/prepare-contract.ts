@@ -27,6 +27,8 @@ export interface ContractRequest {
   readonly task: string | null;
   /** What the arguments of a RALPH.md are for this loop, by name; none where left out. */
   readonly args?: Readonly<Record<string, string>>;
+  /** Those that the loop had until now: they count where `args` says nothing, and the RALPH.md still declares them. */
+  readonly formerArgs?: Readonly<Record<string, string>>;
   /** Settings given on the command line, by key path. */
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
@@ -142,17 +144,20 @@ export function userConfigPath(env: NodeJS.ProcessEnv): string {
 
 /** Throws `usage` for arguments that the task does not take, or does not get. */
 function taskTermsOf(
-  { args = {}, env, projectDir }: ContractRequest,
+  { args: given = {}, formerArgs = {}, env, projectDir }: ContractRequest,
   taskPath: string,
   resolved: Resolved,
 ): TaskTerms | null {
   const { policy, settings } = resolved;
-  const given = Object.keys(args);
   if (settings.task === null) {
-    if (given.length === 0) return null;
-    throw new RalphError('usage', START_TEXTS.argsWithoutFolder(given, taskPath));
+    const names = Object.keys(given);
+    if (names.length === 0) return null;
+    throw new RalphError('usage', START_TEXTS.argsWithoutFolder(names, taskPath));
   }
-  const problems = argumentProblems(settings.task.args, args);
+  const declared = settings.task.args;
+  const former = Object.entries(formerArgs).filter(([name]) => declared.includes(name));
+  const args = { ...Object.fromEntries(former), ...given };
+  const problems = argumentProblems(declared, args);
   if (problems.length > 0) throw new RalphError('usage', problems.join('\n'));
   const values = { args, name: taskFolderName(projectDir, taskPath), maxIterations: policy.maxIterations };
   const terms = taskTerms(settings.task, values);

@@ -1,7 +1,8 @@
-import { statSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { realpathSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { RalphError } from '../core/ralph-error.ts';
 import { DEFAULT_TASK } from '../task/default-task.ts';
+import { projectPath } from '../task/project-file.ts';
 import { RALPH_FILE } from '../task/task-folder.ts';
 import { START_TEXTS } from './texts.ts';
 
@@ -17,11 +18,15 @@ export function taskPathOf(projectDir: string, task: string | null): string {
     throw new RalphError('task-missing', START_TEXTS.noRalphFile(relative(projectDir, named) || '.'));
   }
   const absolute = isFolder ? join(named, RALPH_FILE) : named;
-  const taskPath = relative(projectDir, absolute).replaceAll('\\', '/');
-  if (taskPath === '..' || taskPath.startsWith('../') || isAbsolute(taskPath)) {
-    throw new RalphError('task-missing', START_TEXTS.taskOutside(absolute, projectDir));
-  }
+  // One of the two may have been named through a symbolic link.
+  const taskPath = projectPath(projectDir, projectDir, absolute) ?? projectPath(real(projectDir), '/', real(absolute));
+  if (taskPath === null) throw new RalphError('task-missing', START_TEXTS.taskOutside(absolute, projectDir));
   return taskPath;
+}
+
+/** Of a file that is not there, the path as it was given: reading it will say so. */
+function real(path: string): string {
+  return kindOf(path) === null ? path : realpathSync(path);
 }
 
 function kindOf(path: string): 'folder' | 'file' | null {

@@ -44,6 +44,11 @@ export function duration(allowed: 'positive' | 'zero-too') {
     .transform((value) => parseDuration(String(value)) ?? 0);
 }
 
+/** A key that may be left out and holds a duration. */
+export function durationKey(allowed: 'positive' | 'zero-too', description: string) {
+  return described(duration(allowed).optional(), description, { pattern: '^\\d[\\d.dhms ]*$' });
+}
+
 export function flag() {
   return z.boolean({ error: 'must be true or false' });
 }

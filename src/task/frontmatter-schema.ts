@@ -4,7 +4,7 @@ import { guardrails } from './frontmatter-guardrails.ts';
 import {
   choice,
   described,
-  duration,
+  durationKey,
   flag,
   integer,
   line,
@@ -34,16 +34,16 @@ const validationEntry = z.union(
 
 const idle = z.strictObject(
   {
-    delay: described(duration('positive').optional(), 'The first wait; 30s by default.'),
+    delay: durationKey('positive', 'The first wait; 30s by default.'),
     backoff: described(numberFrom(1).optional(), 'By what each further wait grows; 2 by default.'),
-    max_delay: described(duration('positive').optional(), 'The longest wait; 5m by default.'),
-    max: described(duration('positive').optional(), 'How long the loop may be idle in a row; 6h by default.'),
+    max_delay: durationKey('positive', 'The longest wait; 5m by default.'),
+    max: durationKey('positive', 'How long the loop may be idle in a row; 6h by default.'),
     wake: described(choice('time', 'change').optional(), 'Whether a change of a watched file ends a wait.'),
     watch: described(
       list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs').optional(),
       'Files of the project that are watched: globs.',
     ),
-    max_quiet: described(duration('positive').optional(), 'With wake: change, the longest time without a look.'),
+    max_quiet: durationKey('positive', 'With wake: change, the longest time without a look.'),
   },
   { error: 'must be a mapping with delay, backoff, max_delay, max, wake, watch, max_quiet' },
 );
@@ -64,7 +64,7 @@ const budget = z.strictObject(
   {
     max_cost: described(numberAbove(0).optional(), 'US dollars.'),
     max_tokens: described(integer(1).optional(), 'Tokens, all kinds together.'),
-    max_time: described(duration('positive').optional(), 'Time since the start.'),
+    max_time: durationKey('positive', 'Time since the start.'),
     warn_at: described(numberFrom(0, 1).optional(), 'The part of a budget at which the loop warns; 0.8 by default.'),
   },
   { error: 'must be a mapping with max_cost, max_tokens, max_time, warn_at' },
@@ -79,6 +79,7 @@ const SHARED_KEYS = {
   completion_signal: described(
     ruledText('must be a text', 'completion-signal', signalProblem).optional(),
     'What the agent writes, alone on a line, when everything is done.',
+    { minLength: 1 },
   ),
   completion_promise: described(
     ruledText('must be a text', 'completion-promise', promiseProblem).optional(),
@@ -96,10 +97,7 @@ const SHARED_KEYS = {
   idle: described(idle.optional(), 'What the loop does when there is nothing to do. Without it, idle is off.'),
   breaker: described(breaker.optional(), 'Repeats that end a loop which goes round in circles.'),
   budget: described(budget.optional(), 'What the loop may use up.'),
-  background_wait: described(
-    duration('zero-too').optional(),
-    'How long the loop waits for work in the background; 30m by default.',
-  ),
+  background_wait: durationKey('zero-too', 'How long the loop waits for work in the background; 30m by default.'),
   inter_iteration_delay: described(integer(0).optional(), 'Seconds between two iterations; 0 by default.'),
   timeout: described(
     integer(1, 3600).optional(),

@@ -39,6 +39,7 @@ export const TASK_FOLDER_KEYS = {
   required_outputs: described(
     list(ruledText('must be a path', 'relative-path', relativePathProblem), 'paths').optional(),
     'Files, relative to the task folder, that a required gate wants to see.',
+    { items: { type: 'string', pattern: '^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[^\\\\]*[^/\\\\]$' } },
   ),
 };
 

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { lastTaskOf, taskLoopName } from '../../src/drive/task-loop-name.ts';
+import { taskPathOf } from '../../src/drive/task-path.ts';
+import { readContract } from '../../src/state/contract-store.ts';
+import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
+import { readArguments } from '../../src/task/argument-problems.ts';
+import { taskKind } from '../../src/task/task-kind.ts';
+import type { CommandContext } from './command.ts';
+
+/** Which loop a start is about. */
+export interface StartTarget {
+  readonly files: LoopFiles;
+  /** Relative to the project; null is PROMPT.md. */
+  readonly task: string | null;
+  readonly args: Readonly<Record<string, string>>;
+  /** Those of the loop that a start goes on with, for what is not given anew. */
+  readonly formerArgs: Readonly<Record<string, string>>;
+}
+
+/**
+ * What `--task` (or `--path`), `--arg` and `--loop` mean. A task folder's loop has a name of its own; a start that goes
+ * on with a loop takes its task where none is given. Throws RalphError for what cannot be meant.
+ */
+export function startTarget(context: CommandContext): StartTarget {
+  const { values, projectDir, env } = context;
+  const resumes = values['resume'] === true;
+  const given = givenTask(context);
+  const task = given ?? (resumes ? lastTaskOf(context.files) : null);
+  const named = context.files.name !== null || task === null || taskKind(task) !== 'ralph-md';
+  const files = named ? context.files : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
+  const pairs = values['arg'];
+  const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);
+  if ('problem' in read) throw new RalphError('usage', read.problem);
+  return { files, task, args: read.args, formerArgs: resumes ? argsOf(files) : {} };
+}
+
+/** From the current directory, where it is there, else from the project. */
+function givenTask({ values, projectDir }: CommandContext): string | null {
+  const { task, path } = values;
+  if (task !== undefined && path !== undefined)
+    throw new RalphError('usage', '--path is another name of --task: give one.');
+  const given = task ?? path;
+  if (typeof given !== 'string') return null;
+  if (given === '') throw new RalphError('usage', '--task is empty: name a task file or a task folder.');
+  const here = resolve(given);
+  return taskPathOf(projectDir, existsSync(here) ? here : given);
+}
+
+function argsOf(files: LoopFiles): Readonly<Record<string, string>> {
+  try {
+    return readContract(files)?.contract.task?.args ?? {};
+  } catch (error) {
+    // An unreadable contract is replaced by this start: its arguments have to be given again, and start says so.
+    if (error instanceof RalphError) return {};
+    throw error;
+  }
+}
