@@ -1,22 +1,18 @@
 import { sampleBreaker } from '../breaker/breaker.ts';
-import { elapsed } from '../clock.ts';
 import { digest } from '../digest.ts';
-import type { Effect } from '../effects.ts';
-import type { EngineEvent } from '../events.ts';
-import { anotherIdle, clockSetBack, idleElapsed, NOT_IDLE } from '../idle.ts';
+import { NOT_IDLE } from '../idle.ts';
 import { normalisedReply } from '../normalised-reply.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { IterationRecord } from '../schema/records.ts';
-import type { LoopState, StateOf } from '../schema/state.ts';
-import { completionText, readSignals, type Signals } from '../signals.ts';
-import { misplacedText, stoppedText } from '../texts.ts';
+import type { LoopState } from '../schema/state.ts';
+import { readSignals, type Signals } from '../signals.ts';
+import { stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
 import { end, event, prompt, release, releasePaused, running, type Transition } from './common.ts';
+import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './conclude.ts';
 import { decide, withinLimits } from './decide.ts';
-import { type Seldom, STRUGGLE, UNEVENTFUL } from './seldom.ts';
+import { type Seldom, STRUGGLE } from './seldom.ts';
 
-type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
-type Live = Exclude<LoopState, { status: 'ended' }>;
+const UNEVENTFUL: Account = { warnings: [], failure: null, progress: {} };
 
 /** The agent's turn is over: is it an iteration, and what follows from it? */
 export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
@@ -25,18 +21,18 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom
   }
   const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
   if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
-  const noted: Live = {
+  const heard: Live = {
     ...state,
     lastTurn: delivery,
     promptId: ended.promptId,
     handedOver: null,
     usage: addUsage(state.usage, ended.usage, ended.costUsd),
   };
-  if (noted.status === 'paused') return releasePaused(noted);
+  if (heard.status === 'paused') return releasePaused(heard);
   const users = state.turn === 'user' || ended.origin === 'user';
-  if (state.stopRequested && users) return end(noted, ended.at, 'stopped', stoppedText(state.iteration));
-  if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(noted, ended.at);
-  return users ? afterUserTurn(noted, ended.at, policy) : count(noted, ended, policy, seldom);
+  if (state.stopRequested && users) return end(heard, ended.at, 'stopped', stoppedText(state.iteration));
+  if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(heard, ended.at);
+  return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy, seldom);
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
@@ -54,58 +50,33 @@ function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
 
 function count(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
   const signals = readSignals(ended.text, policy);
-  const claimed = signals.completion === 'claimed';
-  const wanted = completionText(policy.completion);
-  const idle = isIdle(signals, ended) ? policy.idle : null;
-  const counted = idle === null ? countWorking(state, ended, signals, policy) : countIdle(state, ended.at);
-  const eventful = failed(ended) || ended.failedShellCalls >= STRUGGLE || policy.pace.tracksProgress;
-  const { warnings, failure, progress } = eventful ? seldom.account(counted, ended, policy) : UNEVENTFUL;
-  const told: StateOf<'running'> = {
-    ...counted,
-    ...progress,
-    lastRunAt: ended.at,
-    projectMark: ended.projectMark ?? counted.projectMark,
-    notices: {
-      ...counted.notices,
-      misplacedSignal: wanted !== null && signals.completion === 'misplaced' ? misplacedText(wanted) : null,
-      warnings: [...counted.notices.warnings, ...warnings],
-    },
-  };
-  const verdict = claimed
-    ? seldom.verify(told, ended.at, failure)
-    : decide(told, ended.at, policy, failure, (warned) =>
-        idle === null && policy.pace.delayMs === 0
-          ? prompt(warned, ended.at, 'next iteration')
-          : seldom.wait(warned, ended.at, policy, idle, ended.seen),
-      );
-  return {
-    state: verdict.state,
-    effects: [
-      { type: 'record-iteration', record: record(state, told, ended, signals, idle !== null, verdict.state) },
-      named(told, ended, signals, verdict.state, idle !== null),
-      ...verdict.effects,
-    ],
-  };
+  const failed = ended.error !== null || ended.timedOut;
+  // Idle gives way to the other signals. A failed turn is not idle.
+  if (policy.idle && signals.states.includes('idle') && isQuiet(signals) && !failed) {
+    return seldom.idle(state, ended, policy, policy.idle, signals);
+  }
+  const counted = countWorking(state, ended, signals, policy);
+  const eventful = failed || ended.failedShellCalls >= STRUGGLE || policy.pace.tracksProgress;
+  const account = eventful ? seldom.account(counted, ended, policy) : UNEVENTFUL;
+  const next = noted(counted, ended, policy, signals, account);
+  const said = { findings: signals.findings, ...statesOf(signals) };
+  const named = failed
+    ? event(next, ended.at, 'iteration.failed', { ...said, error: ended.error ?? 'timed out' })
+    : event(next, ended.at, 'iteration.completed', said);
+  const verdict =
+    signals.completion === 'claimed'
+      ? seldom.verify(next, ended.at, account.failure)
+      : decide(next, ended.at, policy, account.failure, (warned) =>
+          policy.pace.delayMs > 0 ? seldom.pace(warned, ended.at, policy) : prompt(warned, ended.at, 'next iteration'),
+        );
+  return conclude(state, next, ended, signals, 'working', named, verdict);
 }
 
-/** Idle gives way to the other signals. A failed turn is not idle. */
-function isIdle({ completion, findings, states }: Signals, ended: Ended): boolean {
-  return states.includes('idle') && completion !== 'claimed' && findings === null && !failed(ended);
+function isQuiet({ completion, findings }: Signals): boolean {
+  return completion !== 'claimed' && findings === null;
 }
 
-function failed({ error, timedOut }: Ended): boolean {
-  return error !== null || timedOut;
-}
-
-function countIdle(state: Live, at: string): StateOf<'running'> {
-  return {
-    ...running(state),
-    idleIterations: state.idleIterations + 1,
-    idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
-  };
-}
-
-function countWorking(state: Live, ended: Ended, signals: Signals, policy: Policy): StateOf<'running'> {
+function countWorking(state: Live, ended: Ended, signals: Signals, policy: Policy): Running {
   const normalised = normalisedReply(ended.text, policy);
   return {
     ...running(state),
@@ -121,49 +92,6 @@ function countWorking(state: Live, ended: Ended, signals: Signals, policy: Polic
       deniedCalls: ended.deniedCalls,
       scenario: ended.scenario,
     }),
-  };
-}
-
-/** What the iteration was, as an event: idle, failed or completed. */
-function named(state: LoopState, ended: Ended, signals: Signals, decided: LoopState, idle: boolean): Effect {
-  const states = signals.states.length > 0 ? { states: signals.states } : {};
-  if (idle) {
-    return event(state, ended.at, 'iteration.idle', {
-      consecutiveIdle: state.idle.consecutive,
-      delayMs: decided.status === 'waiting' ? decided.waiting.delayMs : 0,
-      idleElapsedMs: idleElapsed(state.idle, ended.at),
-      ...states,
-    });
-  }
-  const { findings } = signals;
-  if (!failed(ended)) return event(state, ended.at, 'iteration.completed', { findings, ...states });
-  return event(state, ended.at, 'iteration.failed', { findings, error: ended.error ?? 'timed out', ...states });
-}
-
-function record(
-  before: LoopState,
-  after: LoopState,
-  ended: Ended,
-  signals: Signals,
-  idle: boolean,
-  decided: LoopState,
-): IterationRecord {
-  const startedAt = before.lastDecision?.at ?? before.startedAt;
-  return {
-    loopId: after.loopId,
-    iteration: after.iteration,
-    idleIterations: after.idleIterations,
-    kind: idle ? 'idle' : 'working',
-    startedAt,
-    endedAt: ended.at,
-    durationMs: elapsed(startedAt, ended.at),
-    findings: signals.findings,
-    states: [...signals.states],
-    claimed: signals.completion === 'claimed',
-    toolCalls: ended.toolCalls,
-    deniedCalls: ended.deniedCalls,
-    outputTokens: ended.usage?.outputTokens ?? null,
-    decision: decided.status === 'ended' ? decided.ended.as : decided.status,
   };
 }
 

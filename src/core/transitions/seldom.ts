@@ -1,28 +1,22 @@
 import { after } from '../clock.ts';
-import type { EngineEvent } from '../events.ts';
-import { idleElapsed, idleWait } from '../idle.ts';
+import { anotherIdle, clockSetBack, idleElapsed, idleWait } from '../idle.ts';
 import type { IdlePolicy, Policy } from '../schema/policy.ts';
-import type { CommonState, Failure, LoopState, StateOf } from '../schema/state.ts';
+import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import type { Signals } from '../signals.ts';
 import { failedText, idleLimitText, PAUSED_INTERRUPTED, struggleText, timedOutText, timeIsUpText } from '../texts.ts';
-import { common, end, event, pause, prompt, type Transition, tellPause } from './common.ts';
-
-type Live = Exclude<LoopState, { status: 'ended' }>;
-type Running = StateOf<'running'>;
-type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
+import { common, end, event, pause, prompt, running, type Transition, tellPause } from './common.ts';
+import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './conclude.ts';
+import { decide } from './decide.ts';
 
 /**
- * What follows from few iterations. `iterationEnded` is given it, so that the file which decides the Stop that comes
- * again and again need not carry it.
+ * What follows from few turns. `iterationEnded` is given it, so that the file which decides the Stop that comes again
+ * and again need not carry it.
  */
 export interface Seldom {
-  /** What comes before the next prompt: the wait of an idle agent, or the policy's delay. */
-  readonly wait: (
-    state: Running,
-    at: string,
-    policy: Policy,
-    idle: IdlePolicy | null,
-    seen: string | null,
-  ) => Transition;
+  /** The agent has nothing to do. */
+  readonly idle: (state: Live, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals) => Transition;
+  /** The policy's delay comes before the next prompt. */
+  readonly pace: (state: Running, at: string, policy: Policy) => Transition;
   /** Completion was claimed. `failure` is what the loop ends with where the claim does not hold. */
   readonly verify: (state: Running, at: string, failure: Failure | null) => Transition;
   /**
@@ -30,31 +24,11 @@ export interface Seldom {
    * Esc. The client announces such a command to no hook, so it shows only here.
    */
   readonly interrupted: (state: Live, at: string) => Transition;
-  /** What a turn means beside its count; asked where that can be anything but UNEVENTFUL. `state` has it counted. */
+  /** Asked of a turn that failed or struggled, and where progress is tracked. `state` has the turn counted. */
   readonly account: (state: Running, ended: Ended, policy: Policy) => Account;
 }
 
-export interface Account {
-  /** For the next prompt. */
-  readonly warnings: readonly string[];
-  /** How the loop ends by this turn, or null where it goes on. */
-  readonly failure: Failure | null;
-  readonly progress: Pick<CommonState, 'progressed' | 'unknownProgress'>;
-}
-
-export const UNEVENTFUL: Account = { warnings: [], failure: null, progress: {} };
-
-export const SELDOM: Seldom = {
-  wait: (state, at, policy, idle, seen) =>
-    idle === null ? nextIteration(state, at, policy) : waitIdle(state, at, idle, seen),
-  verify,
-  interrupted,
-  account: (state, ended, policy) => ({
-    warnings: warnings(ended, policy),
-    failure: failure(ended, policy, state.iteration),
-    progress: policy.pace.tracksProgress ? progress(state, ended) : {},
-  }),
-};
+export const SELDOM: Seldom = { idle: idleIteration, pace: nextIteration, verify, interrupted, account };
 
 /** So many failed commands in one iteration mean that the approach is wrong, not the typing. */
 export const STRUGGLE = 3;
@@ -63,6 +37,24 @@ export const STRUGGLE = 3;
 export function nextIteration(state: Running, at: string, { pace }: Policy): Transition {
   if (pace.delayMs === 0) return prompt(state, at, 'next iteration');
   return waitUntil(state, at, { delayMs: pace.delayMs, last: false, seen: null, why: 'pace' });
+}
+
+function idleIteration(state: Live, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals): Transition {
+  const { at } = ended;
+  const counted: Running = {
+    ...running(state),
+    idleIterations: state.idleIterations + 1,
+    idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
+  };
+  const next = noted(counted, ended, policy, signals, account(counted, ended, policy));
+  const verdict = decide(next, at, policy, null, (warned) => waitIdle(warned, at, idle, ended.seen));
+  const named = event(next, at, 'iteration.idle', {
+    consecutiveIdle: next.idle.consecutive,
+    delayMs: verdict.state.status === 'waiting' ? verdict.state.waiting.delayMs : 0,
+    idleElapsedMs: idleElapsed(next.idle, at),
+    ...statesOf(signals),
+  });
+  return conclude(state, next, ended, signals, 'idle', named, verdict);
 }
 
 function waitIdle(state: Running, at: string, idle: IdlePolicy, seen: string | null): Transition {
@@ -106,6 +98,14 @@ function interrupted(state: Live, at: string): Transition {
   return {
     state: next,
     effects: [event(next, at, 'loop.paused', { reason: 'interrupted' }), { type: 'allow', message }],
+  };
+}
+
+function account(state: Running, ended: Ended, policy: Policy): Account {
+  return {
+    warnings: warnings(ended, policy),
+    failure: failure(ended, policy, state.iteration),
+    progress: policy.pace.tracksProgress ? progress(state, ended) : {},
   };
 }
 

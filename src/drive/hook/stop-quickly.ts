@@ -35,7 +35,7 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
     return 'slow';
   const stored = findContract(files);
   if (typeof stored === 'string' || !stored.contract.consented || underTombstone(context)) return 'slow';
-  if (stored.contract.policy.breaker.noProgress > 0) return 'slow';
+  if (stored.contract.task || stored.contract.policy.breaker.noProgress > 0) return 'slow';
   // The real number of open findings is shown beside the claimed one: reading the log is the slow way's.
   if (existsSync(join(files.projectDir, stored.contract.findingsLog))) return 'slow';
   const wanted = completionText(stored.contract.policy.completion);
@@ -73,7 +73,7 @@ const QUICK: readonly Effect['type'][] = ['prompt', 'ignore', 'notify', 'record-
 /** Stands for what is no part of this file: answers that are none of the quick ones, and so are never used. */
 const slowly = (state: LoopState): Transition => ({ state, effects: [{ type: 'look' }] });
 const SLOWLY: Seldom = {
-  ...{ wait: slowly, verify: slowly, interrupted: slowly },
+  ...{ idle: slowly, pace: slowly, verify: slowly, interrupted: slowly },
   account: () => ({ warnings: [], failure: { as: 'error', message: '' }, progress: {} }),
 };
 
