@@ -26,6 +26,8 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'call-record': callRecord,
   'task-iteration-record': taskIterationRecord,
   'run-status': runStatus,
+  'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),
+  'prompt-frontmatter': publishedFrontmatter('prompt'),
 };
 
 /** What the client starts. */
