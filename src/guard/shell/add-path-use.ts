@@ -22,8 +22,8 @@ export function addWrite(use: Use, walk: Walk, position: number): void {
   if (isUndecided(write)) report(walk, 'dynamic-write-target', use.word.source, position, write.cwd);
 }
 
-export function addRead(word: ShellWord, world: World, by: string, walk: Walk, position: number): void {
-  const read = pathUse({ word, world, by, how: 'read' }, walk, position);
+export function addRead(use: Omit<Use, 'how'>, walk: Walk, position: number): void {
+  const read = pathUse({ ...use, how: 'read' }, walk, position);
   if (read !== null) walk.facts.reads.push(read);
 }
 

@@ -9,9 +9,11 @@ import { git } from './path-uses/git.ts';
 import { PATCHERS } from './path-uses/patchers.ts';
 import type { PathUser, PathUses } from './path-uses/path-user.ts';
 import { READERS } from './path-uses/readers.ts';
+import { SEARCHERS } from './path-uses/searchers.ts';
 import { WRITERS } from './path-uses/writers.ts';
 import type { ShellCommand } from './shell-reading.ts';
 import type { Walk } from './walk.ts';
+import { wordOf } from './word-builder.ts';
 import type { World } from './world.ts';
 
 const TABLES: ReadonlyArray<Readonly<Record<string, PathUser>>> = [
@@ -23,13 +25,26 @@ const TABLES: ReadonlyArray<Readonly<Record<string, PathUser>>> = [
   ARCHIVERS,
   PATCHERS,
   READERS,
+  SEARCHERS,
 ];
 
 /** Records the paths that a command reads and writes by its arguments. */
 export function addPathUses(command: ShellCommand, call: Call, walk: Walk): void {
-  const user = userOf(command.name);
-  if (user === undefined) return;
-  user(usesIn(call.world, command, call, walk));
+  const uses = usesIn(call.world, command, call, walk);
+  userOf(command.name)?.(uses);
+  readNamedFiles(uses);
+}
+
+/** Options of many programs that name a file to read: `docker run --env-file .env`, `kubectl … --from-file=k=.env`. */
+function readNamedFiles({ args, read }: PathUses): void {
+  args.forEach((word, index) => {
+    const match = /^--(?:env-file|env-file-if-exists|from-env-file|from-file)(?:=(?:[^=/]+=)?(.*))?$/s.exec(
+      word.template,
+    );
+    if (match === null) return;
+    const value = match[1] === undefined ? args[index + 1] : wordOf(match[1], word.source);
+    if (value !== undefined) read(value);
+  });
 }
 
 function userOf(name: string): PathUser | undefined {
@@ -47,7 +62,7 @@ function usesIn(world: World, command: ShellCommand, call: Call, walk: Walk): Pa
     stdin: call.stdin,
     world,
     write: (word, how, extra) => addWrite({ word, world, by: command.name, how, ...extra }, walk, call.position),
-    read: (word) => addRead(word, world, command.name, walk, call.position),
+    read: (word, recursive) => addRead({ word, world, by: command.name, recursive }, walk, call.position),
     inDirectory: (directory) => {
       const cwd = directory.startsWith('/') ? directory : `${world.cwd}/${directory}`;
       return usesIn({ ...world, cwd }, command, call, walk);

@@ -13,6 +13,7 @@ import { unwrap } from './unwrap.ts';
 import type { Outcome, Walk } from './walk.ts';
 import { literalOrNull, report, SILENT, spend, UNKNOWN_STREAM } from './walk.ts';
 import type { ValueWord } from './world.ts';
+import { withWrittenFiles } from './written-files.ts';
 
 /** `sudo env nice …`: more of them on one another is no command that a person writes. */
 const MAX_WRAPPERS = 20;
@@ -45,8 +46,10 @@ function runPlain(call: Call, name: string, walk: Walk): Outcome {
   openInterpreter(call, name, walk);
   if (name === 'git') openGitAlias(call, walk);
   const command = recordCommand(call, name, walk);
+  const before = walk.facts.writes.length;
   addPathUses(command, call, walk);
-  return { worlds: [call.world], output: literalOutput(call, name) };
+  const world = withWrittenFiles(call, name, walk.facts.writes.slice(before));
+  return { worlds: [world], output: literalOutput(call, name) };
 }
 
 function callBuiltin(call: Call, name: string, walk: Walk): Outcome | undefined {

@@ -43,7 +43,7 @@ export function readRedirections(
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           const known = word.content ?? fileContent(word, world);
           input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0' };
-          addRead(word, world, by === '' ? '<' : by, walk, redirect.pos);
+          addRead({ word, world, by: by === '' ? '<' : by }, walk, redirect.pos);
         }
         if (redirect.operator === '<' || redirect.operator === '<&') continue;
         const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : 1;

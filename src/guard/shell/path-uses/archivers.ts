@@ -22,7 +22,7 @@ export const ARCHIVERS: Readonly<Record<string, PathUser>> = {
     } else if (hasOption(split, '-c', '-r', '-u', '-A', '--create', '--append', '--update')) {
       if (archive !== undefined && archive.template !== '-') uses.write(archive, 'argument');
       for (const member of split.operands) {
-        inside.read(member);
+        inside.read(member, true);
         if (hasOption(split, '--remove-files')) inside.write(member, 'delete', { recursive: true });
       }
     }
@@ -41,14 +41,17 @@ export const ARCHIVERS: Readonly<Record<string, PathUser>> = {
     split.operands.forEach((word, index) => {
       if (index === 0) uses.write(word, 'argument');
       else if (hasOption(split, '-m')) uses.write(word, 'move', { recursive: true });
-      else uses.read(word);
+      else uses.read(word, hasOption(split, '-r', '--recurse-paths'));
     });
   },
   '7z': (uses) => {
     const [verb, ...rest] = splitOptions(uses.args, '').operands;
     const into = uses.args.find((word) => word.template.startsWith('-o'));
     if (verb?.template === 'x' || verb?.template === 'e') uses.write(wordOf(into?.template.slice(2) ?? '.'), 'extract');
-    else if (verb?.template === 'a' && rest[0] !== undefined) uses.write(rest[0], 'argument');
+    else if (verb?.template === 'a' && rest[0] !== undefined) {
+      uses.write(rest[0], 'argument');
+      for (const member of rest.slice(1)) uses.read(member, true);
+    }
   },
   cpio: (uses) => {
     if (uses.args.some((word) => /^-[a-zA-Z]*i|^--extract/.test(word.template))) uses.write(wordOf('.'), 'extract');

@@ -39,7 +39,7 @@ export const COPIERS: Readonly<Record<string, PathUser>> = {
     const destination = split.operands.length > 1 ? split.operands.at(-1) : undefined;
     const sources = split.operands.slice(0, -1);
     if (destination === undefined || /^[^/]+:/.test(destination.template)) {
-      for (const source of sources) uses.read(source);
+      for (const source of sources) uses.read(source, true);
       return;
     }
     if (hasOption(split, '--remove-source-files'))
@@ -73,7 +73,7 @@ function arrive(
 ): void {
   if (!isDirectory) uses.write(destination, 'copy');
   for (const source of sources) {
-    uses.read(source);
+    uses.read(source, recursive);
     const inside = joinWords(destination, source);
     uses.write(inside, 'copy');
     if (!recursive) continue;

@@ -7,13 +7,16 @@ function editAll(values: string): PathUser {
   };
 }
 
-/** `perl -i -pe CODE FILE`, `ruby -i …`: the files that are edited in place. */
-function interpreterInPlace(uses: PathUses): void {
+/** `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: the files that are edited in place, or only read. */
+function filter(uses: PathUses): void {
   const texts = uses.args.map((word) => word.template);
-  if (!texts.some((text) => /^-[a-zA-Z0-9]*i/.test(text) && !/^-[IMm]/.test(text))) return;
+  const has = (letters: RegExp): boolean => texts.some((text) => letters.test(text) && !/^-[IMm]/.test(text));
+  const inPlace = has(/^-[a-zA-Z0-9]*i/);
+  if (!inPlace && !has(/^-[a-zA-Z0-9]*[npeE]/)) return;
   uses.args.forEach((word, index) => {
     if (word.template.startsWith('-') || /^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? '')) return;
-    uses.write(word, 'argument');
+    if (inPlace) uses.write(word, 'argument');
+    else uses.read(word);
   });
 }
 
@@ -50,8 +53,8 @@ export const EDITORS: Readonly<Record<string, PathUser>> = {
   awk,
   gawk: awk,
   mawk: awk,
-  perl: interpreterInPlace,
-  ruby: interpreterInPlace,
+  perl: filter,
+  ruby: filter,
   vi: editAll('-c -S -u -i -T'),
   vim: editAll('-c -S -u -i -T'),
   nvim: editAll('-c -S -u -i -T'),

@@ -79,11 +79,28 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
       uses.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(uses, 'git apply');
   },
+  show: shows,
+  diff: shows,
+  log: shows,
+  blame: shows,
+  annotate: shows,
+  grep: shows,
+  'cat-file': shows,
+  archive: shows,
   worktree: (uses, args) => {
     if (args[0]?.template === 'remove')
       for (const path of args.slice(1)) uses.write(path, 'delete', { recursive: true });
   },
 };
+
+/** `HEAD:path`, and every operand, which may be a path: what git shows of a file's content. */
+function shows(uses: PathUses, args: readonly ShellWord[]): void {
+  const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
+  for (const word of split.operands) {
+    const inside = /^[^:]*:(?!\/\/)(.+)$/s.exec(word.template)?.[1];
+    uses.read(inside === undefined ? word : wordOf(inside, word.source));
+  }
+}
 
 /** Files that git tracks may change, which ones no parser can tell. */
 function tracked(uses: PathUses, source: string): void {

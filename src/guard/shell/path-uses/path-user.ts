@@ -11,7 +11,8 @@ export interface PathUses {
   readonly stdin: Stream;
   readonly world: World;
   readonly write: (word: ShellWord, how: PathUseKind, extra?: WriteDetails) => void;
-  readonly read: (word: ShellWord) => void;
+  /** `recursive`: everything below a directory too. */
+  readonly read: (word: ShellWord, recursive?: boolean) => void;
   /** The same for a command that works in another directory (-C). */
   readonly inDirectory: (directory: string) => PathUses;
 }

@@ -1,5 +1,5 @@
-import { splitOptions } from '../split-options.ts';
-import type { PathUser } from './path-user.ts';
+import { hasOption, splitOptions } from '../split-options.ts';
+import type { PathUser, PathUses } from './path-user.ts';
 
 function readsAll(values: string, skip = 0): PathUser {
   return (uses) => {
@@ -7,15 +7,20 @@ function readsAll(values: string, skip = 0): PathUser {
   };
 }
 
-const search = (values: string): PathUser => {
-  return (uses) => {
-    const split = splitOptions(uses.args, values);
-    const given = split.options.some((option) => /^(-e|-f|--regexp|--file|--files)$/.test(option.name));
-    for (const word of given ? split.operands : split.operands.slice(1)) uses.read(word);
-  };
-};
+function firstOnly(uses: PathUses): void {
+  const [first] = uses.args;
+  if (first !== undefined) uses.read(first);
+}
 
-const GREP = '-e -f -A -B -C -m -d -D --regexp --file --include --exclude --exclude-dir --max-count --context --color';
+/** `openssl … -in FILE`: options of a single dash and a whole word. */
+function optionFile(option: RegExp): PathUser {
+  return (uses) => {
+    uses.args.forEach((word, index) => {
+      const value = uses.args[index + 1];
+      if (option.test(word.template) && value !== undefined) uses.read(value);
+    });
+  };
+}
 
 /** Programs that read the files they are given. */
 export const READERS: Readonly<Record<string, PathUser>> = {
@@ -27,11 +32,28 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   tail: readsAll('-n -c -s --lines --bytes --pid'),
   less: readsAll('-p'),
   more: readsAll(''),
+  most: readsAll(''),
+  view: readsAll('-c'),
+  batcat: readsAll('-l -r --language --line-range'),
+  rev: readsAll(''),
+  fold: readsAll('-w'),
+  fmt: readsAll('-w'),
+  pr: readsAll(''),
+  shuf: readsAll('-n -o'),
+  column: readsAll('-t -s -N'),
+  expand: readsAll('-t'),
+  iconv: readsAll('-f -t -o'),
+  zcat: readsAll(''),
+  source: firstOnly,
+  '.': firstOnly,
   cut: readsAll('-d -f -c -b --delimiter --fields'),
   paste: readsAll('-d'),
   tr: () => {},
   wc: readsAll(''),
-  diff: readsAll('-U -C --label'),
+  diff: (uses) => {
+    const split = splitOptions(uses.args, '-U -C --label');
+    for (const word of split.operands) uses.read(word, hasOption(split, '-r', '--recursive'));
+  },
   cmp: readsAll('-n -i'),
   comm: readsAll(''),
   uniq: (uses) => {
@@ -49,20 +71,20 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   hexdump: readsAll('-e -n -s'),
   strings: readsAll('-n -t -e'),
   file: readsAll('-m -F'),
-  stat: readsAll('-c -f --format --printf'),
   md5sum: readsAll(''),
   sha1sum: readsAll(''),
   sha256sum: readsAll(''),
   shasum: readsAll('-a'),
   cksum: readsAll('-a'),
-  grep: search(GREP),
-  egrep: search(GREP),
-  fgrep: search(GREP),
-  zgrep: search(GREP),
-  rg: search('-e -f -A -B -C -m -g -t -T --regexp --file --glob --type --max-count --context'),
-  ag: search('-A -B -C -G -m'),
-  ack: search('-A -B -C'),
-  jq: readsAll('--arg --argjson --slurpfile --rawfile --indent -f --from-file', 1),
+  jq: (uses) => {
+    const { operands } = splitOptions(uses.args, '--indent -f --from-file');
+    for (const word of operands.slice(1)) uses.read(word);
+  },
+  openssl: optionFile(/^-(in|inkey|key|CAfile)$/),
+  'ssh-keygen': optionFile(/^-f$/),
+  gpg: readsAll('-o -r -u --output --recipient --local-user --passphrase --homedir'),
+  pandoc: readsAll('-o -f -t --output --from --to'),
+  xargs: optionFile(/^(-a|--arg-file)$/),
   node: (uses) => {
     const script = splitOptions(uses.args, '-r -C -e -p --require --import --loader --env-file --eval --print', true)
       .operands[0];
