@@ -1,66 +1,75 @@
+import { resolve } from 'node:path';
 import type { CheckResult } from '../core/events.ts';
 import type { CommandDefinition, Contract } from '../core/schema/contract.ts';
 import { isVacuous } from '../core/vacuous-green.ts';
 import { changedScripts } from './changed-scripts.ts';
 import { checkFindingsLog } from './check-findings-log.ts';
-import { gateEnvironment } from './gate-environment.ts';
-import { namedScripts } from './named-scripts.ts';
-import { type CommandOutcome, runCommand } from './run-command.ts';
+import { checkTaskOutputs } from './check-task-outputs.ts';
+import type { CommandOutcome } from './run-command.ts';
+import { runPinnedCommand, scriptsNamedBy } from './run-pinned-command.ts';
+import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-task-command.ts';
+import { taskCommand } from './task-command.ts';
 
-export interface GateOptions {
-  /** Ends every process that the gate has started. */
-  readonly signal: AbortSignal;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Each line of output as it comes, with the name of its command. */
-  readonly onLine?: (line: string, command: string) => void;
-}
+/** `iteration` is the one that made the claim; a loop without a task folder needs none. `judge` is asked of acceptance commands. */
+export type GateOptions = Omit<TaskCommandOptions, 'iteration'> & Partial<Pick<TaskCommandOptions, 'iteration'>>;
 
 /**
- * Checks a claim of completion: every validation command of the contract, one after the other, then the findings log.
- * A command whose script is not what it was at the start is not run. Gives no result where there is nothing to check.
- * Rejects only with the abort's reason, once no process of the gate is left.
+ * Checks a claim of completion. A task folder whose gate is required: its outputs and OPEN_QUESTIONS.md, then, where
+ * these are ready and no finding is open, its acceptance commands. Every loop: the validation commands of the contract,
+ * one after the other, and the findings log. A command whose script is not what it was at the start is not run. Gives no
+ * result where there is nothing to check. Rejects only with the abort's reason, once no process of the gate is left.
  */
 export async function runGate(contract: Contract, projectDir: string, options: GateOptions): Promise<CheckResult[]> {
   options.signal.throwIfAborted();
-  const known = new Set(Object.keys(contract.scripts));
-  const unnamed = new Set(known);
-  const results: CheckResult[] = [];
-  for (const command of contract.validation) {
-    const named = namedScripts(projectDir, command.run, known).filter((key) => known.has(key));
-    const changed = changedScripts(contract, projectDir, named);
-    results.push(
-      changed.length > 0
-        ? { name: command.name, outcome: 'changed', detail: changedText(changed.map(({ what }) => what)) }
-        : await check(command, projectDir, options),
-    );
-    for (const key of named) unnamed.delete(key);
-  }
-  results.push(...changedByThemselves(contract, projectDir, [...unnamed]));
+  const { iteration = 1 } = options;
+  const task = contract.task?.gate === 'required' ? contract.task : null;
   const findings = checkFindingsLog(projectDir, contract.findingsLog);
+  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task.requiredOutputs);
+  const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
+  const cheap = results.length;
+  for (const command of task?.commands ?? []) {
+    if (!isReady || !command.acceptance) continue;
+    const end = await runTaskCommand(contract, projectDir, command, { ...options, iteration });
+    results.push(checkResult(command, end));
+  }
+  for (const command of contract.validation) {
+    const end = await runPinnedCommand(contract, projectDir, { ...command, directory: resolve(projectDir) }, options);
+    results.push(checkResult(command, end));
+  }
+  // Where no command was to be run, a script proves nothing, changed or not.
+  if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, iteration));
   if (findings !== null) results.push(findings);
   return results;
 }
 
 /** Scripts that a command led to only through one that has changed itself (a package.json that is gone). */
-function changedByThemselves(contract: Contract, projectDir: string, keys: readonly string[]): CheckResult[] {
-  return changedScripts(contract, projectDir, keys).map(({ key, what }) => ({
+function changedByThemselves(contract: Contract, projectDir: string, iteration: number): CheckResult[] {
+  const unnamed = new Set(Object.keys(contract.scripts));
+  const commands = [
+    ...contract.validation.map(({ run }) => ({ run, directory: resolve(projectDir) })),
+    ...(contract.task?.commands ?? []).map((command) => taskCommand(contract, projectDir, command, iteration)),
+  ];
+  for (const command of commands) {
+    for (const key of scriptsNamedBy(contract, projectDir, command)) unnamed.delete(key);
+  }
+  return changedScripts(contract, projectDir, [...unnamed]).map(({ key, what }) => ({
     name: key,
     outcome: 'changed',
-    detail: changedText([what]),
+    detail: changedText(what),
   }));
 }
 
-async function check(command: CommandDefinition, projectDir: string, options: GateOptions): Promise<CheckResult> {
-  const { onLine } = options;
-  const outcome = await runCommand({
-    run: command.run,
-    directory: projectDir,
-    env: gateEnvironment(options.env),
-    timeoutMs: command.timeoutSeconds * 1000,
-    signal: options.signal,
-    ...(onLine && { onLine: (line: string) => onLine(line, command.name) }),
-  });
-  return { name: command.name, ...verdict(outcome, command.timeoutSeconds) };
+function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
+  switch (end.kind) {
+    case 'blocked':
+      return { name, outcome: 'unavailable', detail: `it was not run, since a guardrail blocks it: ${end.rule}` };
+    case 'changed':
+      return { name, outcome: 'changed', detail: changedText(end.what) };
+    case 'ran':
+      return { name, ...verdict(end.outcome, timeoutSeconds) };
+    default:
+      return end satisfies never;
+  }
 }
 
 function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number): Omit<CheckResult, 'name'> {
@@ -85,6 +94,6 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
   }
 }
 
-function changedText(what: readonly string[]): string {
-  return `${what.join(', ')} since the loop started, so it was not run. Put it back as it was; where the change is right, ask the user to adopt it with: main.cjs accept.`;
+function changedText(what: string): string {
+  return `${what} since the loop started, so it was not run. Put it back as it was; where the change is right, ask the user to adopt it with: main.cjs accept.`;
 }

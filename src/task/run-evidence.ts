@@ -24,13 +24,15 @@ const PREVIEW_MARK = 40;
 export async function runEvidence(
   contract: Contract,
   projectDir: string,
-  options: TaskCommandOptions,
+  options: TaskCommandOptions & { readonly onEvidence?: (evidence: Evidence) => void },
 ): Promise<Evidence[]> {
   const found: Evidence[] = [];
   for (const command of contract.task?.commands ?? []) {
     const began = performance.now();
     const end = await runTaskCommand(contract, projectDir, command, options);
-    found.push(evidence(command, end, Math.round(performance.now() - began)));
+    const shown = evidence(command, end, Math.round(performance.now() - began));
+    options.onEvidence?.(shown);
+    found.push(shown);
   }
   options.signal.throwIfAborted();
   return found;

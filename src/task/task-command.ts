@@ -1,10 +1,7 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Contract, EvidenceCommand } from '../core/schema/contract.ts';
-
-/** The folder of the contract's task file, absolute. */
-export function taskFolder({ taskPath }: Pick<Contract, 'taskPath'>, projectDir: string): string {
-  return resolve(projectDir, dirname(taskPath));
-}
+import { runOfIteration } from './placeholders.ts';
+import { taskFolder } from './task-folder.ts';
 
 /** What the shell gets for a command of a task folder in this iteration, and where it runs, absolute. */
 export function taskCommand(
@@ -13,8 +10,9 @@ export function taskCommand(
   command: Pick<EvidenceCommand, 'run' | 'directory'>,
   iteration: number,
 ): { readonly run: string; readonly directory: string } {
+  const inTask = command.directory === 'task';
   return {
-    run: command.run.replace(/\{\{\s*ralph\.iteration\s*\}\}/g, String(iteration)),
-    directory: command.directory === 'task' ? taskFolder(contract, projectDir) : resolve(projectDir),
+    run: runOfIteration(command.run, iteration),
+    directory: inTask ? taskFolder(resolve(projectDir), contract.taskPath) : resolve(projectDir),
   };
 }
