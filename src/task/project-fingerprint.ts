@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readRegularFile } from '../state/read-regular-file.ts';
 import { watchFingerprint } from './watch-fingerprint.ts';
 
 /** The whole project but what the loop itself writes: its task, guardrails, memory and state. */
@@ -10,11 +11,11 @@ const WORK = ['*', '!(.claude)/**', '.claude/*', '.claude/!(ralph|context)/**'];
  * may change no file at all.
  */
 export function projectFingerprint(projectDir: string): string {
-  return `${watchFingerprint(projectDir, WORK, '')} ${commits(projectDir)}`;
+  return `${watchFingerprint(projectDir, WORK, '')} ${commitMark(projectDir)}`;
 }
 
 /** Git's log of HEAD grows with each commit; without one ('' is none) commits are not looked at. */
-function commits(projectDir: string): string {
+export function commitMark(projectDir: string): string {
   const log = statSync(join(gitDir(projectDir), 'logs', 'HEAD'), { throwIfNoEntry: false });
   return log === undefined ? '' : `${log.size}:${log.mtimeMs}`;
 }
@@ -22,10 +23,6 @@ function commits(projectDir: string): string {
 /** In a worktree `.git` is a file that names the folder. */
 function gitDir(projectDir: string): string {
   const git = join(projectDir, '.git');
-  try {
-    const named = /^gitdir: (.+)$/m.exec(readFileSync(git, 'utf8'))?.[1];
-    return named === undefined ? git : resolve(projectDir, named.trim());
-  } catch {
-    return git; // a folder, or no repository
-  }
+  const named = /^gitdir: (.+)$/m.exec(readRegularFile(git, 4096) ?? '')?.[1];
+  return named === undefined ? git : resolve(projectDir, named.trim());
 }

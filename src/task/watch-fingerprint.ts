@@ -2,19 +2,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import picomatch from 'picomatch';
+import { isLeftOutFolder } from './progress/left-out.ts';
 import { projectPath } from './project-file.ts';
 
-const SKIPPED = new Set([
-  '.git',
-  'node_modules',
-  'dist',
-  'build',
-  'coverage',
-  '.next',
-  '.turbo',
-  '.cache',
-  '.ralph-runner',
-]);
 const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;
 
@@ -82,7 +72,7 @@ function bases(patterns: readonly Pattern[]): string[] {
 /** true when a walk from `other` would not come to `base`. */
 function isSkipped(base: string, other: string): boolean {
   const between = base.slice(other === '' ? 0 : other.length + 1).split('/');
-  return between.some((name) => SKIPPED.has(name));
+  return between.some((name) => isLeftOutFolder(name));
 }
 
 function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
@@ -99,7 +89,7 @@ function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
   for (const entry of entries) {
     const inner = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (!SKIPPED.has(entry.name)) visit(walk, inner, patterns);
+      if (!isLeftOutFolder(entry.name)) visit(walk, inner, patterns);
     } else {
       walk.left -= 1;
       if (walk.left <= 0) return;

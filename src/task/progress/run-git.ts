@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { devNull } from 'node:os';
+import { onPath } from '../on-path.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface GitOptions {
+  readonly env: Environment;
+  readonly timeMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type GitAnswer =
+  | { readonly kind: 'answer'; readonly text: string }
+  /** Its exit code, by which some questions are answered; null where it had none. */
+  | { readonly kind: 'failed'; readonly code: number | null }
+  | { readonly kind: 'missing' | 'time' | 'output' };
+
+/** Of one answer: some thirty thousand changed files. */
+const MAX_OUTPUT = 4 * 1024 * 1024;
+
+/** What a repository's own configuration may not decide: each of these starts a program, or hides files. */
+const SETTINGS: readonly (readonly [string, string])[] = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', devNull],
+  ['core.untrackedCache', 'false'],
+];
+
+/**
+ * Asks git in `directory`, without taking locks, writing anything, fetching or asking anybody, and without starting a
+ * program that the repository names; `settings` come on top. A git that takes too long or says too much is ended.
+ * Rejects only with the abort's reason.
+ */
+export async function runGit(
+  directory: string,
+  words: readonly string[],
+  { env, timeMs, signal }: GitOptions,
+  settings: readonly (readonly [string, string])[] = [],
+): Promise<GitAnswer> {
+  signal.throwIfAborted();
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) return { kind: 'missing' };
+  const answer = await new Promise<GitAnswer>((resolve) => {
+    const options = {
+      cwd: directory,
+      env: gitEnvironment(env, [...SETTINGS, ...settings]) as NodeJS.ProcessEnv,
+      timeout: timeMs,
+      maxBuffer: MAX_OUTPUT,
+      killSignal: 'SIGKILL' as const,
+      windowsHide: true,
+      signal,
+    };
+    execFile(program, words, options, (error, text) =>
+      resolve(error === null ? { kind: 'answer', text } : failure(error)),
+    );
+  });
+  signal.throwIfAborted();
+  return answer;
+}
+
+function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return { kind: 'output' };
+  if (error.killed === true) return { kind: 'time' };
+  return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
+}
+
+/**
+ * The caller's environment with these settings over every configuration file. Variables of git that say which
+ * repository is meant, or have it write traces, are left out; those that say which configuration is the user's stay.
+ */
+function gitEnvironment(env: Environment, settings: readonly (readonly [string, string])[]): Environment {
+  const given: Record<string, string | undefined> = {};
+  for (const [key, value] of Object.entries(env)) {
+    if (!key.startsWith('GIT_') || /^GIT_CONFIG_(?!PARAMETERS$)/.test(key)) given[key] = value;
+  }
+  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
+  const first = Number.isInteger(own) && own >= 0 ? own : 0;
+  for (const [index, [key, value]] of settings.entries()) {
+    given[`GIT_CONFIG_KEY_${first + index}`] = key;
+    given[`GIT_CONFIG_VALUE_${first + index}`] = value;
+  }
+  return {
+    ...given,
+    GIT_CONFIG_COUNT: String(first + settings.length),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_PAGER: 'cat',
+    LC_ALL: 'C',
+  };
+}
