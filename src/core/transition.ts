@@ -7,17 +7,18 @@ import { event } from './transitions/common.ts';
 import { interrupted } from './transitions/interrupted.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
+import { SELDOM } from './transitions/seldom.ts';
 import {
   firstPrompt,
   noticed,
   overridden,
+  promptReady,
   released,
   steeringDelivered,
   suspended,
   taskMissing,
   waitedOut,
 } from './transitions/small.ts';
-import { SELDOM } from './transitions/seldom.ts';
 import { timePassed } from './transitions/time-passed.ts';
 import { userPrompt } from './transitions/user-prompt.ts';
 import { verified } from './transitions/verified.ts';
@@ -59,6 +60,8 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
       return waitedOut(state, happened);
     case 'steering-delivered':
       return steeringDelivered(state, happened);
+    case 'prompt-ready':
+      return promptReady(state, happened);
     case 'first-prompt':
       return firstPrompt(state);
     default:

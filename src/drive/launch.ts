@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { assemblePrompt, wholePrompt } from '../core/assemble-prompt.ts';
+import { deliverTaskPrompt } from '../core/deliver-task-prompt.ts';
 import { exitCode } from '../core/exit-code.ts';
+import type { TaskTerms } from '../core/schema/contract.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { transition } from '../core/transition.ts';
 import { readContract } from '../state/contract-store.ts';
@@ -16,6 +18,7 @@ import { noteApiError } from './note-api-error.ts';
 import { rateLimitWait } from './rate-limit-wait.ts';
 import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
+import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
 
 export interface LaunchOptions {
@@ -68,11 +71,14 @@ export async function launch(loop: StartedLoop, options: LaunchOptions): Promise
   }
 }
 
-function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
+/** Resolves when the client is gone, or was not started because the user left while the first prompt was made. */
+async function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
+  const prompt = await firstPrompt(loop, options);
+  if (prompt === null) return;
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
   const args = [
     ...(headless ? ['-p'] : []),
-    firstPrompt(loop),
+    prompt,
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),
     ...(permissionMode === null ? [] : ['--permission-mode', permissionMode]),
@@ -82,7 +88,7 @@ function runClient(loop: StartedLoop, options: LaunchOptions, session: string | 
   ];
   const at = new Date().toISOString();
   change(loop.files, loop.loopId, at, { type: 'first-prompt', at });
-  return new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
       cwd: loop.files.projectDir,
@@ -126,26 +132,64 @@ function endWithLoop(child: ChildProcess, { files, loopId }: StartedLoop): NodeJ
 }
 
 /** The first prompt, assembled as every later one; also for a client that comes back to a loop. */
-function firstPrompt(loop: StartedLoop): string {
+async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<string | null> {
   const { files, stored, loopId } = loop;
   const state = ownState(files, loopId) ?? loop.state;
-  const task = readTask(files.projectDir, state.taskPath);
-  const { policy } = stored.contract;
-  const prompt = assemblePrompt({
-    iteration: state.iteration + 1,
-    maxIterations: state.maxIterations,
+  const body = readTask(files.projectDir, state.taskPath)?.body ?? '';
+  const told = {
     notices: state.notices,
     steering: state.steering.filter(({ delivery }) => delivery === 'next'),
+  };
+  const { contract } = stored;
+  if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
+  const prompt = assemblePrompt({
+    ...told,
+    iteration: state.iteration + 1,
+    maxIterations: state.maxIterations,
     guardrailsPath: guardrailsPath(files.projectDir),
     findings: null,
     taskPath: state.taskPath,
-    body: task?.body ?? '',
-    completion: policy.completion,
-    idle: policy.idle !== null,
+    body,
+    completion: contract.policy.completion,
+    idle: contract.policy.idle !== null,
   });
   const whole = wholePrompt(prompt);
   if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
   return `${prompt.preface}\n\nRead ${state.taskPath} now, whole, and work by it.\n\n${prompt.closing}\n`;
+}
+
+/** Runs the task folder's commands first. Ctrl+C ends them, and then no client is started: null. */
+async function firstTaskPrompt(
+  { files, stored }: StartedLoop,
+  task: TaskTerms,
+  known: Pick<TaskPromptRequest, 'state' | 'body' | 'told'>,
+  { env, say }: LaunchOptions,
+): Promise<string | null> {
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const name of signals) process.on(name, leave);
+  try {
+    const { prompt, path } = await taskPrompt({
+      ...known,
+      files,
+      contract: stored.contract,
+      task,
+      findings: null,
+      env,
+      signal: left.signal,
+      now: () => new Date().toISOString(),
+      onEvidence: ({ name, outcome, durationMs }) => say(LAUNCH_TEXTS.ranCommand(name, outcome, durationMs)),
+    });
+    const whole = wholePrompt(prompt);
+    if (path === null || Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
+    return deliverTaskPrompt(prompt, 'pointer', { takesContext: false, promptPath: path }).reason;
+  } catch (error) {
+    if (left.signal.aborted) return null;
+    throw error;
+  } finally {
+    for (const name of signals) process.off(name, leave);
+  }
 }
 
 /** The loop's state while it is still this one, else null. */

@@ -17,6 +17,8 @@ import { LOCK_WAIT } from './lock-wait.ts';
 import { type ContractRequest, prepareContract } from './prepare-contract.ts';
 import { recordJournal } from './record-journal.ts';
 import { settleState } from './settle-state.ts';
+import { mirrorOf } from './task/mirror.ts';
+import { dropPromptedTurn } from './task/prompted-turn.ts';
 import { START_TEXTS } from './texts.ts';
 
 export interface StartRequest extends ContractRequest {
@@ -43,7 +45,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   const prepared = prepareContract(request);
   tidy(files, at);
   mkdirSync(files.runtimeDir, { recursive: true });
-  return withState(files, LOCK_WAIT, (current) => {
+  const { started, event } = withState(files, LOCK_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
     const stored = buildContract({ ...prepared.terms, loopId });
@@ -72,10 +74,15 @@ export function startLoop(request: StartRequest): StartedLoop {
     // The contract first: a crash in between leaves a contract without a loop, which binds nobody.
     writeContract(files, stored);
     removeIfThere(files.tombstone);
-    recordJournal(files, at, [startedEvent(state, at, before !== null)]);
+    if (before === null) dropPromptedTurn(files);
+    const event = startedEvent(state, at, before !== null);
+    recordJournal(files, at, [event]);
     const { settings } = prepared.resolved;
-    return { next: state, result: { loopId, files, state, stored, settings, warnings: prepared.warnings } };
+    const started = { loopId, files, state, stored, settings, warnings: prepared.warnings };
+    return { next: state, result: { started, event } };
   });
+  mirrorOf(files, at, started.stored.contract).begin(event);
+  return started;
 }
 
 /** A start by hand, from the SessionStart hook: the problem that kept it from starting, and what the user should know. */

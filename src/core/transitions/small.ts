@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../events.ts';
 import type { LoopState } from '../schema/state.ts';
-import { OVERRIDDEN_TEXT } from '../texts.ts';
-import { end, event, pause, release, releasePaused, type Transition, tellPause } from './common.ts';
+import { OVERRIDDEN_TEXT, stoppedText } from '../texts.ts';
+import { end, event, overtaken, pause, release, releasePaused, type Transition, tellPause } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
@@ -25,6 +25,16 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
     state: { ...takenBack(state), turn: state.turn === 'user' ? 'user' : 'rest' },
     effects: [event(state, happened.at, 'block.overridden'), { type: 'notify', message: OVERRIDDEN_TEXT }],
   };
+}
+
+/**
+ * A prompt that took its time is ready. The iteration begins now, unless somebody's word came meanwhile: that stands.
+ */
+export function promptReady(state: Live, { at }: Of<'prompt-ready'>): Transition {
+  if (state.status !== 'running') return overtaken(state);
+  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
+  const { lastDecision } = state;
+  return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }
 
 /** What a launcher's prompt has carried is handed over as by any other prompt: told once. */

@@ -1,10 +1,12 @@
 import { assemblePrompt, type PromptParts } from '../../core/assemble-prompt.ts';
-import { deliverPrompt } from '../../core/deliver-prompt.ts';
+import { type DeliveredPrompt, deliverPrompt } from '../../core/deliver-prompt.ts';
+import { deliverTaskPrompt } from '../../core/deliver-task-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
 import { nextText, said } from '../said.ts';
+import type { TaskPrompt } from '../task/task-prompt.ts';
 import type { HookContext } from './context.ts';
 import { guardrailsPath } from './guardrails-path.ts';
 
@@ -43,16 +45,30 @@ export function blockAnswer(
     completion: policy.completion,
     idle: policy.idle !== null,
   });
-  const { reason, context: additional } = deliverPrompt(prompt, policy.reinject, {
-    takesContext: atLeast(version, TAKES_CONTEXT),
-    taskPath: state.taskPath,
-  });
+  const takesContext = atLeast(version, TAKES_CONTEXT);
+  return block(state, deliverPrompt(prompt, policy.reinject, { takesContext, taskPath: state.taskPath }), notes);
+}
+
+/** The same for a task folder's prompt, which was made before. */
+export function taskBlockAnswer(
+  { state, policy }: { readonly state: LoopState; readonly policy: Policy },
+  { prompt, path }: TaskPrompt,
+  notes: readonly string[],
+  version: string | null,
+): StopAnswer {
+  const takesContext = atLeast(version, TAKES_CONTEXT);
+  return block(state, deliverTaskPrompt(prompt, policy.reinject, { takesContext, promptPath: path }), notes);
+}
+
+function block(
+  { iteration, maxIterations }: LoopState,
+  { reason, context }: DeliveredPrompt,
+  notes: readonly string[],
+): StopAnswer {
   return {
     decision: 'block',
     reason,
-    systemMessage: [...notes, nextText(iteration, state.maxIterations)].map(said).join('\n'),
-    ...(additional === null
-      ? {}
-      : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: additional } }),
+    systemMessage: [...notes, nextText(iteration + 1, maxIterations)].map(said).join('\n'),
+    ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: context } }),
   };
 }

@@ -1,13 +1,19 @@
 import { clientVersion } from '../../claude/transcript.ts';
+import type { PromptParts } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
+import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import { transition } from '../../core/transition.ts';
+import { BEAT_MS } from '../../state/heartbeat.ts';
 import { withState } from '../../state/with-state.ts';
 import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { mirrorOf } from '../task/mirror.ts';
+import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
+import { noteRecord, showIteration, type TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
-import { blockAnswer, type StopAnswer } from './answer-block.ts';
+import { blockAnswer, type StopAnswer, taskBlockAnswer } from './answer-block.ts';
 import { CLIENT_GONE } from './client-gone.ts';
 import type { HookContext } from './context.ts';
 import type { LoadedLoop } from './load-loop.ts';
@@ -33,6 +39,8 @@ export interface Turn {
   /** What the user should read beside the decision. */
   readonly notes: string[];
   loaded: Loaded;
+  /** What a task folder's loop learns beside. */
+  readonly task?: TaskTurn | null;
 }
 
 /** Carries the effects out until one of them is the answer. */
@@ -42,6 +50,11 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
     carryOut(turn.context.files, turn.context.now(), effects);
     for (const effect of effects) if (effect.type === 'notify') turn.notes.push(effect.message);
     const step = effects.find(isStep);
+    if (turn.task) {
+      noteRecord(turn.task, effects);
+      // A claim belongs to its iteration: that is shown once the gate has spoken.
+      if (step?.type !== 'verify') showIteration(turn.context.files, turn.task, turn.loaded.state, turn.context.now());
+    }
     switch (step?.type) {
       case undefined:
         return null;
@@ -51,7 +64,12 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         return letGo(turn, step.message);
       case 'prompt': {
         const task = readTask(turn.context.files.projectDir, turn.loaded.state.taskPath);
-        if (task !== null) return sendBack(turn, step, task.body);
+        if (task !== null) {
+          const sent = await sendBack(turn, step, task.body);
+          if (!('meanwhile' in sent)) return sent;
+          effects = sent.meanwhile;
+          break;
+        }
         const message = HOOK_TEXTS.taskMissing(turn.loaded.state.taskPath);
         effects = feed(turn, { type: 'task-missing', at: turn.context.now(), message });
         break;
@@ -71,10 +89,40 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
   }
 }
 
-function sendBack(turn: Turn, step: Extract<Effect, { type: 'prompt' }>, body: string): StopAnswer {
+/** The block, or what has to be done instead because something came in while the prompt was made. */
+async function sendBack(
+  turn: Turn,
+  step: Extract<Effect, { type: 'prompt' }>,
+  body: string,
+): Promise<StopAnswer | { readonly meanwhile: readonly Effect[] }> {
   const { context, loaded, notes } = turn;
   const findings = realFindings(context.files.projectDir, loaded.stored, loaded.state.lastFindingsCount);
-  return blockAnswer(context, { ...loaded, findings }, step, body, notes, versionOf(turn));
+  if (!loaded.stored?.contract.task) {
+    return blockAnswer(context, { ...loaded, findings }, step, body, notes, versionOf(turn));
+  }
+  const made = await makeTaskPrompt(turn, loaded.stored.contract, loaded.stored.contract.task, step, body, findings);
+  if (made === 'aborted') return { meanwhile: feed(turn, interruption(turn)) };
+  const effects = feed(turn, { type: 'prompt-ready', at: context.now() });
+  if (effects.some(isStep)) return { meanwhile: effects };
+  return taskBlockAnswer(turn.loaded, made, notes, versionOf(turn));
+}
+
+async function makeTaskPrompt(
+  { context, loaded, options }: Turn,
+  contract: Contract,
+  task: TaskTerms,
+  told: Extract<Effect, { type: 'prompt' }>,
+  body: string,
+  findings: PromptParts['findings'],
+): Promise<TaskPrompt | 'aborted'> {
+  const { files, env, now } = context;
+  const { signal } = options;
+  try {
+    return await taskPrompt({ files, contract, task, state: loaded.state, body, told, findings, env, signal, now });
+  } catch (error) {
+    if (signal.aborted) return 'aborted';
+    throw error;
+  }
 }
 
 /** Known from the launch, or else from the client's own transcript. */
@@ -112,17 +160,32 @@ async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
   const { context, options, deadline, loaded } = turn;
   // Between two iterations a task that is edited is read when the delay is over, as ever.
   const pace = loaded.state.status === 'waiting' && loaded.state.waiting.why === 'pace';
+  const shown = showAlive(turn);
   const end = await waitOut(context, {
     until: Date.parse(until),
-    deadline,
+    // What the next prompt tells has to be gathered within the same timeout.
+    deadline: deadline - evidenceMs(loaded.stored?.contract),
     signal: options.signal,
     state: loaded.state,
     taskPath: pace ? null : loaded.state.taskPath,
   });
+  clearInterval(shown);
   const at = context.now();
   if (end === 'aborted') return feed(turn, interruption(turn));
   const cause = end === 'state-changed' ? 'elapsed' : end;
   return feed(turn, { type: 'time-passed', at, cause, seen: null });
+}
+
+/** The most that a task folder's commands can take before a prompt. */
+function evidenceMs(contract: Contract | undefined): number {
+  return (contract?.task?.commands ?? []).reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
+}
+
+/** A loop that sleeps is no dead one: its task folder says so every minute. */
+function showAlive({ task, context }: Turn): NodeJS.Timeout | undefined {
+  if (!task) return undefined;
+  const { files, now } = context;
+  return setInterval(() => mirrorOf(files, now(), task.contract).status(now()), BEAT_MS).unref();
 }
 
 /** Wake on change: compares what is watched now with what it was when the agent said idle. */
@@ -142,8 +205,10 @@ async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
     signal: options.signal,
     env: context.env,
     contractHash: loaded.state.contractHash,
+    iteration: loaded.state.iteration,
   });
   if (options.signal.aborted) return feed(turn, interruption(turn));
+  if (turn.task) turn.task.gate = results;
   return feed(turn, { type: 'verified', at: context.now(), results });
 }
 

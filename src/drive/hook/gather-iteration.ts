@@ -1,5 +1,7 @@
 import { readUsage } from '../../claude/transcript-usage.ts';
+import { elapsed } from '../../core/clock.ts';
 import type { EngineEvent } from '../../core/events.ts';
+import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
@@ -20,6 +22,8 @@ export interface TurnFacts {
   readonly origin: 'loop' | 'user';
   readonly seen: string | null;
   readonly projectMark: string | null;
+  /** What a task folder's snapshots tell; without them the project's mark does. */
+  readonly progress?: 'yes' | 'no' | 'unknown';
 }
 
 export interface Gathered {
@@ -40,30 +44,35 @@ export function gatherIteration(
   const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
   const { usage, marks } = readUsage(input.transcriptPath, state.marks);
   const { projectMark } = facts;
+  const at = context.now();
   return {
     marks: { ...marks, callsBytes },
     event: {
       ...facts,
       ...calls,
       type: 'iteration-ended',
-      at: context.now(),
+      at,
       text: facts.text.slice(-MESSAGE_LIMIT),
       promptId: input.promptId,
       transcriptMark: deliveryMark(state),
       usage,
       costUsd: readCost(files, input.sessionId),
-      progress:
-        projectMark === null || state.projectMark === null
-          ? 'unknown'
-          : projectMark === state.projectMark
-            ? 'no'
-            : 'yes',
+      progress: facts.progress ?? compared(state.projectMark, projectMark),
       error: null,
-      timedOut: false,
-      failedShellCalls: 0,
+      timedOut: outOfTime(state, stored?.contract.policy, at),
       scenario: null,
     },
   };
+}
+
+function compared(before: string | null, after: string | null): 'yes' | 'no' | 'unknown' {
+  return before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes';
+}
+
+/** From its prompt on an iteration has the time that the policy gives it (spec 01, D35). */
+export function outOfTime({ turn, lastDecision }: LoopState, policy: Policy | undefined, at: string): boolean {
+  const limit = policy?.pace.iterationTimeoutMs ?? null;
+  return limit !== null && lastDecision !== null && turn !== 'user' && elapsed(lastDecision.at, at) > limit;
 }
 
 /**

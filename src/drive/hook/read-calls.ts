@@ -4,6 +4,7 @@ import { readLines } from '../../state/read-lines.ts';
 export interface CallCounts {
   readonly toolCalls: number;
   readonly deniedCalls: number;
+  readonly failedShellCalls: number;
   /** Where the next count starts. */
   readonly next: number;
 }
@@ -16,11 +17,13 @@ export function readCalls(files: LoopFiles, loopId: string, from: number, outcom
   const lines = readLines(files.calls, from);
   const asked = new Set<unknown>();
   const denied = new Set<unknown>();
-  for (const { loopId: owner, callId, phase } of lines.entries) {
+  let failedShellCalls = 0;
+  for (const { loopId: owner, callId, phase, tool } of lines.entries) {
     if (owner !== loopId) continue;
     asked.add(callId);
     if (phase === 'denied' || (phase === 'asked' && outcomesKnown)) denied.add(callId);
+    if (phase === 'failed' && (tool === 'Bash' || tool === 'PowerShell')) failedShellCalls += 1;
     if (phase === 'done' || phase === 'failed') denied.delete(callId);
   }
-  return { toolCalls: asked.size, deniedCalls: denied.size, next: lines.next };
+  return { toolCalls: asked.size, deniedCalls: denied.size, failedShellCalls, next: lines.next };
 }

@@ -1,3 +1,4 @@
+import { judgeEvidence } from '../../guard/judge-evidence.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { runGate } from '../../task/gate.ts';
 import { projectFingerprint } from '../../task/project-fingerprint.ts';
@@ -6,13 +7,15 @@ import { HOOK_TEXTS } from '../texts.ts';
 import type { StopWork } from './stop-work.ts';
 
 export const stopWork: StopWork = {
-  async runChecks(stored, projectDir, { signal, env, contractHash }) {
+  async runChecks(stored, projectDir, { signal, env, contractHash, iteration }) {
     if (stored === null) return [];
     // The hash that stands in the contract is only its word; here, before anything runs, it is proved.
     if (hashContract(stored.contract) !== contractHash) {
       return [{ name: 'contract', outcome: 'changed', detail: HOOK_TEXTS.contractChanged }];
     }
-    return runGate(stored.contract, projectDir, { signal, env });
+    const { contract } = stored;
+    const judge = (run: string, directory: string): string | null => judgeEvidence(run, directory, contract.guardrails);
+    return runGate(contract, projectDir, { signal, env, iteration, judge });
   },
   watchFingerprint,
   projectFingerprint,

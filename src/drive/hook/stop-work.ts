@@ -7,7 +7,13 @@ export interface StopWork {
   runChecks(
     stored: StoredContract | null,
     projectDir: string,
-    options: { readonly signal: AbortSignal; readonly env: NodeJS.ProcessEnv; readonly contractHash: string | null },
+    options: {
+      readonly signal: AbortSignal;
+      readonly env: NodeJS.ProcessEnv;
+      readonly contractHash: string | null;
+      /** The one that made the claim, from 1. */
+      readonly iteration: number;
+    },
   ): Promise<readonly CheckResult[]>;
   /** Fingerprint of the watched files and of the task file. */
   watchFingerprint(projectDir: string, globs: readonly string[], taskPath: string): string;

@@ -5,14 +5,19 @@ import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
+import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { heedFlags } from '../task/heed-flags.ts';
+import { type Measured, measureIteration, ofIteration } from '../task/measure-iteration.ts';
+import type { TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn, type Loaded, type StopOptions } from './carry-on.ts';
 import type { HookContext } from './context.ts';
 import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
 import { loadLoop } from './load-loop.ts';
+import { ownership } from './ownership.ts';
 import { readTask } from './read-task.ts';
 import { clearTombstone, underTombstone } from './tombstone.ts';
 import { waitForBackground } from './wait-for-background.ts';
@@ -33,7 +38,10 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
   // Whose loop it is shows under the lock; until then an unreadable contract is nobody's trouble.
   const found = findContract(files);
   const stored = typeof found === 'string' ? null : found;
+  const cancelled = heedFlags(context, stored);
+  if (cancelled !== null) return cancelled;
   const fingerprints = takeFingerprints(context, options, stored);
+  const measured = await measureOwn(context, stored);
   const first = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided } => {
     const loaded = loadLoop(current, context);
     if (loaded.kind === 'none') {
@@ -42,20 +50,28 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
       const message = loaded.message ?? (vanished ? HOOK_TEXTS.vanished : null);
       return { next: 'keep', result: { loaded: null, message, effects: [] } };
     }
-    const decided = decideFirst(context, loaded, fingerprints);
-    return {
-      next: decided.state,
-      result: { loaded: { ...loaded, state: decided.state }, message: null, effects: decided.effects },
-    };
+    const decided = decideFirst(context, loaded, fingerprints, measured);
+    const { state, effects, task } = decided;
+    return { next: state, result: { loaded: { ...loaded, state }, message: null, effects, task } };
   });
   if (first.loaded === null) return first.message === null ? null : { systemMessage: said(first.message) };
-  return carryOn({ context, options, deadline, notes: [], loaded: first.loaded }, first.effects);
+  const { loaded, effects, task } = first;
+  return carryOn({ context, options, deadline, notes: [], loaded, ...(task && { task }) }, effects);
 }
 
 interface Decided {
   readonly loaded: Loaded | null;
   readonly message: string | null;
   readonly effects: readonly Effect[];
+  readonly task?: TaskTurn | null | undefined;
+}
+
+/** Only for this session's own loop: what it takes is not to be paid by others. */
+async function measureOwn(context: HookContext, stored: StoredContract | null): Promise<Measured | null> {
+  if (!stored?.contract.task) return null;
+  const current = readState(context.files.state);
+  if (current.kind !== 'loop' || ownership(current.state, context) === 'foreign') return null;
+  return measureIteration(context.files, stored.contract);
 }
 
 /** The first decision of a Stop, under the lock: notices that are due, then the iteration itself. */
@@ -63,7 +79,8 @@ function decideFirst(
   context: HookContext,
   loaded: Loaded,
   fingerprints: Pick<TurnFacts, 'seen' | 'projectMark'>,
-): { state: LoopState; effects: readonly Effect[] } {
+  measured: Measured | null,
+): { state: LoopState; effects: readonly Effect[]; task?: TaskTurn | null } {
   const { policy, stored } = loaded;
   const at = context.now();
   if (loaded.orphaned) {
@@ -79,16 +96,21 @@ function decideFirst(
   }
   const { lastMessage, promptId, transcriptPath } = context.input;
   const unknownPrompt = promptId !== null && state.promptId !== null && promptId !== state.promptId;
+  const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
   const { event, marks } = gatherIteration(context, state, stored, {
     ...fingerprints,
+    ...(own && { progress: own.progress }),
     text: lastMessage ?? lastAssistantText(transcriptPath),
     origin: unknownPrompt && begunByUser(transcriptPath, promptId) ? 'user' : 'loop',
   });
   const decided = transition(state, event, policy);
-  const ignored = decided.effects.some(({ type }) => type === 'ignore');
-  return ignored
-    ? { state, effects: [...effects, ...decided.effects] }
-    : { state: { ...decided.state, marks }, effects: [...effects, ...decided.effects] };
+  effects.push(...decided.effects);
+  if (decided.effects.some(({ type }) => type === 'ignore')) return { state, effects };
+  const task =
+    own === null || stored === null
+      ? null
+      : { contract: stored.contract, measured: own, ended: event, record: null, gate: null };
+  return { state: { ...decided.state, marks }, effects, task };
 }
 
 function notices(context: HookContext, { state, stored, mended }: Loaded): EngineEvent[] {

@@ -1,0 +1,41 @@
+import type { StoredContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import { readState } from '../../state/read-state.ts';
+import { runFiles } from '../../state/run-files.ts';
+import { type TakenFlags, takeFlags } from '../../state/run-flags.ts';
+import { taskFolder } from '../../task/task-folder.ts';
+import type { StopAnswer } from '../hook/answer-block.ts';
+import type { HookContext } from '../hook/context.ts';
+import { ownership } from '../hook/ownership.ts';
+import { clearTombstone } from '../hook/tombstone.ts';
+import { operate } from '../operate.ts';
+import { HOOK_TEXTS, said } from '../texts.ts';
+
+/**
+ * Does what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
+ * iteration; a cancel ends it now, and the answer lets the turn end. null where the Stop is to be decided as ever.
+ */
+export function heedFlags(context: HookContext, stored: StoredContract | null): StopAnswer | null {
+  if (!stored?.contract.task) return null;
+  const { files, env } = context;
+  const current = readState(files.state);
+  if (current.kind !== 'loop' || current.state.status === 'ended') return null;
+  if (ownership(current.state, context) === 'foreign') return null;
+  const { stop, cancel } = flags(context, stored);
+  if (cancel) {
+    operate(files, env, context.now(), () => ({ kind: 'cancel' }));
+    clearTombstone(files);
+    return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
+  }
+  if (stop) operate(files, env, context.now(), () => ({ kind: 'stop', clientAlive: true }));
+  return null;
+}
+
+function flags({ files, now }: HookContext, { contract }: StoredContract): TakenFlags {
+  try {
+    return takeFlags(runFiles(taskFolder(files.projectDir, contract.taskPath)));
+  } catch (error) {
+    log(files, now(), 'flags', (error as Error).message);
+    return { stop: false, cancel: false };
+  }
+}

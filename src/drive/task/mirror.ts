@@ -1,0 +1,135 @@
+import type { Effect } from '../../core/effects.ts';
+import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
+import type { RunStatus, TaskIterationRecord } from '../../core/schema/run-state.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { beat, endBeat, prune } from '../../state/heartbeat.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { type RunFiles, runFiles } from '../../state/run-files.ts';
+import { takeFlags } from '../../state/run-flags.ts';
+import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../state/run-state.ts';
+import { type TranscriptParts, writeTranscript } from '../../state/run-transcript.ts';
+import { taskFolder } from '../../task/task-folder.ts';
+
+/**
+ * Shows a loop in its task folder's `.ralph-runner`. Nobody decides by what lies there, so whatever goes wrong is logged
+ * and changes nothing. Every loop without a task folder has none.
+ */
+export interface Mirror {
+  /** A run begins: what was asked of an earlier one is not asked of this. */
+  readonly begin: (event: Effect) => void;
+  readonly events: (effects: readonly Effect[]) => void;
+  /** The state as it lies on disk now; of an ended loop the one that is given. */
+  readonly status: (at: string, ended?: LoopState) => void;
+  readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts) => void;
+}
+
+const NO_MIRROR: Mirror = {
+  begin: () => undefined,
+  events: () => undefined,
+  status: () => undefined,
+  iteration: () => undefined,
+};
+
+/** `given` is the contract of a loop that may be over by now. */
+export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror {
+  const contract = given ?? contractOf(files);
+  if (contract === null || contract.task === null) return NO_MIRROR;
+  const { task } = contract;
+  const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
+  const tried = (write: () => void): void => {
+    try {
+      write();
+    } catch (error) {
+      log(files, at, 'mirror', (error as Error).message);
+    }
+  };
+  const events = (effects: readonly Effect[]): void =>
+    tried(() => {
+      for (const effect of effects) if (effect.type === 'record-event') mirrorEvent(run, effect.event);
+    });
+  const status = (now: string, ended?: LoopState): void =>
+    tried(() => showStatus(files, run, contract, task, now, ended));
+  return {
+    begin: (event) => {
+      tried(() => takeFlags(run));
+      tried(() => prune(run, at));
+      events([event]);
+      status(at);
+    },
+    events,
+    status,
+    iteration: (record, transcript) => {
+      tried(() => mirrorIteration(run, record));
+      tried(() => writeTranscript(run, record.iteration, transcript));
+    },
+  };
+}
+
+/** A contract that cannot be read says so elsewhere. */
+function contractOf(files: LoopFiles): Contract | null {
+  try {
+    return readContract(files)?.contract ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function showStatus(
+  files: LoopFiles,
+  run: RunFiles,
+  contract: Contract,
+  task: TaskTerms,
+  at: string,
+  ended: LoopState | undefined,
+): void {
+  const state = ended ?? stateOf(files, contract.loopId);
+  if (state === null) return;
+  mirrorStatus(run, runStatus(state, contract, task, at));
+  if (state.status === 'ended') endBeat(run, state.loopId);
+  else beat(run, state.loopId, at);
+}
+
+function stateOf(files: LoopFiles, loopId: string): LoopState | null {
+  const current = readState(files.state);
+  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+}
+
+/** How a run stands, as status.json says it. */
+export function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
+  const { completion } = contract.policy;
+  return {
+    loopId: state.loopId,
+    name: state.name,
+    taskPath: state.taskPath,
+    status: state.status === 'ended' ? state.ended.as : state.status,
+    iteration: state.iteration,
+    maxIterations: state.maxIterations,
+    idleIterations: state.idleIterations,
+    startedAt: state.startedAt,
+    updatedAt: at,
+    endedAt: state.status === 'ended' ? state.ended.at : null,
+    completion: {
+      promise: completion.kind === 'none' ? null : completion.text,
+      gate: task.gate,
+      requiredOutputs: task.requiredOutputs,
+      verified: state.status === 'ended' && state.ended.verified,
+      rejection: [...(state.handedOver?.notices.rejection ?? []), ...state.notices.rejection],
+    },
+    guardrails: contract.guardrails,
+    message: messageOf(state),
+  };
+}
+
+function messageOf(state: LoopState): string | null {
+  switch (state.status) {
+    case 'ended':
+      return state.ended.message;
+    case 'paused':
+      return state.paused.message;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,53 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readRegularFile } from '../../state/read-regular-file.ts';
+import { removeIfThere } from '../../state/remove-if-there.ts';
+import { writeAtomically } from '../../state/write-atomically.ts';
+import type { Evidence } from '../../task/run-evidence.ts';
+import type { Snapshot } from '../../task/task-progress.ts';
+
+/**
+ * What was known of a task folder's iteration when its prompt was made, kept for the Stop that ends it: another process
+ * decides that one.
+ */
+export interface PromptedTurn {
+  readonly loopId: string;
+  /** The iteration that the prompt begins, counted from 1. */
+  readonly iteration: number;
+  readonly at: string;
+  /** As it was sent. */
+  readonly prompt: string;
+  readonly evidence: readonly (Evidence & { readonly run: string })[];
+  /** The project before the agent set to work. */
+  readonly snapshot: Snapshot;
+}
+
+/** Prompts, outputs and a bounded snapshot come to less. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Outside the project: what an iteration is measured by is not the agent's to write. */
+export function promptedTurnPath({ outsideDir, name }: LoopFiles): string {
+  return join(outsideDir, `turn${name === null ? '' : `.${name}`}.json`);
+}
+
+/** Throws what the system says. */
+export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
+  const path = promptedTurnPath(files);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeAtomically(path, JSON.stringify(turn), 0o600);
+}
+
+/** The last turn of this loop that was noted, or null. Never throws. */
+export function readPromptedTurn(files: LoopFiles, loopId: string): PromptedTurn | null {
+  try {
+    const turn = JSON.parse(readRegularFile(promptedTurnPath(files), MOST_BYTES) ?? 'null') as PromptedTurn | null;
+    return turn?.loopId === loopId ? turn : null;
+  } catch {
+    return null;
+  }
+}
+
+export function dropPromptedTurn(files: LoopFiles): void {
+  removeIfThere(promptedTurnPath(files));
+}

@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { type AssembledPrompt, wholePrompt } from '../../core/assemble-prompt.ts';
+import { assembleTaskPrompt } from '../../core/assemble-task-prompt.ts';
+import { elapsed } from '../../core/clock.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { judgeEvidence } from '../../guard/judge-evidence.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readRegularFile } from '../../state/read-regular-file.ts';
+import { makeRunDir, refuseLink, runFiles } from '../../state/run-files.ts';
+import { writeAtomically } from '../../state/write-atomically.ts';
+import { renderBody } from '../../task/placeholders.ts';
+import { type Evidence, runEvidence } from '../../task/run-evidence.ts';
+import { taskCommand } from '../../task/task-command.ts';
+import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
+import { snapshot } from '../../task/task-progress.ts';
+import { guardrailsPath } from '../hook/guardrails-path.ts';
+import { writePromptedTurn } from './prompted-turn.ts';
+
+export interface TaskPromptRequest {
+  readonly files: LoopFiles;
+  readonly contract: Contract;
+  readonly task: TaskTerms;
+  /** As it stands now: its `iteration` are finished. */
+  readonly state: LoopState;
+  /** Of the task file, without its frontmatter. */
+  readonly body: string;
+  readonly told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>;
+  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly now: () => string;
+  /** Each command's outcome as it comes, for whoever watches. */
+  readonly onEvidence?: (evidence: Evidence) => void;
+}
+
+export interface TaskPrompt {
+  readonly prompt: AssembledPrompt;
+  /** The file that holds the whole prompt, relative to the project, for an agent that is sent there; null where it could not be written. */
+  readonly path: string | null;
+}
+
+/** Of RALPH_PROGRESS.md: what is cut off later has to be read first. */
+const MOST_PROGRESS = 4 * 1024 * 1024;
+
+/**
+ * Makes the prompt of a task folder's next iteration: runs the commands, fills in what they showed, and notes what the
+ * iteration begins with, so that its end can be measured. Rejects with the abort's reason, once no command is left.
+ */
+export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt> {
+  const { files, contract, task, state, env, signal } = request;
+  const { projectDir } = files;
+  const iteration = state.iteration + 1;
+  const folder = taskFolder(projectDir, contract.taskPath);
+  const evidence = await runEvidence(contract, projectDir, {
+    signal,
+    env,
+    iteration,
+    judge: (run, directory) => judgeEvidence(run, directory, contract.guardrails),
+    ...(request.onEvidence && { onEvidence: request.onEvidence }),
+  });
+  const before = await snapshot(projectDir, folder, { env, signal });
+  signal.throwIfAborted();
+  const prompt = assembleTaskPrompt({
+    iteration,
+    maxIterations: state.maxIterations,
+    ...request.told,
+    guardrailsPath: guardrailsPath(projectDir),
+    findings: request.findings,
+    taskPath: contract.taskPath,
+    body: renderBody(request.body, {
+      commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),
+      args: task.args,
+      ralph: { iteration, name: taskFolderName(projectDir, contract.taskPath), maxIterations: state.maxIterations },
+    }),
+    completion: contract.policy.completion,
+    idle: contract.policy.idle !== null,
+    progress: readRegularFile(join(folder, 'RALPH_PROGRESS.md'), MOST_PROGRESS),
+    terms: task,
+    validation: contract.validation,
+    lastFailures: state.gateFailures.value,
+    elapsedMs: elapsed(state.startedAt, request.now()),
+  });
+  const whole = wholePrompt(prompt);
+  note(request, 'turn', () =>
+    writePromptedTurn(files, {
+      loopId: state.loopId,
+      iteration,
+      at: request.now(),
+      prompt: whole,
+      evidence: evidence.map((each, index) => ({ ...each, run: runOf(contract, projectDir, task, index, iteration) })),
+      snapshot: before,
+    }),
+  );
+  return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
+}
+
+function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: number, iteration: number): string {
+  const command = task.commands[index];
+  return command === undefined ? '' : taskCommand(contract, projectDir, command, iteration).run;
+}
+
+/** Where an agent can read a prompt that is too long to be handed over. Gives its path, relative to the project. */
+function keepPrompt(folder: string, whole: string, { taskPath }: Contract): string {
+  const run = runFiles(folder);
+  makeRunDir(run);
+  const path = join(run.dir, 'prompt.md');
+  refuseLink(path);
+  writeAtomically(path, whole);
+  return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
+}
+
+/** What is only noted changes no decision: the iteration begins without it, and the log says what is missing. */
+function note<T>({ files, now }: TaskPromptRequest, what: string, write: () => T): T | null {
+  try {
+    return write();
+  } catch (error) {
+    log(files, now(), what, (error as Error).message);
+    return null;
+  }
+}
