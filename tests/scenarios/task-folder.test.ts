@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const RALPH = `---
+args: [owner]
+commands:
+  - { name: tests, run: "npm test -- --owner={{ args.owner }}", acceptance: true }
+completion_promise: DONE
+---
+Fix it for {{ args.owner }}: {{ commands.tests }}
+`;
+
+function start(p: Project, ...args: string[]) {
+  return p.ralph(['start', '--json', ...args]);
+}
+
+test('a task folder is started by --task or --path, from wherever one stands', (context) => {
+  const p = project(context);
+  p.ralph(['init']);
+  p.write('jobs/auth/RALPH.md', RALPH);
+  const byTask = start(p, '--task', 'jobs/auth', '--arg', 'owner=Ada');
+  assert.equal(byTask.code, 0, byTask.stderr);
+  const { name, taskPath, maxIterations, status } = byTask.json;
+  assert.deepEqual(
+    { name, taskPath, maxIterations, status },
+    {
+      ...{ name: 'auth', taskPath: 'jobs/auth/RALPH.md', maxIterations: 50, status: 'running' },
+    },
+  );
+  assert.ok(p.has('.claude/context/runtime/ralph-state.auth.json'));
+  assert.equal(byTask.stderr, '');
+
+  p.write('more/auth/RALPH.md', RALPH);
+  const env = { CLAUDE_PROJECT_DIR: p.dir };
+  const beside = p.ralph(['start', '--json', '--path', './auth', '--arg', 'owner=Bob'], env, join(p.dir, 'more'));
+  assert.equal(beside.code, 0, beside.stderr);
+  assert.match(String(beside.json['name']), /^auth-[0-9a-f]{8}$/);
+  assert.equal(beside.json['taskPath'], 'more/auth/RALPH.md');
+
+  const named = start(p, '--path', 'jobs/auth/RALPH.md', '--loop', 'mine', '--arg', 'owner=Cyd');
+  assert.equal(named.json['name'], 'mine');
+  const list = p.ralph(['list', '--json']).json['loops'] as { name: string }[];
+  assert.equal(list.length, 3);
+});
+
+test('every misuse of --arg is told by its own name, and starts nothing', (context) => {
+  const p = project(context);
+  p.ralph(['init']);
+  p.write('job/RALPH.md', RALPH);
+  for (const [args, message] of [
+    [['--arg', 'owner'], /--arg owner: write it as name=value/],
+    [['--arg', '=x'], /"" is no name of an argument/],
+    [['--arg', 'a b=x'], /"a b" is no name of an argument/],
+    [['--arg', 'owner=a', '--arg', 'owner=b'], /--arg owner was given twice/],
+    [['--arg', 'owner=a', '--arg', 'mood=b'], /--arg mood: the RALPH\.md has no argument of this name/],
+    [[], /the argument "owner" has no value/],
+  ] as const) {
+    const { code, stderr } = start(p, '--task', 'job', ...args);
+    assert.equal(code, 1);
+    assert.match(stderr, message);
+  }
+  const prompt = start(p, '--arg', 'owner=a');
+  assert.match(prompt.stderr, /only a RALPH\.md takes arguments, and the task is \.claude\/ralph\/PROMPT\.md/);
+  assert.match(start(p, '--task', 'job', '--path', 'job').stderr, /--path is another name of --task/);
+  assert.match(start(p, '--task', 'jobs').stderr, /there is no task file jobs/);
+  assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
+});
+
+test('a loop that is resumed keeps its task and its arguments, unless they are given anew', (context) => {
+  const p = project(context);
+  p.ralph(['init']);
+  p.write('job/RALPH.md', RALPH);
+  start(p, '--task', 'job', '--arg', 'owner=Ada');
+  const contract = () => {
+    const { json, stderr } = start(p, '--resume', '--loop', 'job');
+    assert.equal(stderr, '');
+    return json;
+  };
+  assert.equal(contract()['taskPath'], 'job/RALPH.md');
+  assert.equal(start(p, '--resume', '--task', 'job').json['name'], 'job');
+  assert.equal(start(p, '--resume', '--task', 'job', '--arg', 'owner=Bob').code, 0);
+});
+
+test('check takes a task folder, and shows every problem to people and in JSON', (context) => {
+  const p = project(context);
+  p.write(
+    'job/RALPH.md',
+    '---\nmax_iterations: 99\ncommands:\n  - { name: t, run: x, timeout: 301 }\n---\n{{ args.a }}\n',
+  );
+  const { code, json } = p.ralph(['check', 'job', '--json']);
+  assert.equal(code, 1);
+  assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'job/RALPH.md', 'ralph-md']);
+  const problems = json['problems'] as { path: string; line: number; rule: string }[];
+  assert.deepEqual(
+    problems.map(({ path, line, rule }) => [path, line, rule]),
+    [
+      ['max_iterations', 2, 'range'],
+      ['commands[0].timeout', 4, 'command-timeout'],
+      ['', 6, 'placeholder'],
+    ],
+  );
+  p.write('job/RALPH.md', RALPH);
+  assert.equal(p.ralph(['check', 'job']).code, 0);
+  assert.match(p.ralph(['check', 'gone']).stderr, /gone: there is no such file/);
+});
