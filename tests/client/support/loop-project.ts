@@ -26,6 +26,8 @@ export type LoopProjectOptions = {
   /** false leaves the project without ralph-loop. */
   readonly init?: boolean;
   readonly usage?: Partial<Usage>;
+  /** The loop that `files`, `state` and the journals are of; default the project's default loop. */
+  readonly loop?: string;
 };
 
 export type LauncherOptions = {
@@ -148,10 +150,15 @@ const readArchive = (directory: string): Archived[] => {
 export const taskText = (frontmatter: string | undefined, body: string): string =>
   frontmatter === undefined ? body : `---\n${frontmatter.trim()}\n---\n\n${body}`;
 
-const loopProject = (workspace: Workspace, model: ScriptedModel, launched: Set<RunningLauncher>): LoopProject => {
+const loopProject = (
+  workspace: Workspace,
+  model: ScriptedModel,
+  launched: Set<RunningLauncher>,
+  loop: string | null,
+): LoopProject => {
   const environment = (changes: EnvironmentChanges = {}): Environment =>
     clientEnvironment(workspace, model.url, changes);
-  const files = loopFiles(workspace.project, null, { XDG_STATE_HOME: workspace.stateHome });
+  const files = loopFiles(workspace.project, loop, { XDG_STATE_HOME: workspace.stateHome });
   const mainPath = join(bundle, 'scripts', 'main.cjs');
   const start = (options: LauncherOptions = {}): RunningLauncher => {
     const running = startLauncher(workspace, environment(options.env), options);
@@ -210,7 +217,7 @@ export const inLoopProject = async (
   try {
     workspace.write(promptFile, taskText(options.frontmatter, options.body ?? '# Mission\n\nDo the work.\n'));
     for (const [path, content] of Object.entries(options.files ?? {})) workspace.write(path, content);
-    const project = loopProject(workspace, model, launched);
+    const project = loopProject(workspace, model, launched, options.loop ?? null);
     if (options.init !== false) {
       const init = project.main(['init', '--project', workspace.project]);
       if (init.code !== 0) throw new Error(`init failed (run npm run build first?): ${init.stdout}${init.stderr}`);
