@@ -62,6 +62,12 @@ describe('the delay between two working iterations', () => {
     assert.deepEqual(effect(next.effects, 'prompt').notices.rejection, ['tests: 2 fail']);
   });
 
+  test('is none after a rejected claim either where the policy gives none', () => {
+    const results = [{ name: 'tests', outcome: 'failed', detail: '2 fail' }] as const;
+    const { state } = transition(verifying(), { type: 'verified', at: at(10), results }, policy());
+    assert.deepEqual(state.lastDecision, { at: at(10), kind: 'prompt', detail: 'next iteration' });
+  });
+
   test('is none after an idle iteration, which has a wait of its own', () => {
     const { state } = after(running(), policy({ pace: PACE, idle: IDLE_POLICY }), turnEnded(IDLE));
     assert.ok(state.status === 'waiting');
