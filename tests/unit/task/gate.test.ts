@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import type { ValidationEntry } from '../../../src/task/frontmatter-schema.ts';
 import { type GateOptions, runGate } from '../../../src/task/gate.ts';
+import { alive } from './support/alive.ts';
 import { project, writeFiles } from './support/project.ts';
 import { terms } from './support/terms.ts';
 
@@ -16,19 +17,6 @@ const { NODE_TEST_CONTEXT: _, ...ENV } = process.env;
 function gate(directory: string, validation: readonly ValidationEntry[], more: Partial<GateOptions> = {}) {
   const { contract } = buildContract(terms(directory, validation));
   return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, ...more });
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return process.platform !== 'linux';
-  }
 }
 
 async function eventually(what: string, holds: () => boolean): Promise<void> {

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EvidenceCommand } from '../../../src/core/schema/contract.ts';
+import { commandOutcome } from '../../../src/core/schema/run-state.ts';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import { runEvidence } from '../../../src/task/run-evidence.ts';
+import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
+import { alive } from './support/alive.ts';
+import { project, writeFiles } from './support/project.ts';
+import { taskTerms } from './support/task-terms.ts';
+
+type Command = Partial<EvidenceCommand> & { readonly run: string };
+
+function evidence(directory: string, commands: readonly Command[], more: Partial<TaskCommandOptions> = {}) {
+  const { contract } = buildContract(taskTerms(directory, { commands }));
+  const options = { signal: new AbortController().signal, env: process.env, iteration: 3, ...more };
+  return runEvidence(contract, directory, options);
+}
+
+async function one(context: TestContext, command: Command, more: Partial<TaskCommandOptions> = {}) {
+  const [only] = await evidence(project(context, { 'tasks/one/RALPH.md': '' }), [command], more);
+  assert.ok(only);
+  return only;
+}
+
+test('a loop without a task folder has no evidence', async (context) => {
+  const directory = project(context);
+  const { contract } = buildContract(taskTerms(directory, { commands: [{ run: 'true' }] }));
+  const options = { signal: new AbortController().signal, env: process.env, iteration: 1 };
+  assert.deepEqual(await runEvidence({ ...contract, task: null }, directory, options), []);
+});
+
+test('commands run in order, and each says how it ended', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const found = await evidence(directory, [
+    { name: 'good', run: 'echo err >&2' },
+    { name: 'bad', run: 'echo broken; exit 3' },
+    { name: 'silent', run: 'exit 1' },
+    { name: 'killed', run: 'kill -KILL $$' },
+    { name: 'nothing', run: 'true' },
+  ]);
+  assert.deepEqual(
+    found.map(({ name, outcome, exitCode, output }) => [name, outcome, exitCode, output]),
+    [
+      ['good', 'ok', 0, 'err'],
+      ['bad', 'error', 3, 'broken\n[exit code 3]'],
+      ['silent', 'error', 1, '[exit code 1]'],
+      ['killed', 'error', null, '[ended by SIGKILL]'],
+      ['nothing', 'ok', 0, ''],
+    ],
+  );
+  for (const { exitCode: _, output: __, ...record } of found) commandOutcome.parse(record);
+});
+
+test('a command runs in the directory that the contract says', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const found = await evidence(directory, [
+    { name: 'task', run: 'pwd', directory: 'task' },
+    { name: 'project', run: 'pwd', directory: 'project' },
+  ]);
+  assert.deepEqual(
+    found.map(({ output }) => output),
+    [join(directory, 'tasks/one'), directory],
+  );
+});
+
+test('a task folder that is gone is named, and the next command runs', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const { contract } = buildContract(
+    taskTerms(directory, {
+      commands: [
+        { name: 'a', run: 'pwd', directory: 'task' },
+        { name: 'b', run: 'echo b' },
+      ],
+    }),
+  );
+  rmSync(join(directory, 'tasks'), { recursive: true });
+  const options = { signal: new AbortController().signal, env: process.env, iteration: 1 };
+  const [gone, next] = await runEvidence(contract, directory, options);
+  assert.equal(gone?.outcome, 'error');
+  assert.equal(gone?.output, `[could not be started: there is no directory ${join(directory, 'tasks/one')}]`);
+  assert.equal(next?.output, 'b');
+});
+
+test('a command is outside the loop, and knows its iteration', async (context) => {
+  const run = 'echo "$RALPH_ACTIVE {{ ralph.iteration }} {{ralph.iteration}}"';
+  const { output } = await one(context, { run }, { env: { ...process.env, RALPH_ACTIVE: '1' }, iteration: 7 });
+  assert.equal(output, '0 7 7');
+});
+
+test('a command over its time keeps what it printed, with the mark', async (context) => {
+  const slow = await one(context, { run: 'echo working; sleep 300', timeoutSeconds: 1 });
+  assert.deepEqual([slow.outcome, slow.exitCode, slow.output], ['timeout', null, 'working\n[timed out after 1s]']);
+  assert.ok(slow.durationMs >= 900);
+});
+
+test('a guardrail sees what would really run, and where', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const asked: string[] = [];
+  const judge = (run: string, where: string): string | null => {
+    asked.push(`${run} in ${where}`);
+    return run.startsWith('touch') ? 'touch\\s+ran' : null;
+  };
+  const found = await evidence(
+    directory,
+    [
+      { name: 'a', run: 'touch ran-{{ ralph.iteration }}', directory: 'task' },
+      { name: 'b', run: 'echo b' },
+    ],
+    { judge },
+  );
+  assert.deepEqual(asked, [`touch ran-3 in ${directory}/tasks/one`, `echo b in ${directory}`]);
+  assert.deepEqual(
+    found.map(({ outcome, exitCode, bytes, output }) => [outcome, exitCode, bytes, output]),
+    [
+      ['blocked', null, 0, '[blocked by guardrail: touch\\s+ran]'],
+      ['ok', 0, 2, 'b'],
+    ],
+  );
+  assert.equal(existsSync(join(directory, 'tasks/one/ran-3')), false);
+});
+
+test('a script that changed since the start is not run', async (context) => {
+  const directory = project(context, { 'tasks/one/check.sh': '#!/bin/sh\necho honest\n' });
+  const { contract } = buildContract(
+    taskTerms(directory, { commands: [{ name: 'a', run: './check.sh', directory: 'task' }] }),
+  );
+  const options = { signal: new AbortController().signal, env: process.env, iteration: 1 };
+  const [honest] = await runEvidence(contract, directory, options);
+  assert.equal(honest?.output, 'honest', 'control: unchanged it runs');
+  writeFiles(directory, { 'tasks/one/check.sh': '#!/bin/sh\ntouch forged\n' });
+  const [forged] = await runEvidence(contract, directory, options);
+  assert.equal(forged?.outcome, 'blocked');
+  assert.match(forged?.output ?? '', /^\[not run: tasks\/one\/check\.sh was changed since .*main\.cjs accept\]$/);
+  assert.equal(existsSync(join(directory, 'tasks/one/forged')), false);
+});
+
+test('a script that is named by the number of an iteration is pinned for each of them', async (context) => {
+  const directory = project(context, { 'tasks/one/step-3.sh': 'echo third\n', 'tasks/one/step-4.sh': 'echo fourth\n' });
+  const { contract } = buildContract(
+    taskTerms(directory, { commands: [{ run: 'sh ./step-{{ ralph.iteration }}.sh', directory: 'task' }] }),
+  );
+  assert.deepEqual(Object.keys(contract.scripts), ['tasks/one/step-3.sh', 'tasks/one/step-4.sh']);
+  writeFiles(directory, { 'tasks/one/step-4.sh': 'echo forged\n' });
+  const at = (iteration: number) =>
+    runEvidence(contract, directory, { signal: new AbortController().signal, env: process.env, iteration });
+  assert.equal((await at(3))[0]?.output, 'third');
+  assert.equal((await at(4))[0]?.outcome, 'blocked');
+});
+
+test('a long output is cut to what fits a prompt, with how it ended', async (context) => {
+  const run = 'echo first; head -c 1000000 /dev/zero | tr "\\0" x; echo; echo last; exit 4';
+  const { output, bytes, truncated, preview } = await one(context, { run });
+  assert.equal(bytes, 1_000_012);
+  assert.equal(truncated, true);
+  assert.ok(output.length <= 12_000 && output.length > 11_950, String(output.length));
+  assert.match(output, /^first\nx+\n\[… 1000012 bytes in all, the middle left out …\]\nx+\nlast\n\[exit code 4\]$/);
+  assert.ok(preview.length <= 500 && preview.length > 450, String(preview.length));
+  assert.match(preview, /^first\nx+\n\[\.\.\. \d+ characters in all \.\.\.\]\nx+\nlast\n\[exit code 4\]$/);
+});
+
+test('an output of 12,000 characters is whole, and one more is cut', async (context) => {
+  const whole = await one(context, { run: 'head -c 12000 /dev/zero | tr "\\0" x' });
+  assert.deepEqual([whole.truncated, whole.output], [false, 'x'.repeat(12_000)]);
+  const cut = await one(context, { run: 'head -c 12001 /dev/zero | tr "\\0" x' });
+  assert.equal(cut.truncated, true);
+  assert.match(cut.output, /^x{8400}\n\[… 12001 bytes in all, the middle left out …\]\nx+$/);
+  const ended = await one(context, { run: 'head -c 12000 /dev/zero | tr "\\0" x; exit 1' });
+  assert.equal(ended.truncated, true, 'the exit code needs room as well');
+  assert.ok(ended.output.length <= 12_000);
+});
+
+test('an output without end is bounded in memory and ended at its time', async (context) => {
+  const before = process.memoryUsage().rss;
+  const { outcome, bytes, output } = await one(context, {
+    run: 'yes "$(head -c 5000 /dev/zero | tr "\\0" y)"',
+    timeoutSeconds: 2,
+  });
+  assert.equal(outcome, 'timeout');
+  assert.ok(bytes > 20_000_000, `control: it printed a lot, ${bytes}`);
+  assert.ok(output.length <= 12_000);
+  assert.ok(process.memoryUsage().rss - before < 200_000_000);
+});
+
+test('an abort ends the command that runs, and the next one never begins', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const abort = new AbortController();
+  const commands = [
+    { name: 'a', run: 'sleep 300 & echo $! > child; sleep 300' },
+    { name: 'b', run: 'touch second' },
+  ];
+  const running = evidence(directory, commands, { signal: abort.signal });
+  const child = join(directory, 'child');
+  for (let tries = 0; tries < 500 && !(existsSync(child) && readFileSync(child, 'utf8') !== ''); tries++)
+    await sleep(20);
+  const pid = Number(readFileSync(child, 'utf8'));
+  assert.equal(alive(pid), true, 'control: it lives');
+  abort.abort(new Error('told to go'));
+  await assert.rejects(running, /told to go/);
+  assert.equal(alive(pid), false);
+  assert.equal(existsSync(join(directory, 'second')), false);
+});
+
+test('an abort before the start runs nothing', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const running = evidence(directory, [{ run: 'touch ran' }], { signal: AbortSignal.abort() });
+  await assert.rejects(running, { name: 'AbortError' });
+  assert.equal(existsSync(join(directory, 'ran')), false);
+});
