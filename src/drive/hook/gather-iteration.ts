@@ -1,7 +1,6 @@
 import { readUsage } from '../../claude/transcript-usage.ts';
-import { elapsed } from '../../core/clock.ts';
 import type { EngineEvent } from '../../core/events.ts';
-import type { Policy } from '../../core/schema/policy.ts';
+import { outOfTime } from '../../core/out-of-time.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
@@ -59,7 +58,7 @@ export function gatherIteration(
       costUsd: readCost(files, input.sessionId),
       progress: facts.progress ?? compared(state.projectMark, projectMark),
       error: null,
-      timedOut: outOfTime(state, stored?.contract.policy, at),
+      timedOut: outOfTime(state, stored?.contract.policy.pace.iterationTimeoutMs ?? null, at),
       scenario: null,
     },
   };
@@ -67,12 +66,6 @@ export function gatherIteration(
 
 function compared(before: string | null, after: string | null): 'yes' | 'no' | 'unknown' {
   return before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes';
-}
-
-/** From its prompt on an iteration has the time that the policy gives it (spec 01, D35). */
-export function outOfTime({ turn, lastDecision }: LoopState, policy: Policy | undefined, at: string): boolean {
-  const limit = policy?.pace.iterationTimeoutMs ?? null;
-  return limit !== null && lastDecision !== null && turn !== 'user' && elapsed(lastDecision.at, at) > limit;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules } from '../../guard/guard-rules.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
@@ -34,6 +34,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       join(claude, 'ralph', 'config.json'),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
+      ...(stored?.contract.task ? [join(files.projectDir, dirname(stored.contract.taskPath), '.ralph-runner')] : []),
     ],
     ownGlobs: [
       { dir: files.runtimeDir, prefix: 'ralph-' },

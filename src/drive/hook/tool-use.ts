@@ -1,5 +1,5 @@
 import { toolCall } from '../../claude/tool-call.ts';
-import { elapsed } from '../../core/clock.ts';
+import { outOfTime } from '../../core/out-of-time.ts';
 import type { CallRecord } from '../../core/schema/records.ts';
 import type { GuardRules, ToolCall, Verdict } from '../../guard/guard-rules.ts';
 import { appendLine } from '../../state/append-line.ts';
@@ -92,11 +92,7 @@ function guardedLoop(context: HookContext): Live | 'unreadable' | 'none' {
 /** Spec 01, D35: an iteration that has had its time is brought to its end, so that Stop decides. */
 function timeIsUp(loop: Live | 'unreadable', stored: StoredContract | null, now: string): Verdict | null {
   const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
-  if (limit === null || loop === 'unreadable' || loop.lastDecision === null) return null;
-  const { kind, at } = loop.lastDecision;
-  // The user's own questions have all the time they take.
-  const iterating = (kind === 'prompt' || kind === 'started') && (loop.turn === 'agent' || loop.turn === 'first');
-  if (!iterating || elapsed(at, now) <= limit) return null;
+  if (loop === 'unreadable' || !outOfTime(loop, limit, now)) return null;
   return { decision: 'deny', rule: 'timeout', message: HOOK_TEXTS.timeIsUp };
 }
 
