@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 
 /** Files and folders that are looked at for one call; what lies beyond is not told. */
@@ -25,7 +25,7 @@ export function listBelow(directory: string, budget: Budget): string[] {
   const open = [''];
   for (let at = 0; at < open.length && budget.left >= 0; at += 1) {
     const prefix = open[at] ?? '';
-    for (const entry of entriesOf(`${directory}/${prefix}`)) {
+    for (const entry of readDirectory(`${directory}/${prefix}`)) {
       budget.left -= 1;
       if (budget.left < 0) break;
       const path = `${prefix}${entry.name}`;
@@ -36,15 +36,18 @@ export function listBelow(directory: string, budget: Budget): string[] {
   return found;
 }
 
-function entriesOf(directory: string): ReturnType<typeof readDirectory> {
+/** The names in a directory, none for what is no directory, within the budget. */
+export function entriesOf(directory: string, budget: Budget): string[] {
+  const names = readDirectory(directory).map((entry) => entry.name);
+  budget.left -= names.length;
+  return budget.left < 0 ? [] : names;
+}
+
+function readDirectory(directory: string): Dirent[] {
   try {
-    return readDirectory(directory);
+    return readdirSync(directory, { withFileTypes: true });
   } catch {
     // No directory, or none that may be looked into: then the command cannot reach below it either.
     return [];
   }
-}
-
-function readDirectory(directory: string) {
-  return readdirSync(directory, { withFileTypes: true });
 }

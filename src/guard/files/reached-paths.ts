@@ -5,10 +5,10 @@ import { absolutePath, isBelowProject } from '../own-files.ts';
 import { isExcluded } from '../path-use-hit.ts';
 import { realPath } from '../real-path.ts';
 import { searchFinds } from '../search-finds.ts';
-import { matchesGlob } from '../shell/glob.ts';
+import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import type { PathUse, SearchedTree } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
-import { type Budget, listBelow } from './list-below.ts';
+import { type Budget, entriesOf, listBelow } from './list-below.ts';
 import { formsBelow, type PathForms, pathForms } from './path-forms.ts';
 import { trackedFiles } from './tracked-files.ts';
 
@@ -25,11 +25,24 @@ export function reachedPaths(use: PathUse, guard: Guard, budget: Budget): Reache
   if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
   if (word.text === '') return [];
   const relative = !word.template.startsWith('/');
-  if (word.text === null || (relative && cwd.includes(UNKNOWN))) return [reached(word.template, cwd, guard)];
+  if (word.text === null || (relative && cwd.includes(UNKNOWN)))
+    return [reached(word.template, cwd, guard), ...namedInPart(word.template, cwd, guard, budget)];
   if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
   const itself = reached(word.template, cwd, guard);
   if (use.by === 'git') return [itself, ...matchedByGit(word.pattern, cwd, guard, budget)];
   return [itself, ...globbedPaths(word.pattern, cwd).flatMap((path) => byLiteral(use, path, '/', guard, budget))];
+}
+
+/** `rm config/$f`: each file there that it may name. Of the project's top and what is above it, it says too little. */
+function namedInPart(template: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
+  const path = absolutePath(template, cwd);
+  const end = path.lastIndexOf('/');
+  const directory = path.slice(0, end);
+  if (directory.includes(UNKNOWN) || !isBelowProject(directory, '/', guard)) return [];
+  const name = escapeGlob(path.slice(end + 1));
+  return entriesOf(directory, budget)
+    .filter((entry) => matchesGlob(name, entry))
+    .map((entry) => reached(`${directory}/${entry}`, '/', guard));
 }
 
 function byLiteral(use: PathUse, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {

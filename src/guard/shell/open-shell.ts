@@ -6,7 +6,8 @@ import { UNKNOWN } from './shell-reading.ts';
 import type { Outcome, Walk } from './walk.ts';
 import { literalOrNull, report, UNKNOWN_STREAM } from './walk.ts';
 
-const VALUES = new Set(['-o', '+o', '-O', '+O', '--rcfile', '--init-file']);
+/** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
+const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
 /** `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`: what the shell is given, as far as it is known. */
 export function openShell(call: Call, name: string, walk: Walk): Outcome {
@@ -17,12 +18,12 @@ export function openShell(call: Call, name: string, walk: Walk): Outcome {
   let takesStdin = false;
   for (; at < args.length; at += 1) {
     const option = args[at]?.template ?? '';
-    if (VALUES.has(option)) at += 1;
+    if (/^-[a-zA-Z]*c/.test(option) || option === '--command') takesText = true;
+    if (TAKES_VALUE.test(option)) at += 1;
     else if (option === '--' || option === '-') {
       at += 1;
       break;
     } else if (!/^[-+]/.test(option)) break;
-    else if (/^-[a-zA-Z]*c/.test(option) || option === '--command') takesText = true;
     else if (/^-[a-zA-Z]*s/.test(option)) takesStdin = true;
   }
   const rest = args.slice(at);

@@ -106,17 +106,27 @@ function walkPipeline(node: Pipeline, worlds: readonly World[], stdin: Stream, w
   const { facts } = walk;
   const outer = facts.element;
   const elements: Array<typeof outer> = [];
+  const written: World[] = [];
   let stream = stdin;
   for (const command of node.commands) {
     facts.element = [];
     // Each element runs in a shell of its own.
-    stream = { ...walkNode(command, worlds, stream, walk).output, kind: 'pipe' };
+    const outcome = walkNode(command, worlds, stream, walk);
+    stream = { ...outcome.output, kind: 'pipe' };
     elements.push(facts.element);
+    written.push(...outcome.worlds);
   }
   for (const element of elements) for (const command of element) outer.push(command);
   facts.element = outer;
-  walk.facts.pipelines.push(elements);
-  return { worlds, output: stream };
+  facts.pipelines.push(elements);
+  return { worlds: withFilesOf(written, worlds), output: stream };
+}
+
+/** Of what a shell of its own leaves behind, its files alone are there afterwards. */
+function withFilesOf(written: readonly World[], worlds: readonly World[]): readonly World[] {
+  const isNew = ([path, text]: [string, string]): boolean => !worlds.some((world) => world.files.get(path) === text);
+  const files = new Map(written.flatMap((world) => [...world.files].filter(isNew)));
+  return files.size === 0 ? worlds : worlds.map((world) => ({ ...world, files: new Map([...world.files, ...files]) }));
 }
 
 function walkAndOr(node: AndOr, worlds: readonly World[], stdin: Stream, walk: Walk): Outcome {
