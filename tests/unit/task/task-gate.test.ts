@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Contract } from '../../../src/core/schema/contract.ts';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import { runGate } from '../../../src/task/gate.ts';
+import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
+import { project, writeFiles } from './support/project.ts';
+import { taskTerms } from './support/task-terms.ts';
+
+const READY = { 'tasks/one/RALPH.md': '', 'tasks/one/OPEN_QUESTIONS.md': '## P0\n\n## P1\n' };
+const ACCEPTED = { name: 'tests', run: 'touch ran; exit 0', acceptance: true };
+
+function contractOf(
+  directory: string,
+  ...more: Parameters<typeof taskTerms> extends [string, ...infer Rest] ? Rest : never
+): Contract {
+  return buildContract(taskTerms(directory, ...more)).contract;
+}
+
+function gate(contract: Contract, directory: string, more: Partial<TaskCommandOptions> = {}) {
+  return runGate(contract, directory, { signal: new AbortController().signal, env: process.env, ...more });
+}
+
+async function outcomes(contract: Contract, directory: string, more: Partial<TaskCommandOptions> = {}) {
+  return (await gate(contract, directory, more)).map(({ name, outcome }) => `${name}: ${outcome}`);
+}
+
+test('a required gate that is ready says what it found, and runs the acceptance commands again', async (context) => {
+  const directory = project(context, { ...READY, 'tasks/one/FIXES.md': '' });
+  const commands = [ACCEPTED, { name: 'stats', run: 'touch stats' }];
+  const contract = contractOf(directory, { commands, requiredOutputs: ['FIXES.md'] });
+  assert.deepEqual(await gate(contract, directory), [
+    { name: 'required output FIXES.md', outcome: 'ok', detail: 'it is there.' },
+    { name: 'OPEN_QUESTIONS.md', outcome: 'ok', detail: 'nothing is open under P0 and P1.' },
+    { name: 'tests', outcome: 'ok', detail: 'exit code 0.' },
+  ]);
+  assert.equal(existsSync(join(directory, 'stats')), false, 'mere evidence is not run again');
+});
+
+test('a missing output and missing questions are named, and nothing is run', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const contract = contractOf(directory, { commands: [ACCEPTED], requiredOutputs: ['out/FIXES.md'] });
+  assert.deepEqual(await gate(contract, directory), [
+    {
+      name: 'required output out/FIXES.md',
+      outcome: 'failed',
+      detail: 'missing out/FIXES.md: create it as tasks/one/out/FIXES.md.',
+    },
+    {
+      name: 'OPEN_QUESTIONS.md',
+      outcome: 'failed',
+      detail:
+        'missing OPEN_QUESTIONS.md: create it as tasks/one/OPEN_QUESTIONS.md. An empty list of open questions is fine.',
+    },
+  ]);
+  assert.equal(existsSync(join(directory, 'ran')), false);
+});
+
+test('an empty OPEN_QUESTIONS.md is ready', async (context) => {
+  const directory = project(context, { 'tasks/one/OPEN_QUESTIONS.md': '' });
+  assert.deepEqual(await outcomes(contractOf(directory), directory), ['OPEN_QUESTIONS.md: ok']);
+});
+
+test('open questions are shown with their lines, and nothing is run', async (context) => {
+  const directory = project(context, {
+    ...READY,
+    'tasks/one/OPEN_QUESTIONS.md': `## P0\n- [x] a\n- [ ] Which store?\n## P1\n- ${'y'.repeat(300)}\n${'- more\n'.repeat(20)}`,
+  });
+  const [result, ...others] = await gate(contractOf(directory, { commands: [ACCEPTED] }), directory);
+  assert.deepEqual(others, []);
+  assert.equal(result?.outcome, 'failed');
+  const lines = result?.detail.split('\n') ?? [];
+  assert.equal(lines[0], '22 open. Answer each and check it off as "- [x]", or take it out.');
+  assert.equal(lines[1], 'P0, line 3: Which store?');
+  assert.equal(lines[2], `P1, line 5: ${'y'.repeat(120)}…`);
+  assert.equal(lines.at(-1), 'and 2 more');
+  assert.equal(existsSync(join(directory, 'ran')), false);
+});
+
+test('an output must be a regular file that really lies in the task folder', async (context) => {
+  const directory = project(context, { ...READY, 'tasks/one/real.md': '', 'outside.md': '' });
+  const folder = join(directory, 'tasks/one');
+  mkdirSync(join(folder, 'folder.md'));
+  symlinkSync('real.md', join(folder, 'inside.md'));
+  symlinkSync('../../outside.md', join(folder, 'escape.md'));
+  symlinkSync('nowhere', join(folder, 'dangling.md'));
+  symlinkSync('../..', join(folder, 'up'));
+  execFileSync('mkfifo', [join(folder, 'pipe.md')]);
+  const requiredOutputs = ['real.md', 'inside.md', 'folder.md', 'escape.md', 'dangling.md', 'pipe.md', 'up/outside.md'];
+  const results = await gate(contractOf(directory, { requiredOutputs }), directory);
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'failed', 'failed', 'failed', 'failed', 'failed', 'ok'],
+  );
+  assert.equal(
+    results[3]?.detail,
+    'tasks/one/escape.md is no regular file that really lies in the task folder: put a plain file in its place.',
+  );
+});
+
+test('questions that lead out of the task folder, or never end, are not read', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '', 'ready.md': '' });
+  const path = join(directory, 'tasks/one/OPEN_QUESTIONS.md');
+  const contract = contractOf(directory);
+  symlinkSync('../../ready.md', path);
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: failed']);
+  rmSync(path);
+  execFileSync('mkfifo', [path]);
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: failed']);
+  rmSync(path);
+  writeFileSync(path, 'x'.repeat(2 * 1024 * 1024));
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: unavailable']);
+});
+
+test('the rolling memory is no required output', async (context) => {
+  const directory = project(context, READY);
+  const contract = contractOf(directory, { requiredOutputs: ['RALPH_PROGRESS.md'] });
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok']);
+});
+
+test('every way in which an acceptance command is not well rejects', async (context) => {
+  const directory = project(context, READY);
+  const commands = [
+    { name: 'fails', run: 'exit 1', acceptance: true },
+    { name: 'vacuous', run: 'echo "No tests found, exiting with code 0"', acceptance: true },
+    { name: 'slow', run: 'sleep 300', timeoutSeconds: 1, acceptance: true },
+    { name: 'blocked', run: 'git push', acceptance: true },
+  ];
+  const judge = (run: string): string | null => (run === 'git push' ? 'git\\s+push' : null);
+  const results = await gate(contractOf(directory, { commands }), directory, { judge });
+  assert.deepEqual(
+    results.map(({ name, outcome }) => `${name}: ${outcome}`),
+    ['OPEN_QUESTIONS.md: ok', 'fails: failed', 'vacuous: vacuous', 'slow: timeout', 'blocked: unavailable'],
+  );
+  assert.equal(results.at(-1)?.detail, 'it was not run, since a guardrail blocks it: git\\s+push');
+});
+
+test('an acceptance command runs where the contract says, with the number of its iteration', async (context) => {
+  const directory = project(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\necho "$PWD $1"; exit 1\n' });
+  const commands = [{ run: './check.sh {{ ralph.iteration }}', directory: 'task' as const, acceptance: true }];
+  const [, result] = await gate(contractOf(directory, { commands }), directory, { iteration: 4 });
+  assert.equal(result?.detail, `exit code 1.\n${directory}/tasks/one 4`);
+});
+
+test('an acceptance command whose script changed is not run', async (context) => {
+  const directory = project(context, { ...READY, 'tasks/one/check.sh': '#!/bin/sh\nexit 1\n' });
+  const commands = [{ run: './check.sh', directory: 'task' as const, acceptance: true }];
+  const contract = contractOf(directory, { commands });
+  writeFiles(directory, { 'tasks/one/check.sh': '#!/bin/sh\nexit 0\n' });
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'check: changed']);
+});
+
+test('a script that only evidence names may change without a word of the gate', async (context) => {
+  const directory = project(context, { ...READY, 'tasks/one/stats.sh': '#!/bin/sh\n' });
+  const commands = [ACCEPTED, { name: 'stats', run: './stats.sh', directory: 'task' as const }];
+  const contract = contractOf(directory, { commands });
+  writeFiles(directory, { 'tasks/one/stats.sh': '#!/bin/sh\necho more\n' });
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'tests: ok']);
+});
+
+test('validation runs besides, whether the folder is ready or not', async (context) => {
+  const directory = project(context, { 'tasks/one/RALPH.md': '' });
+  const { contract } = buildContract({ ...taskTerms(directory, { commands: [ACCEPTED] }), validation: ['true'] });
+  const [questions, validation, ...others] = await gate(contract, directory);
+  assert.deepEqual([questions?.outcome, validation?.outcome, others.length], ['failed', 'ok', 0]);
+});
+
+test('an open finding keeps acceptance commands from running', async (context) => {
+  const directory = project(context, { ...READY, '.claude/ralph/findings.md': '### FINDING-001: x\nStatus: OPEN\n' });
+  const contract = contractOf(directory, { commands: [ACCEPTED] });
+  assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'findings log: failed']);
+  assert.equal(existsSync(join(directory, 'ran')), false);
+});
+
+for (const mode of ['optional', 'disabled'] as const) {
+  test(`with a gate that is ${mode} the promise is enough, but validation still holds`, async (context) => {
+    const directory = project(context, { 'tasks/one/RALPH.md': '', 'stats.sh': '#!/bin/sh\n' });
+    const task = {
+      commands: [ACCEPTED, { name: 'stats', run: './stats.sh' }],
+      requiredOutputs: ['FIXES.md'],
+      gate: mode,
+    };
+    const contract = contractOf(directory, task);
+    rmSync(join(directory, 'stats.sh'));
+    assert.deepEqual(await gate(contract, directory), []);
+    const validated = buildContract({ ...taskTerms(directory, task), validation: ['exit 1'] }).contract;
+    assert.deepEqual(await outcomes(validated, directory), ['exit 1: failed']);
+    assert.equal(existsSync(join(directory, 'ran')), false);
+  });
+}
+
+test('an abort during an acceptance command rejects', async (context: TestContext) => {
+  const directory = project(context, READY);
+  const contract = contractOf(directory, { commands: [{ run: 'sleep 300', acceptance: true }] });
+  await assert.rejects(gate(contract, directory, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
+});
