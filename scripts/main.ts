@@ -1,6 +1,5 @@
 import { RalphError } from '../src/core/ralph-error.ts';
 import { projectDirOf } from '../src/install/project-dir.ts';
-import { insideLoopsClient } from '../src/state/inside-client.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { isTerminal } from '../src/term/is-terminal.ts';
 import { writeText } from '../src/term/write-text.ts';
@@ -9,6 +8,7 @@ import { commandHelp } from './commands/command-help.ts';
 import { commandList } from './commands/command-list.ts';
 import { commandName } from './commands/command-name.ts';
 import { parseOptions } from './commands/parse-options.ts';
+import { refuseAgent } from './commands/refuse-agent.ts';
 import { VERSION } from './commands/version.ts';
 
 /**
@@ -25,6 +25,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   steer: async () => (await import('./commands/steer.ts')).STEER_COMMAND,
   accept: async () => (await import('./commands/accept.ts')).ACCEPT_COMMAND,
   statusline: async () => (await import('./commands/statusline.ts')).STATUSLINE_COMMAND,
+  draft: async () => (await import('./commands/draft.ts')).DRAFT_COMMAND,
+  scaffold: async () => (await import('./commands/scaffold.ts')).SCAFFOLD_COMMAND,
   init: async () => (await import('./commands/init.ts')).INIT_COMMAND,
   uninit: async () => (await import('./commands/uninit.ts')).UNINIT_COMMAND,
   doctor: async () => (await import('./commands/doctor.ts')).DOCTOR_COMMAND,
@@ -83,8 +85,7 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   const { values, positionals, rest } = parsed;
   if (values['help'] === true) return say(commandHelp(command));
   const { env } = process;
-  if (command.control && (env['CLAUDECODE'] === '1' || insideLoopsClient()))
-    throw new RalphError('refused', agentRefusal(command.name));
+  if (command.control) refuseAgent(command.name, env);
   const projectDir = projectDirOf({
     given: text(values['project']),
     env,
@@ -125,9 +126,4 @@ function loopName(name: string | null): string | null {
     'usage',
     `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit, at most 64.`,
   );
-}
-
-/** Ruling 21: who steers a loop is the user, at a terminal of their own. */
-function agentRefusal(name: string): string {
-  return `"${name}" is for the user at a terminal, and this is the shell of a Claude Code session (CLAUDECODE=1), where an agent could run it as well. The user can run it in another terminal, outside Claude Code: ${process.argv[1] ?? 'main.cjs'} ${name}`;
 }

@@ -1,10 +1,14 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { listArchive } from '../../src/state/archive.ts';
+import { archiveRun } from '../../src/state/archive-run.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { Command, CommandContext } from './command.ts';
 import { type EndedLoop, endedLoopOf } from './last-ended.ts';
+import { liveLoopsOn } from './live-loops.ts';
+import { refuseAgent } from './refuse-agent.ts';
+import { taskPlace } from './task-place.ts';
 
 interface ArchivedFile {
   readonly file: string;
@@ -14,18 +18,38 @@ interface ArchivedFile {
 
 export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
-  summary: 'The loops that are over, or one of them whole.',
-  usage: '[show FILE] [--loop NAME] [--json]',
-  help: 'Lists the archived states of the loop, newest last. archive show FILE prints one of them as it lies there.',
+  summary: 'The loops that are over, one of them whole, or a run put away.',
+  usage: '[show FILE | PATH] [--loop NAME] [--json]',
+  help: 'Lists the archived states of the loop, newest last. archive show FILE prints one of them as it lies there. archive PATH moves the run state of a task folder, .ralph-runner, whole into .ralph-runner-archive beside it, under the time of now; it refuses while a loop is active there, and is for the user alone.',
   options: {},
   control: false,
   run(context) {
     const [action, file, ...more] = context.positionals;
     if (action === undefined) return listing(context);
     if (action === 'show' && file !== undefined && more.length === 0) return show(context, file);
-    throw new RalphError('usage', 'archive takes nothing, or "show FILE" with a name from the list.');
+    if (action !== 'show' && file === undefined) return putAway(context, action);
+    throw new RalphError(
+      'usage',
+      'archive takes nothing, "show FILE" with a name from the list, or the path of a task folder (quoted, where it has spaces).',
+    );
   },
 };
+
+function putAway(context: CommandContext, path: string): number {
+  refuseAgent(`archive ${path}`, context.env);
+  const { projectDir, now, forPeople, out } = context;
+  const { run } = taskPlace(projectDir, path);
+  const [live] = liveLoopsOn(context, path);
+  if (live !== undefined) {
+    throw new RalphError(
+      'refused',
+      `a loop on ${path} is active. End it first: main.cjs stop ${path}, or main.cjs cancel ${path}.`,
+    );
+  }
+  const moved = archiveRun(run, now());
+  out(forPeople ? `The run state lies in ${moved} now.` : JSON.stringify({ success: true, path: moved }));
+  return 0;
+}
 
 function listing({ files, forPeople, out, now }: CommandContext): number {
   const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({

@@ -5,6 +5,8 @@ import type { LoopFiles } from '../../src/state/loop-files.ts';
 
 export interface EndedLoop {
   readonly loopId: string;
+  /** Relative to the project. */
+  readonly taskPath: string;
   readonly status: string;
   readonly endedAt: string;
   readonly iteration: number;
@@ -25,7 +27,7 @@ export function lastEnded(files: LoopFiles): EndedLoop | null {
 
 /** What an archived state says of its end. One that was put away before it ended says what it was. */
 export function endedLoopOf(state: LoopState, path: string): EndedLoop {
-  const { loopId, iteration, maxIterations, lastRunAt } = state;
+  const { loopId, taskPath, iteration, maxIterations, lastRunAt } = state;
   const end =
     state.status === 'ended'
       ? {
@@ -35,5 +37,5 @@ export function endedLoopOf(state: LoopState, path: string): EndedLoop {
           message: state.ended.message,
         }
       : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
-  return { loopId, iteration, maxIterations, file: basename(path), ...end };
+  return { loopId, taskPath, iteration, maxIterations, file: basename(path), ...end };
 }

@@ -1,14 +1,25 @@
 import { loopNames } from '../../src/install/loop-names.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
+import { type TaskKind, taskKind } from '../../src/task/task-kind.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { painter } from '../../src/term/paint.ts';
+import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { Command, CommandContext } from './command.ts';
 import { type EndedLoop, lastEnded } from './last-ended.ts';
-import { type Status, statusOf } from './status.ts';
+import { type Status, statusOf } from './status-of.ts';
+import { heartbeatOf } from './task-status.ts';
 
 interface ListedLoop {
   readonly name: string | null;
+  readonly kind: TaskKind;
+  /** Of the live loop, or else of the one that ended last. */
+  readonly status: string;
+  readonly iteration: number;
+  /** Its task file, relative to the project. */
+  readonly path: string;
+  /** When the loop of a task folder gave its last sign of life there; null for others, and for one without any. */
+  readonly heartbeat: string | null;
   readonly live: Extract<Status, { active: true }> | null;
   readonly lastLoop: EndedLoop | null;
 }
@@ -17,7 +28,7 @@ export const LIST_COMMAND: Command = {
   name: 'list',
   summary: 'All loops of this project, live and last ended.',
   usage: '[--json]',
-  help: 'Lists the default loop and the named ones: how each stands, and how the one before it ended.',
+  help: 'Lists the default loop and the named ones, those of task folders among them: what each works on, how it stands, and how the one before it ended.',
   options: {},
   control: false,
   run(context) {
@@ -27,12 +38,17 @@ export const LIST_COMMAND: Command = {
   },
 };
 
-function listed({ projectDir, env }: CommandContext): ListedLoop[] {
+function listed({ projectDir, env, now }: CommandContext): ListedLoop[] {
   return loopNames(projectDir, env).flatMap((name): ListedLoop[] => {
     const files = loopFiles(projectDir, name, env);
-    const status = statusOf({ files, env, projectDir });
+    const found = statusOf({ files, env, projectDir });
     const lastLoop = lastEnded(files);
-    return status.active || lastLoop ? [{ name, live: status.active ? status : null, lastLoop }] : [];
+    const live = found.active ? found : null;
+    const shown = live ?? lastLoop;
+    if (shown === null) return [];
+    const { status, iteration, taskPath: path } = shown;
+    const heartbeat = live && heartbeatOf(projectDir, path, live.loopId, now());
+    return [{ name, kind: taskKind(path), status, iteration, path, heartbeat, live, lastLoop }];
   });
 }
 
@@ -40,9 +56,10 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
   if (loops.length === 0) return 'There has been no loop in this project. Start one: main.cjs start.';
   const paint = painter(forPeople, env);
   const at = now();
-  const head = ['LOOP', 'NOW', 'ITERATIONS', 'LAST TURN', 'LAST ENDED AS'].map((title) => paint('dim', title));
-  const rows = loops.map(({ name, live, lastLoop }) => [
+  const head = ['LOOP', 'TASK', 'NOW', 'ITERATIONS', 'LAST TURN', 'LAST ENDED AS'].map((title) => paint('dim', title));
+  const rows = loops.map(({ name, path, live, lastLoop }) => [
     name ?? '(default)',
+    printable(path),
     live === null ? '-' : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
     live === null ? '-' : `${live.iteration}/${live.maxIterations}`,
     live === null ? '-' : instantText(live.lastRunAt, at),

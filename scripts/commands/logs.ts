@@ -1,5 +1,7 @@
-import { type Lines, readLines } from '../../src/state/read-lines.ts';
+import { readOn } from '../../src/state/read-all-lines.ts';
+import type { Lines } from '../../src/state/read-lines.ts';
 import type { Command, CommandContext } from './command.ts';
+import { exportLogs, wantsExport } from './export-logs.ts';
 import { journalLine } from './journal-line.ts';
 
 /** How often `--follow` looks: quick for people, nothing for the machine. */
@@ -8,14 +10,17 @@ const POLL_MS = 500;
 export const LOGS_COMMAND: Command = {
   name: 'logs',
   summary: 'What happened: iterations and events.',
-  usage: '[--events] [--follow] [--loop NAME]',
-  help: 'Prints the journals of the loop in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json.',
+  usage: '[--events] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
+  help: 'Prints the journals of the loop in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json. With the PATH of a task folder or its RALPH.md it copies that run instead: status.json, iterations.jsonl, events.jsonl and transcripts, into a new folder. Links and flags stay behind, and nothing is overwritten.',
   options: {
     events: { type: 'boolean', help: 'Events only.' },
     follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl+C.' },
+    path: { type: 'string', short: 'p', value: 'PATH', help: 'The task folder to export; the same as PATH.' },
+    dest: { type: 'string', short: 'd', value: 'DIR', help: 'Where to; without it ./ralph-logs-TIME.' },
   },
   control: false,
   async run(context) {
+    if (wantsExport(context)) return exportLogs(context);
     const { files, values, err } = context;
     const journals = [
       { path: files.events, next: 0 },
@@ -45,17 +50,10 @@ interface Journal {
 }
 
 /** Everything that was added since the last look, however much it is. */
-function readNew(journal: Journal): Pick<Lines, 'entries' | 'torn'> {
-  const entries: Record<string, unknown>[] = [];
-  let torn = 0;
-  for (;;) {
-    const lines = readLines(journal.path, journal.next);
-    for (const entry of lines.entries) entries.push(entry);
-    torn += lines.torn;
-    const done = lines.next === journal.next;
-    journal.next = lines.next;
-    if (done) return { entries, torn };
-  }
+function readNew(journal: Journal): Lines {
+  const lines = readOn(journal.path, journal.next);
+  journal.next = lines.next;
+  return lines;
 }
 
 function print(entry: Readonly<Record<string, unknown>>, { forPeople, env, out }: CommandContext): void {

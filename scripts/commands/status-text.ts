@@ -7,14 +7,17 @@ import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { CommandContext } from './command.ts';
 import type { EndedLoop } from './last-ended.ts';
-import type { ActiveStatus, Status } from './status.ts';
+import type { ActiveStatus } from './status-of.ts';
+import { type ReportedStatus, runLines } from './task-status.ts';
 
 /** The status for people. */
-export function statusText(status: Status, { now, env, forPeople }: CommandContext): string {
+export function statusText(status: ReportedStatus, { now, env, forPeople }: CommandContext): string {
   const paint = painter(forPeople, env);
   const at = now();
-  if (status.active) return activeText(status, at, paint);
-  return [status.message, ...(status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)])].join('\n');
+  const run = status.run ? runLines(status.run, at) : [];
+  if (status.active) return [activeText(status, at, paint), ...run].join('\n');
+  const ended = status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)];
+  return [printable(status.message), ...ended, ...run].join('\n');
 }
 
 function activeText(status: ActiveStatus, at: string, paint: Paint): string {

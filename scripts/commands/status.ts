@@ -1,117 +1,24 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import type { LoopState } from '../../src/core/schema/state.ts';
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
-import { readState } from '../../src/state/read-state.ts';
-import { DEFAULT_TASK } from '../../src/task/default-task.ts';
-import { policyFromEnvironment } from '../../src/task/policy-from-environment.ts';
-import type { Command, CommandContext } from './command.ts';
-import { endedLoopOf, lastEnded } from './last-ended.ts';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import type { Command } from './command.ts';
+import { statusOf } from './status-of.ts';
 import { statusText } from './status-text.ts';
+import { onePath } from './task-place.ts';
+import { statusOnPath, withRun } from './task-status.ts';
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
   summary: 'How the loop stands.',
-  usage: '[--loop NAME] [--json]',
-  help: 'Says how the live loop stands, or that there is none and how the last one ended.',
+  usage: '[PATH] [--loop NAME] [--json]',
+  help: 'Says how the live loop stands, or that there is none and how the last one ended. Of a task folder it tells the last iteration, too; with its PATH, or that of its RALPH.md, also when its loop is over.',
   options: {},
   control: false,
   run(context) {
-    const status = statusOf(context);
+    const path = onePath('status', context.positionals);
+    if (path !== null && context.values['loop'] !== undefined) {
+      throw new RalphError('usage', 'status takes a path or --loop, not both.');
+    }
+    const status = path === null ? withRun(context.projectDir, statusOf(context)) : statusOnPath(context, path);
     context.out(context.forPeople ? statusText(status, context) : JSON.stringify(status, null, 2));
     return 0;
   },
 };
-
-export type Status = InactiveStatus | ActiveStatus;
-
-export interface InactiveStatus {
-  readonly active: false;
-  readonly message: string;
-  readonly name: string | null;
-  readonly lastLoop: ReturnType<typeof lastEnded>;
-}
-
-export interface ActiveStatus {
-  readonly active: true;
-  readonly iteration: number;
-  readonly startedAt: string;
-  readonly lastRunAt: string;
-  readonly lastFindingsCount: number | 'unknown';
-  readonly promptExists: boolean;
-  readonly guardrailsExists: boolean;
-  readonly name: string | null;
-  readonly loopId: string | null;
-  readonly status: LoopState['status'];
-  readonly mode: LoopState['mode'];
-  readonly taskPath: string;
-  readonly maxIterations: number;
-  readonly idleIterations: number;
-  readonly waitingUntil: string | null;
-  /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null while it does not wait. */
-  readonly waitingFor: 'idle' | 'pace' | null;
-  readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
-  readonly stopRequested: boolean;
-  readonly sessionId: string | null;
-  readonly clientPid: number | null;
-  /** null while no client is bound. */
-  readonly clientAlive: boolean | null;
-  readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
-}
-
-/** How a loop stands, from its files alone; changes nothing. */
-export function statusOf({ files, env, projectDir }: Pick<CommandContext, 'files' | 'env' | 'projectDir'>): Status {
-  const found = readState(files.state);
-  const inactive = (message: string, lastLoop = lastEnded(files)): InactiveStatus => {
-    return { active: false, message, name: files.name, lastLoop };
-  };
-  const exists = (path: string): boolean => existsSync(join(projectDir, path));
-  const guardrailsExists = exists('.claude/ralph/guardrails.md');
-  switch (found.kind) {
-    case 'absent':
-      return inactive(files.name === null ? 'No active loop.' : `No active loop named ${files.name}.`);
-    case 'corrupt':
-      return inactive(`The state file ${files.state} cannot be used (${found.problem}). main.cjs reset puts it away.`);
-    case 'newer':
-      return inactive(`The state file ${files.state} was written by a newer ralph-loop. Update this one.`);
-    case 'four-keys': {
-      const { iteration, startedAt, lastRunAt, lastFindingsCount } = found.file;
-      return {
-        ...{ active: true, iteration, startedAt, lastRunAt },
-        lastFindingsCount: lastFindingsCount ?? 'unknown',
-        promptExists: exists(DEFAULT_TASK),
-        guardrailsExists,
-        ...{ name: files.name, loopId: null, status: 'running', mode: 'hook', taskPath: DEFAULT_TASK },
-        maxIterations: policyFromEnvironment(env).policy.maxIterations,
-        ...{ idleIterations: 0, waitingUntil: null, waitingFor: null, paused: null, stopRequested: false },
-        ...{ sessionId: null, clientPid: null, clientAlive: null, usage: null },
-      };
-    }
-    case 'loop': {
-      const { state } = found;
-      if (state.status === 'ended')
-        return inactive(`The last loop ${state.ended.message}`, endedLoopOf(state, files.state));
-      return activeStatus(state, exists(state.taskPath), guardrailsExists);
-    }
-    default:
-      return found satisfies never;
-  }
-}
-
-function activeStatus(state: LoopState, promptExists: boolean, guardrailsExists: boolean): ActiveStatus {
-  const { iteration, startedAt, lastRunAt, name, loopId, status, mode, taskPath, maxIterations, idleIterations } =
-    state;
-  const { stopRequested, sessionId, clientPid } = state;
-  const { costBaseUsd: _, ...usage } = state.usage;
-  return {
-    ...{ active: true, iteration, startedAt, lastRunAt },
-    lastFindingsCount: state.lastFindingsCount ?? 'unknown',
-    ...{ promptExists, guardrailsExists, name, loopId, status, mode, taskPath, maxIterations, idleIterations },
-    waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
-    waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
-    paused: state.status === 'paused' ? state.paused : null,
-    ...{ stopRequested, sessionId, clientPid },
-    clientAlive: clientPid === null ? null : clientAlive(state),
-    usage,
-  };
-}

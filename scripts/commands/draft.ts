@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { checkTaskFile } from '../../src/task/check-task-file.ts';
+import { type Draft, draftTask } from '../../src/task/draft-task.ts';
+import { projectSignals } from '../../src/task/project-signals.ts';
+import type { Command, CommandContext } from './command.ts';
+import { baseDir, newTaskFile, writeTaskFile } from './new-task-folder.ts';
+import { reviewDraft } from './review-draft.ts';
+
+/** More than that is a document, not a task in plain words: it belongs into the RALPH.md itself. */
+const LIMIT = 20_000;
+
+export const DRAFT_COMMAND: Command = {
+  name: 'draft',
+  summary: 'Draft a task folder from a task in plain words.',
+  usage: '[--name NAME] "TEXT"',
+  help: 'Drafts a RALPH.md from TEXT and from what this project offers: its package manager, its test, lint, build and type-check commands (package.json, Cargo, Go, Python, Make). Limits follow the kind of the task: analysis, fix, migration or general. In a terminal the draft is shown for review: start it, edit it ($EDITOR), keep it for later, or cancel. Otherwise it is written to a folder below the current directory, and its path is printed. An existing RALPH.md is never overwritten.',
+  options: {
+    name: { type: 'string', value: 'NAME', help: 'The task folder; without it a name made of the words of TEXT.' },
+  },
+  control: false,
+  async run(context) {
+    const task = context.positionals.join(' ').trim();
+    if (task === '') throw new RalphError('usage', 'say what is to be done: main.cjs draft "TEXT".');
+    if (task.length > LIMIT) {
+      throw new RalphError(
+        'usage',
+        `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with main.cjs scaffold, and put the text into its RALPH.md.`,
+      );
+    }
+    const draft = draftTask(task, projectSignals(context.projectDir));
+    const path = placeFor(context, draft);
+    const mayAsk = context.forPeople && process.stdin.isTTY === true;
+    return mayAsk ? review(context, draft, path) : write(context, draft, path);
+  },
+};
+
+/** A name that was given must be free; one made of the words gets a number where it is taken. */
+function placeFor(context: CommandContext, { name }: Draft): string {
+  const base = baseDir(context);
+  const given = context.values['name'];
+  if (typeof given === 'string') {
+    const path = newTaskFile(base, given);
+    if (existsSync(path)) throw new RalphError('refused', `${path} is there already. Choose another --name.`);
+    return path;
+  }
+  for (let copy = 1; ; copy++) {
+    const path = newTaskFile(base, copy === 1 ? name : `${name}-${copy}`);
+    if (!existsSync(path)) return path;
+  }
+}
+
+function write({ forPeople, out, err }: CommandContext, draft: Draft, path: string): number {
+  writeTaskFile(path, draft.text);
+  const { name, kind, commands, notes } = draft;
+  const { problems } = checkTaskFile(path, draft.text);
+  if (!forPeople) {
+    out(JSON.stringify({ success: true, path, name, kind, commands, notes, problems }));
+    return 0;
+  }
+  for (const note of notes) err(`ralph: ${note}`);
+  out(relative(process.cwd(), path));
+  return 0;
+}
+
+async function review(context: CommandContext, draft: Draft, path: string): Promise<number> {
+  const shown = relative(process.cwd(), path);
+  const { answer, text } = await reviewDraft(context, draft, shown);
+  if (answer === 'cancel') {
+    context.out('Cancelled; nothing was written.');
+    return 0;
+  }
+  writeTaskFile(path, text);
+  context.out(`${shown} is there.`);
+  if (answer === 'keep') return 0;
+  const { START_COMMAND } = await import('./start.ts');
+  return START_COMMAND.run({ ...context, values: { ...context.values, task: path, launch: true }, positionals: [] });
+}

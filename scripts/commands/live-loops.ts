@@ -1,0 +1,83 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { loopNames } from '../../src/install/loop-names.ts';
+import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
+import { type ReadState, readState } from '../../src/state/read-state.ts';
+import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { printable } from '../../src/term/printable.ts';
+import { table } from '../../src/term/table.ts';
+import type { CommandContext } from './command.ts';
+import { onePath } from './task-place.ts';
+
+/** A state that lies in the project and has not ended, whether it can be read or not. */
+export interface LiveLoop {
+  readonly files: LoopFiles;
+  readonly found: Exclude<ReadState, { kind: 'absent' }>;
+  /** Relative to the project. */
+  readonly taskPath: string;
+}
+
+type Where = Pick<CommandContext, 'projectDir' | 'env'>;
+
+/** Every live loop of a project, the default one first. */
+export function liveLoops({ projectDir, env }: Where): LiveLoop[] {
+  return loopNames(projectDir, env).flatMap((name): LiveLoop[] => {
+    const files = loopFiles(projectDir, name, env);
+    const found = readState(files.state);
+    if (found.kind === 'absent' || (found.kind === 'loop' && found.state.status === 'ended')) return [];
+    return [{ files, found, taskPath: found.kind === 'loop' ? found.state.taskPath : DEFAULT_TASK }];
+  });
+}
+
+/** The live loops on a task file, or on the one in a task folder. `path` is absolute or from the current directory. */
+export function liveLoopsOn(where: Where, path: string): LiveLoop[] {
+  const wanted = realPath(resolve(path));
+  return liveLoops(where).filter(({ taskPath }) => {
+    const task = realPath(join(where.projectDir, taskPath));
+    return task === wanted || (basename(task) === 'RALPH.md' && dirname(task) === wanted);
+  });
+}
+
+/**
+ * The loop that a command is for: the one on the path that was given, the one that --loop or RALPH_LOOP names, or else
+ * the only one that is live; the default one where none is. Throws `usage` with a list where several could be meant.
+ */
+export function chosenLoop(context: CommandContext, command: string): LoopFiles {
+  const path = onePath(command, context.positionals);
+  if (path !== null) {
+    if (context.values['loop'] !== undefined) {
+      throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
+    }
+    return only(liveLoopsOn(context, path), command, `on ${path}`)?.files ?? nothingOn(path);
+  }
+  if (context.files.name !== null) return context.files;
+  return only(liveLoops(context), command, 'here')?.files ?? context.files;
+}
+
+function only(loops: readonly LiveLoop[], command: string, where: string): LiveLoop | undefined {
+  if (loops.length <= 1) return loops[0];
+  const rows = loops.map(({ files, found, taskPath }) => [
+    '',
+    files.name ?? '(default)',
+    found.kind === 'loop' ? found.state.status : found.kind,
+    printable(taskPath),
+  ]);
+  throw new RalphError(
+    'usage',
+    `${loops.length} loops are active ${where}. Say which one: main.cjs ${command} PATH, or --loop NAME.\n${table(rows)}`,
+  );
+}
+
+function nothingOn(path: string): never {
+  throw new RalphError('no-loop', `no live loop works on ${path}. main.cjs list shows the loops of this project.`);
+}
+
+/** A file that is gone still has a folder. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
+  }
+}

@@ -1,0 +1,100 @@
+import { dirname, join } from 'node:path';
+import { formatDuration } from '../../src/core/duration.ts';
+import { liveBeats } from '../../src/state/heartbeat.ts';
+import { LOOP_NAME, loopFiles } from '../../src/state/loop-files.ts';
+import { type RunState, readRunState } from '../../src/state/read-run-state.ts';
+import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
+import { taskKind } from '../../src/task/task-kind.ts';
+import { instantText } from '../../src/term/instant-text.ts';
+import { printable } from '../../src/term/printable.ts';
+import type { CommandContext } from './command.ts';
+import { lastEnded } from './last-ended.ts';
+import { chosenLoop, liveLoopsOn } from './live-loops.ts';
+import { type Status, statusOf } from './status-of.ts';
+import { taskPlace } from './task-place.ts';
+
+/** `run` is there for the loop of a task folder; null where the folder tells nothing. */
+export type ReportedStatus = Status & { readonly run?: RunState | null };
+
+/** How the loop on a path stands: the live one, or, with what its task folder still tells, the one that is over. */
+export function statusOnPath(context: CommandContext, path: string): ReportedStatus {
+  if (liveLoopsOn(context, path).length > 0) {
+    return withRun(context.projectDir, statusOf({ ...context, files: chosenLoop(context, 'status') }));
+  }
+  const { projectDir, env } = context;
+  const { taskPath } = taskPlace(projectDir, path);
+  const run = runOf(projectDir, taskPath);
+  const name = run?.status?.name ?? null;
+  const ended = lastEnded(loopFiles(projectDir, name !== null && LOOP_NAME.test(name) ? name : null, env));
+  const lastLoop = ended?.taskPath === taskPath ? ended : null;
+  return { active: false, message: `No loop is active on ${taskPath}.`, name, lastLoop, run };
+}
+
+/** A status with what the task folder tells of its loop, where it has one. */
+export function withRun(projectDir: string, status: Status): ReportedStatus {
+  const taskPath = status.active ? status.taskPath : status.lastLoop?.taskPath;
+  if (taskPath === undefined || taskKind(taskPath) !== 'ralph-md') return status;
+  return { ...status, run: runOf(projectDir, taskPath) };
+}
+
+/** What the task folder of a loop tells of its run; null for a loop without one, or where none has run. */
+export function runOf(projectDir: string, taskPath: string): RunState | null {
+  const run = runOfTask(projectDir, taskPath);
+  return run === null ? null : tolerant(run);
+}
+
+/** The last sign of life that a loop gave in its task folder; null where it gave none within half an hour. */
+export function heartbeatOf(projectDir: string, taskPath: string, loopId: string | null, at: string): string | null {
+  const run = runOfTask(projectDir, taskPath);
+  if (run === null) return null;
+  try {
+    return liveBeats(run, at).find((beat) => beat.loopId === loopId)?.at ?? null;
+  } catch {
+    return null; // a folder that cannot be read, or a link in its place, shows no life; status says what is wrong
+  }
+}
+
+/** Lines for people: the last iteration, its commands, and how a claim of completion fared. */
+export function runLines({ status, lastIteration, torn, problem }: RunState, at: string): string[] {
+  const lines: string[] = [];
+  if (status !== null && status.endedAt !== null) {
+    const { iteration, endedAt, message } = status;
+    lines.push(
+      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${message}`}`,
+    );
+  }
+  if (lastIteration !== null) {
+    const { iteration, durationMs, progress, changedFiles, commands, completion } = lastIteration;
+    const files = changedFiles.length === 1 ? '1 file' : `${changedFiles.length} files`;
+    const moved =
+      progress === true ? `progress (${files} changed)` : progress === false ? 'no progress' : 'progress unknown';
+    lines.push(`Iteration ${iteration}: ${lastIteration.status} after ${formatDuration(durationMs)}, ${moved}.`);
+    if (commands.length > 0) {
+      lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
+    }
+    if (completion.promiseSeen) lines.push(claimLine(completion));
+  }
+  if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);
+  if (problem !== null) lines.push(problem);
+  return lines.map(printable);
+}
+
+function claimLine({ gateChecked, gatePassed, reasons }: NonNullable<RunState['lastIteration']>['completion']): string {
+  if (!gateChecked) return 'The promise was seen; no gate was asked.';
+  return gatePassed
+    ? 'The promise was seen, and the gate passed.'
+    : `The promise was seen, and the gate refused: ${reasons.join('; ')}`;
+}
+
+function runOfTask(projectDir: string, taskPath: string): RunFiles | null {
+  return taskKind(taskPath) === 'ralph-md' ? runFiles(join(projectDir, dirname(taskPath))) : null;
+}
+
+/** What cannot be read is a problem to show, not a reason to say nothing of the loop. */
+function tolerant(run: RunFiles): RunState | null {
+  try {
+    return readRunState(run);
+  } catch (error) {
+    return { status: null, lastIteration: null, torn: 0, problem: (error as Error).message };
+  }
+}
