@@ -25,15 +25,13 @@ export function keyPath(keys: readonly (string | number)[]): string {
   );
 }
 
+/** What stands for a value that no text can show: an anchor that holds itself. */
+const UNSHOWN = 'a value that holds itself';
+
 /** A value as a message quotes it: JSON, bounded. */
 export function shownValue(value: unknown): string {
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch {
-    text = undefined; // an anchor that holds itself
-  }
-  if (text === undefined) return String(value);
+  const text = jsonOf(value);
+  if (text === null) return UNSHOWN;
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
@@ -41,5 +39,13 @@ export function shownValue(value: unknown): string {
 export function printableValue(value: unknown): unknown {
   if (value === undefined) return null;
   const shown = shownValue(value);
-  return shown.endsWith('…') || (typeof value === 'object' && shown === String(value)) ? shown : value;
+  return shown.endsWith('…') || shown === UNSHOWN ? shown : value;
+}
+
+function jsonOf(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return null;
+  }
 }

@@ -29,7 +29,9 @@ export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
 /** What is wrong with the placeholders in its body. */
 export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyProblem[] {
   const args = declaredArgs(mapping);
-  const commands = entries(mapping['commands']).map((entry) => String((entry as { name?: unknown } | null)?.name));
+  const commands = entries(mapping['commands'])
+    .map((entry) => (entry as { name?: unknown } | null)?.name)
+    .filter((name) => typeof name === 'string');
   return bodyPlaceholders(body).flatMap((placeholder): BodyProblem[] => {
     const value = body.slice(placeholder.start, placeholder.end);
     const problem = (rule: string, severity: 'error' | 'warning', message: string): BodyProblem[] => [

@@ -108,6 +108,14 @@ test('a value that holds itself can still be printed', () => {
   JSON.stringify(checked);
 });
 
+test('a value that has a text of its own making is printed as any other', () => {
+  const checked = prompt('validation: [{ toString: null }]\ncommands: [{ name: { toString: 1, toJSON: 2 } }]\n');
+  assert.equal(checked.frontmatter, null);
+  assert.ok(checked.problems.length >= 2);
+  const body = checkTaskFile('RALPH.md', '---\ncommands: [{ name: { toString: null } }]\n---\n{{ commands.a }}\n');
+  assert.ok(body.problems.some(({ rule }) => rule === 'unknown-placeholder'));
+});
+
 test('frontmatter runs no code', () => {
   const { frontmatter } = checkTaskFile('PROMPT.md', '---js\nmodule.exports = { model: process.exit(7) }\n---\n');
   assert.deepEqual(frontmatter, {});
