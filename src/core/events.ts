@@ -81,8 +81,11 @@ export type EngineEvent =
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
-  /** What had to be found out for a prompt is known: the prompt goes out now, and the iteration begins. */
-  | { readonly type: 'prompt-ready'; readonly at: string }
+  /**
+   * A prompt took its time to make. `ready`: it goes out now, and the iteration begins. `given-up`: it never will, and
+   * what it carried goes with the next one.
+   */
+  | { readonly type: 'prompt-made'; readonly at: string; readonly outcome: 'ready' | 'given-up' }
   /** A launcher has begun a turn by a prompt of its own, which carried what waited for the next prompt. */
   | { readonly type: 'first-prompt'; readonly at: string };
 

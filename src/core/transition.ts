@@ -12,7 +12,7 @@ import {
   firstPrompt,
   noticed,
   overridden,
-  promptReady,
+  promptMade,
   released,
   steeringDelivered,
   suspended,
@@ -60,8 +60,8 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
       return waitedOut(state, happened);
     case 'steering-delivered':
       return steeringDelivered(state, happened);
-    case 'prompt-ready':
-      return promptReady(state, happened);
+    case 'prompt-made':
+      return promptMade(state, happened);
     case 'first-prompt':
       return firstPrompt(state);
     default:

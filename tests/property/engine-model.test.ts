@@ -310,7 +310,9 @@ class Harness {
       'turn-released',
     ];
     if (mustAnswer.includes(event.type)) assert.equal(steps.length, 1, `${event.type} needs an answer`);
-    else if (state.status !== 'ended') assert.equal(steps.length, 0, `${event.type} needs none`);
+    // A prompt that is ready needs an answer where it must not go out.
+    else if (state.status !== 'ended' && event.type !== 'prompt-made')
+      assert.equal(steps.length, 0, `${event.type} needs none`);
     const [step] = steps;
     if (step?.type === 'prompt') {
       assert.deepEqual([state.status, state.turn], ['running', 'agent']);
@@ -364,7 +366,8 @@ class Harness {
     for (const effect of effects) {
       if (effect.type === 'prompt') this.send(effect.steering.map(({ id }) => id));
     }
-    if (event.type === 'block-overridden') this.takenBack(before);
+    const never = event.type === 'prompt-made' && (event.outcome === 'given-up' || before.status !== 'running');
+    if (event.type === 'block-overridden' || never) this.takenBack(before);
     if (event.type === 'first-prompt' && before.status !== 'ended') {
       this.send(before.steering.filter(({ delivery }) => delivery === 'next').map(({ id }) => id));
     }

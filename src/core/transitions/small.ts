@@ -27,11 +27,10 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
   };
 }
 
-/**
- * A prompt that took its time is ready. The iteration begins now, unless somebody's word came meanwhile: that stands.
- */
-export function promptReady(state: Live, { at }: Of<'prompt-ready'>): Transition {
-  if (state.status !== 'running') return overtaken(state);
+/** The iteration begins now that its prompt is ready, unless somebody's word came while it was made: that stands. */
+export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Transition {
+  if (outcome === 'given-up') return { state: takenBack(state), effects: [] };
+  if (state.status !== 'running') return overtaken(takenBack(state));
   if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
   const { lastDecision } = state;
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };

@@ -101,8 +101,11 @@ async function sendBack(
     return blockAnswer(context, { ...loaded, findings }, step, body, notes, versionOf(turn));
   }
   const made = await makeTaskPrompt(turn, loaded.stored.contract, loaded.stored.contract.task, step, body, findings);
-  if (made === 'aborted') return { meanwhile: feed(turn, interruption(turn)) };
-  const effects = feed(turn, { type: 'prompt-ready', at: context.now() });
+  if (made === 'aborted') {
+    feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'given-up' });
+    return { meanwhile: feed(turn, interruption(turn)) };
+  }
+  const effects = feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'ready' });
   if (effects.some(isStep)) return { meanwhile: effects };
   return taskBlockAnswer(turn.loaded, made, notes, versionOf(turn));
 }

@@ -249,6 +249,7 @@ export const rareEvent: fc.Arbitrary<
   | Omit<Of<'interrupted'>, 'at'>
   | Omit<Of<'block-overridden'>, 'at'>
   | Omit<Of<'first-prompt'>, 'at'>
+  | Omit<Of<'prompt-made'>, 'at'>
   | Omit<Of<'suspended'>, 'at'>
   | Omit<Of<'task-missing'>, 'at'>
   | Omit<Of<'noticed'>, 'at'>
@@ -283,6 +284,13 @@ export const rareEvent: fc.Arbitrary<
   },
   { weight: 2, arbitrary: fc.constant({ type: 'block-overridden' as const }) },
   { weight: 2, arbitrary: fc.constant({ type: 'first-prompt' as const }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('prompt-made' as const),
+      outcome: fc.constantFrom('ready' as const, 'given-up' as const),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({

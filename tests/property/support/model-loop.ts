@@ -192,6 +192,15 @@ export class ModelLoop {
         this.handedOver = [];
         if (this.turn !== 'user') this.turn = 'rest';
         return null;
+      case 'prompt-made': {
+        if (event.outcome === 'given-up' || this.status !== 'running') {
+          this.queue = [...this.handedOver, ...this.queue];
+          this.handedOver = [];
+        }
+        if (event.outcome === 'given-up') return null;
+        if (this.status !== 'running') return this.overtaken();
+        return this.stopRequested ? this.end('stopped') : null;
+      }
       case 'task-missing':
         return this.end('error');
       case 'turn-released':

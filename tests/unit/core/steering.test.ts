@@ -167,6 +167,42 @@ describe('a launcher’s own first prompt', () => {
   });
 });
 
+describe('a prompt that took its time', () => {
+  const made = (outcome: 'ready' | 'given-up', seconds = 90): EngineEvent => ({
+    type: 'prompt-made',
+    at: at(seconds),
+    outcome,
+  });
+  const told = running({ notices: { rejection: ['tests: fail'], misplacedSignal: null, warnings: [] } });
+  const prompted = after(told, LOOP, steer('a'), turnEnded('Work.')).state;
+
+  test('begins its iteration when it is ready, and says nothing further', () => {
+    const { state, effects } = transition(prompted, made('ready'), LOOP);
+    assert.deepEqual(effects, []);
+    assert.deepEqual(state.lastDecision, { ...prompted.lastDecision, at: at(90) });
+    assert.deepEqual({ ...state, lastDecision: null }, { ...prompted, lastDecision: null });
+  });
+
+  test('gives back what it carried when it is given up', () => {
+    const { state, effects } = transition(prompted, made('given-up'), LOOP);
+    assert.deepEqual([ids(state.steering), state.notices.rejection, state.handedOver], [['a'], ['tests: fail'], null]);
+    assert.deepEqual(effects, []);
+  });
+
+  test('is held back by a pause that came meanwhile, with what it carried', () => {
+    const { state, effects } = after(prompted, LOOP, command({ kind: 'pause' }), made('ready'));
+    assert.equal(state.status, 'paused');
+    assert.equal(step(effects)?.type, 'allow');
+    assert.deepEqual([ids(state.steering), state.notices.rejection], [['a'], ['tests: fail']]);
+  });
+
+  test('is held back by a stop that came meanwhile, which ends the loop', () => {
+    const { state } = after(prompted, LOOP, command({ kind: 'stop', clientAlive: true }), made('ready'));
+    assert.ok(state.status === 'ended');
+    assert.equal(state.ended.as, 'stopped');
+  });
+});
+
 describe('a notice', () => {
   const notice = (key: string, warning = `about ${key}`): EngineEvent => ({ type: 'noticed', at: at(5), key, warning });
 
