@@ -101,7 +101,10 @@ function addParts(parts: readonly WordPart[], quoted: boolean, builder: WordBuil
       case 'ParameterExpansion': {
         if (part.type === 'ParameterExpansion') readPattern(part, world, walk);
         const values = expandParameter(part, world, walk, (word) => expandToValue(word, world, walk).template);
-        builder.values(quoted && /[*]\]?\}?$/.test(part.text) ? joined(values) : values, quoted);
+        builder.values(
+          quoted ? (/[*]\]?\}?$/.test(part.text) ? joined(values) : values) : separated(values, world),
+          quoted,
+        );
         return;
       }
       case 'CommandExpansion': {
@@ -143,6 +146,18 @@ function substitute(script: ScriptOf | undefined, world: World, stdin: Stream, w
 
 function joined(values: readonly ValueWord[]): ValueWord[] {
   return [{ template: values.map((value) => value.template).join(' ') }];
+}
+
+/** Values as the shell splits them where IFS was set to other characters than white space. */
+function separated(values: readonly ValueWord[], world: World): readonly ValueWord[] {
+  const marks = world.variables.get('IFS')?.[0]?.template.replace(/[\s\0]/g, '') ?? '';
+  if (marks === '') return values;
+  return values.flatMap((value) => {
+    if (value.pattern !== undefined || value.under !== undefined) return [value];
+    let pieces = [value.template];
+    for (const mark of marks) pieces = pieces.flatMap((piece) => piece.split(mark));
+    return pieces.map((template) => ({ template }));
+  });
 }
 
 function withTilde(raw: string, value: string, world: World, walk: Walk): string {

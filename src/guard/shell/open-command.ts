@@ -2,7 +2,7 @@ import { addPathUses } from './add-path-uses.ts';
 import type { Call } from './call.ts';
 import { fileKey } from './file-key.ts';
 import { literalOutput } from './literal-output.ts';
-import { openGitAlias } from './open-git-alias.ts';
+import { openGitCommands } from './open-git-commands.ts';
 import { openInterpreter } from './open-interpreter.ts';
 import { openShell } from './open-shell.ts';
 import { recordCommand, recordOpened } from './record-command.ts';
@@ -44,7 +44,7 @@ export function openCommand(call: Call, walk: Walk): Outcome {
 
 function runPlain(call: Call, name: string, walk: Walk): Outcome {
   openInterpreter(call, name, walk);
-  if (name === 'git') openGitAlias(call, walk);
+  if (name === 'git') openGitCommands(call, walk);
   const command = recordCommand(call, name, walk);
   const before = walk.facts.writes.length;
   addPathUses(command, call, walk);

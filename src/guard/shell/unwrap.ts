@@ -25,12 +25,17 @@ interface Wrapper {
   readonly textOption?: string;
   /** With one of these it runs nothing (command -v). */
   readonly asks?: readonly string[];
+  /** Every word is a text for a shell of its own (concurrently). */
+  readonly texts?: true;
+  /** Assignments may stand before the command (sudo A=1 x). */
+  readonly assigns?: true;
 }
 
 const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   sudo: {
     values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
     asks: ['-l', '-v', '-k', '-K', '-V'],
+    assigns: true,
   },
   doas: { values: '-u -C' },
   timeout: { values: '-k -s --kill-after --signal', skip: 1 },
@@ -72,6 +77,38 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   yarn: { values: '--cwd', subcommands: ['exec', 'dlx'] },
   uv: { values: '--with --python -p', subcommands: ['run'] },
   poetry: { values: '-C --directory', subcommands: ['run'] },
+  pdm: { values: '-p --project', subcommands: ['run'] },
+  hatch: { values: '-e --env', subcommands: ['run'] },
+  conda: { values: '-n -p --name --prefix --cwd', subcommands: ['run'] },
+  bundle: { values: '', subcommands: ['exec'] },
+  asdf: { values: '', subcommands: ['exec'] },
+  mise: { values: '-C --cd', subcommands: ['exec', 'x'] },
+  direnv: { values: '', subcommands: ['exec'], skip: 1 },
+  'cross-env': { values: '', assigns: true },
+  'cross-env-shell': { values: '', textOption: ' ' },
+  dotenv: { values: '-e -v -p -c' },
+  dotenvx: { values: '-e -f', subcommands: ['run'] },
+  corepack: { values: '' },
+  concurrently: {
+    values: '-n -c -s -l -p -t -m --names --prefix-colors --success --max-processes --prefix --kill-signal',
+    texts: true,
+  },
+  hyperfine: {
+    values: '-w -r -m -M -p -c -s -n -S -L --warmup --runs --min-runs --max-runs --prepare --cleanup --setup --shell',
+    texts: true,
+  },
+  entr: { values: '' },
+  fakeroot: { values: '-l -b -u -i -s' },
+  firejail: { values: '' },
+  proot: { values: '-r -b -w -R -S' },
+  torsocks: { values: '-u -p -P' },
+  proxychains: { values: '-f' },
+  proxychains4: { values: '-f' },
+  setpriv: { values: '' },
+  'nix-shell': { values: '-p -A -I --packages', textOption: '--run' },
+  pwsh: { values: '-f -File -ExecutionPolicy', textOption: '-c' },
+  powershell: { values: '-File -ExecutionPolicy', textOption: '-Command' },
+  cmd: { values: '', skip: 1, textOption: ' ' },
   'dbus-run-session': { values: '' },
   'systemd-run': { values: '-p -u --unit --property --slice' },
 };
@@ -90,16 +127,23 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
     if (!wrapper.subcommands.includes(words[0]?.template ?? '')) return undefined;
     const inner = splitOptions(words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
     const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
-    return text === undefined ? asCall(call, inner.operands) : asText(text.template);
+    return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
   }
+  if (wrapper.texts === true) return asTexts(words.map((word) => word.template));
   if (wrapper.textOption !== undefined) {
-    if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
+    if (wrapper.textOption === ' ')
+      return asText(
+        words
+          .slice(wrapper.skip ?? 0)
+          .map((word) => word.template)
+          .join(' '),
+      );
     const late = splitOptions(words.slice(wrapper.skip ?? 0), `${wrapper.values} ${wrapper.textOption}`, true);
     const text = optionValue(split, wrapper.textOption) ?? optionValue(late, wrapper.textOption, '--command');
     if (text !== undefined) return asText(text.template);
   }
   words = words.slice(wrapper.skip ?? 0);
-  if (name === 'sudo') words = words.slice(countAssignments(words));
+  if (wrapper.assigns === true) words = words.slice(countAssignments(words));
   return asCall(call, words);
 }
 
@@ -134,6 +178,11 @@ function asCall(call: Call, words: readonly ShellWord[]): Unwrapped | undefined 
 }
 
 function asText(text: string): Unwrapped | undefined {
-  const trimmed = text.trim();
-  return trimmed === '' || trimmed === UNKNOWN ? undefined : { next: [{ kind: 'text', text }], keepsItself: false };
+  return asTexts([text]);
+}
+
+function asTexts(texts: readonly string[]): Unwrapped | undefined {
+  const known = texts.filter((text) => text.trim() !== '' && text.trim() !== UNKNOWN);
+  if (known.length === 0) return undefined;
+  return { next: known.map((text) => ({ kind: 'text', text })), keepsItself: false };
 }

@@ -11,6 +11,10 @@ export const FETCHERS: Readonly<Record<string, PathUser>> = {
       uses.args,
       '-o -d -H -X -u -A -b -c -e -F -T -x -m -w -D -K -E --output --output-dir --data --data-binary --data-raw --data-ascii --data-urlencode --json --form --header --request --user --cookie --cookie-jar --dump-header --upload-file --max-time --config --retry --url --netrc-file --cert --key --cacert',
     );
+    for (const url of split.operands) {
+      const path = /^file:\/\/(?:localhost)?(\/.*)$/is.exec(url.template)?.[1];
+      if (path !== undefined) uses.read(wordOf(path, url.source));
+    }
     for (const { name, value } of split.options) if (value !== undefined) sendsFile(name, value, uses);
     const directory = optionValue(split, '--output-dir');
     const place = (word: typeof directory): typeof directory =>

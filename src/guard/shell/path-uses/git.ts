@@ -87,6 +87,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   grep: shows,
   'cat-file': shows,
   archive: shows,
+  'hash-object': shows,
   worktree: (uses, args) => {
     if (args[0]?.template === 'remove')
       for (const path of args.slice(1)) uses.write(path, 'delete', { recursive: true });

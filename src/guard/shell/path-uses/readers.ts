@@ -1,4 +1,5 @@
 import { hasOption, splitOptions } from '../split-options.ts';
+import { wordOf } from '../word-builder.ts';
 import type { PathUser, PathUses } from './path-user.ts';
 
 function readsAll(values: string, skip = 0): PathUser {
@@ -20,6 +21,14 @@ function optionFile(option: RegExp): PathUser {
       if (option.test(word.template) && value !== undefined) uses.read(value);
     });
   };
+}
+
+/** httpie: `field@FILE`, `@FILE`. */
+function sendsAt(uses: PathUses): void {
+  for (const word of uses.args) {
+    const path = /^[^=@/]*@(.+)$/s.exec(word.template)?.[1];
+    if (path !== undefined) uses.read(wordOf(path, word.source));
+  }
 }
 
 /** Programs that read the files they are given. */
@@ -44,6 +53,31 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   expand: readsAll('-t'),
   iconv: readsAll('-f -t -o'),
   zcat: readsAll(''),
+  ccat: readsAll(''),
+  hd: readsAll('-n -s'),
+  join: readsAll('-1 -2 -t -o -j'),
+  look: readsAll('-t', 1),
+  csplit: readsAll('-f -b -n'),
+  sdiff: readsAll('-w -o'),
+  vimdiff: readsAll('-c'),
+  colordiff: readsAll('-U -C'),
+  open: readsAll('-a -b'),
+  'xdg-open': readsAll(''),
+  pax: readsAll('-f -s'),
+  age: readsAll('-o -r -R -i'),
+  // Uploads.
+  aws: readsAll('--profile --region --output --endpoint-url'),
+  gsutil: readsAll('-o -h'),
+  rclone: (uses) => {
+    for (const word of splitOptions(uses.args, '--config').operands) uses.read(word, true);
+  },
+  gh: (uses) => {
+    const split = splitOptions(uses.args, '-R --repo -f -F --env-file -b --body -t --title -d --desc');
+    for (const word of split.operands) uses.read(word);
+    for (const { name, value } of split.options) if (/^-[fF]$/.test(name) && value !== undefined) uses.read(value);
+  },
+  http: sendsAt,
+  https: sendsAt,
   source: firstOnly,
   '.': firstOnly,
   cut: readsAll('-d -f -c -b --delimiter --fields'),
