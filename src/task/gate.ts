@@ -10,18 +10,18 @@ import { runPinnedCommand, scriptsNamedBy } from './run-pinned-command.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-task-command.ts';
 import { taskCommand } from './task-command.ts';
 
-/** `iteration` is the one that made the claim; a loop without a task folder needs none. `judge` is asked of acceptance commands. */
-export type GateOptions = Omit<TaskCommandOptions, 'iteration'> & Partial<Pick<TaskCommandOptions, 'iteration'>>;
-
 /**
  * Checks a claim of completion. A task folder whose gate is required: its outputs and OPEN_QUESTIONS.md, then, where
  * these are ready and no finding is open, its acceptance commands. Every loop: the validation commands of the contract,
  * one after the other, and the findings log. A command whose script is not what it was at the start is not run. Gives no
- * result where there is nothing to check. Rejects only with the abort's reason, once no process of the gate is left.
+ * result where there is nothing to check. The iteration is the one that made the claim. Rejects only with the abort's reason, once no process of the gate is left.
  */
-export async function runGate(contract: Contract, projectDir: string, options: GateOptions): Promise<CheckResult[]> {
+export async function runGate(
+  contract: Contract,
+  projectDir: string,
+  options: TaskCommandOptions,
+): Promise<CheckResult[]> {
   options.signal.throwIfAborted();
-  const { iteration = 1 } = options;
   const task = contract.task?.gate === 'required' ? contract.task : null;
   const findings = checkFindingsLog(projectDir, contract.findingsLog);
   const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task.requiredOutputs);
@@ -29,7 +29,7 @@ export async function runGate(contract: Contract, projectDir: string, options: G
   const cheap = results.length;
   for (const command of task?.commands ?? []) {
     if (!isReady || !command.acceptance) continue;
-    const end = await runTaskCommand(contract, projectDir, command, { ...options, iteration });
+    const end = await runTaskCommand(contract, projectDir, command, options);
     results.push(checkResult(command, end));
   }
   for (const command of contract.validation) {
@@ -37,7 +37,7 @@ export async function runGate(contract: Contract, projectDir: string, options: G
     results.push(checkResult(command, end));
   }
   // Where no command was to be run, a script proves nothing, changed or not.
-  if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, iteration));
+  if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
   if (findings !== null) results.push(findings);
   return results;
 }

@@ -156,6 +156,8 @@ function markPaths({ projectDir, limits, deadline }: Look, paths: readonly strin
 }
 
 async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<Committed | null> {
+  // It comes from a file, and git would take what begins with a hyphen for an option.
+  if (![since, head].every((commit) => /^[0-9a-f]{40,64}$/.test(commit))) return null;
   const diff = await ask(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', since, head]);
   if (diff.kind !== 'answer') return null;
   const all = pathsIn(diff.text);

@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import type { ValidationEntry } from '../../../src/task/frontmatter-schema.ts';
-import { type GateOptions, runGate } from '../../../src/task/gate.ts';
+import { runGate } from '../../../src/task/gate.ts';
+import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
 import { alive } from './support/alive.ts';
 import { project, writeFiles } from './support/project.ts';
 import { terms } from './support/terms.ts';
@@ -14,9 +15,9 @@ import { terms } from './support/terms.ts';
 /** Our own runner's variable would make a node:test in a command believe that it is nested. */
 const { NODE_TEST_CONTEXT: _, ...ENV } = process.env;
 
-function gate(directory: string, validation: readonly ValidationEntry[], more: Partial<GateOptions> = {}) {
+function gate(directory: string, validation: readonly ValidationEntry[], more: Partial<TaskCommandOptions> = {}) {
   const { contract } = buildContract(terms(directory, validation));
-  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, ...more });
+  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, iteration: 1, ...more });
 }
 
 async function eventually(what: string, holds: () => boolean): Promise<void> {
@@ -233,7 +234,7 @@ function changedGate(context: TestContext, change: (directory: string) => void) 
     terms(directory, ['bash check.sh', 'sh ./check.sh', 'npm test', 'npm run lint', 'true']),
   );
   change(directory);
-  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV });
+  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, iteration: 1 });
 }
 
 test('a script that changed is not run, and every check that names it says what to do', async (context) => {
@@ -309,7 +310,11 @@ test('a findings log that leads out of the project, or is no file, is no proof',
   symlinkSync('/etc/hostname', join(directory, 'out.md'));
   for (const findingsLog of ['../x.md', '/etc/hostname', 'out.md', 'logs']) {
     const { contract } = buildContract(terms(directory, [], { findingsLog }));
-    const [result] = await runGate(contract, directory, { signal: new AbortController().signal, env: ENV });
+    const [result] = await runGate(contract, directory, {
+      signal: new AbortController().signal,
+      env: ENV,
+      iteration: 1,
+    });
     assert.equal(result?.outcome, 'unavailable', findingsLog);
   }
 });
@@ -317,8 +322,16 @@ test('a findings log that leads out of the project, or is no file, is no proof',
 test('a project that is gone makes the command unavailable, not the gate fail', async (context) => {
   const directory = project(context);
   const { contract } = buildContract(terms(directory, ['true', 'a\0b']));
-  const [gone] = await runGate(contract, join(directory, 'gone'), { signal: new AbortController().signal, env: ENV });
+  const [gone] = await runGate(contract, join(directory, 'gone'), {
+    signal: new AbortController().signal,
+    env: ENV,
+    iteration: 1,
+  });
   assert.equal(gone?.outcome, 'unavailable');
-  const [, broken] = await runGate(contract, directory, { signal: new AbortController().signal, env: ENV });
+  const [, broken] = await runGate(contract, directory, {
+    signal: new AbortController().signal,
+    env: ENV,
+    iteration: 1,
+  });
   assert.equal(broken?.outcome, 'unavailable');
 });

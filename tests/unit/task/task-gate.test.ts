@@ -21,7 +21,12 @@ function contractOf(
 }
 
 function gate(contract: Contract, directory: string, more: Partial<TaskCommandOptions> = {}) {
-  return runGate(contract, directory, { signal: new AbortController().signal, env: process.env, ...more });
+  return runGate(contract, directory, {
+    signal: new AbortController().signal,
+    env: process.env,
+    iteration: 1,
+    ...more,
+  });
 }
 
 async function outcomes(contract: Contract, directory: string, more: Partial<TaskCommandOptions> = {}) {

@@ -434,6 +434,15 @@ test('a submodule is known by its commits, and its own configuration starts noth
   assert.equal(existsSync(ran), true, 'control: a plain git status starts it');
 });
 
+test('a stored HEAD is never taken for an option of git', async (context) => {
+  const directory = repository(context);
+  const before = await look(directory);
+  const written = join(directory, 'written');
+  const forged = before.git && { ...before, git: { ...before.git, head: `--output=${written}` } };
+  const now = await look(directory, { since: forged });
+  assert.deepEqual([now.git?.committed, existsSync(written)], [null, false]);
+});
+
 test('a program that only the user configures is believed', async (context) => {
   const directory = repository(context, { ...FILES, '.gitattributes': '*.ts filter=mine\n' });
   const config = join(directory, 'src/config');
