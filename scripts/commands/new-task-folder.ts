@@ -5,6 +5,9 @@ import { safePath } from '../../src/install/safe-path.ts';
 import { relativePathProblem } from '../../src/task/relative-path-problem.ts';
 import type { CommandContext } from './command.ts';
 
+/** Folders of the client, of git and of loops: an agent may make task folders, and none of these is a place for one. */
+const NOT_FOR_TASKS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
+
 /** Where new task folders go: the project that --project names, else the current directory. */
 export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 'projectDir'>): string {
   return values['project'] === undefined ? process.cwd() : projectDir;
@@ -17,23 +20,30 @@ export function newTaskFile(base: string, name: string): string {
   if (problem !== null) {
     throw new RalphError('usage', `"${name}" cannot be the name of a task folder below ${base}: it ${problem}.`);
   }
+  const taken = plain.split('/').find((segment) => NOT_FOR_TASKS.test(segment));
+  if (taken !== undefined) {
+    throw new RalphError(
+      'usage',
+      `"${name}" cannot be the name of a task folder: ${taken} belongs to another program.`,
+    );
+  }
   return safePath(base, join(plain, 'RALPH.md'));
 }
 
 /** Writes a new RALPH.md with its folder. Throws `refused`, with nothing changed, where something lies there already. */
 export function writeTaskFile(path: string, text: string): void {
-  if (existsSync(path)) throw taken(path);
+  if (existsSync(path)) throw refusal(path);
   try {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
-    throw taken(path, error);
+    throw refusal(path, error);
   }
 }
 
-function taken(path: string, cause?: unknown): RalphError {
+function refusal(path: string, cause?: unknown): RalphError {
   return new RalphError(
     'refused',
     `${path} is there already, or a file lies in the place of its folder. Nothing is overwritten: choose another name.`,

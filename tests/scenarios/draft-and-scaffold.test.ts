@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PRESETS } from '../../scripts/commands/scaffold.ts';
+import { DIST, project } from './support/project.ts';
+
+const AGENT = { CLAUDECODE: '1' };
+
+for (const preset of PRESETS) {
+  test(`the scaffold of ${preset} is a task file without problems, and a loop can be started on it`, (t) => {
+    const p = project(t);
+    const args = preset === 'default' ? [] : ['--preset', preset];
+    const { code, json, stderr } = p.ralph(['scaffold', ...args, 'my-task']);
+    assert.equal(code, 0, stderr);
+    assert.equal(json['path'], join(p.dir, 'my-task/RALPH.md'));
+    const checked = p.ralph(['check', 'my-task/RALPH.md']).json;
+    assert.deepEqual([checked['ok'], checked['kind'], checked['problems']], [true, 'ralph-md', []]);
+    assert.match(p.read('my-task/RALPH.md'), /\{\{ ralph\.name \}\}/);
+    const start = p.ralph(['start', '--task', 'my-task']);
+    assert.equal(start.code, 0, start.stderr);
+  });
+}
+
+test('the presets are the folders that the bundle has', () => {
+  assert.deepEqual(readdirSync(join(DIST, 'templates/presets')).sort(), [...PRESETS].sort());
+});
+
+test('a scaffold may lie deeper, and have spaces in its name', (t) => {
+  const p = project(t);
+  assert.equal(p.ralph(['scaffold', '--preset', 'migration', 'feature/new task']).code, 0);
+  assert.ok(p.has('feature/new task/RALPH.md'));
+  mkdirSync(join(p.dir, 'sub'));
+  p.ralph(['scaffold', './here/'], {}, join(p.dir, 'sub'));
+  assert.ok(p.has('sub/here/RALPH.md'), 'from the current directory');
+  p.ralph(['scaffold', 'there', '--project', '.']);
+  assert.ok(p.has('there/RALPH.md'));
+});
+
+test('a scaffold never overwrites, never leaves the directory, and says what is wrong', (t) => {
+  const p = project(t);
+  p.write('mine/RALPH.md', 'mine');
+  p.write('file', 'mine');
+  symlinkSync(p.home, join(p.dir, 'out'));
+  symlinkSync(join(p.home, 'nothing'), join(p.dir, 'nowhere'));
+  const tree = (): unknown => [readdirSync(p.dir).sort(), readdirSync(p.home), p.read('mine/RALPH.md'), p.read('file')];
+  const before = tree();
+  for (const [args, why] of [
+    [['mine'], /mine\/RALPH\.md is there already/],
+    [['file'], /a file lies in the place of its folder/],
+    [['file/below'], /a file lies in the place of its folder/],
+    [['out/x'], /leads out of the project through a symbolic link/],
+    [['nowhere'], /leads nowhere/],
+    [['../x'], /must have no "\.\." segment/],
+    [['a/../../x'], /must have no "\.\." segment/],
+    [['/tmp/x'], /must be relative/],
+    [['.'], /must have no "\." segment/],
+    [[''], /must not be blank/],
+    [['a\\b'], /backslash/],
+    [['.claude/x'], /\.claude belongs to another program/],
+    [['a/.git/hooks'], /\.git belongs to another program/],
+    [[], /name the task folder/],
+    [['two', 'words'], /takes one name, not 2\. Quote a name with spaces/],
+    [['x', '--preset', 'nothing'], /there is no preset "nothing"\. There are: fix-tests, migration/],
+    [['x', '--preset', '../default'], /there is no preset/],
+  ] as const) {
+    const { code, stderr, stdout } = p.ralph(['scaffold', ...args]);
+    assert.deepEqual([code, stdout], [1, ''], args.join(' '));
+    assert.match(stderr, why, args.join(' '));
+    assert.deepEqual(tree(), before, args.join(' '));
+  }
+});
+
+test('a draft is written to a folder named after its words, with the project’s own commands', (t) => {
+  const p = project(t);
+  p.write('package.json', { scripts: { test: 'node --test', lint: 'eslint .' } });
+  p.write('pnpm-lock.yaml', '');
+  const { code, json } = p.ralph(['draft', 'Fix the flaky auth tests']);
+  assert.equal(code, 0);
+  assert.deepEqual(json, {
+    ...{ success: true, path: join(p.dir, 'fix-flaky-auth-tests/RALPH.md'), name: 'fix-flaky-auth-tests' },
+    ...{ kind: 'fix', commands: ['tests', 'lint'], notes: [], problems: [] },
+  });
+  assert.match(p.read('fix-flaky-auth-tests/RALPH.md'), /run: pnpm test/);
+  const start = p.ralph(['start', '--task', 'fix-flaky-auth-tests']);
+  assert.equal(start.code, 0, start.stderr);
+});
+
+test('a second draft of the same words gets a number; a name that was given must be free', (t) => {
+  const p = project(t);
+  for (const expected of ['add-csv', 'add-csv-2', 'add-csv-3']) {
+    assert.equal(p.ralph(['draft', 'add', 'CSV']).json['path'], join(p.dir, expected, 'RALPH.md'));
+  }
+  assert.equal(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).code, 0);
+  assert.match(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).stderr, /is there already/);
+  assert.match(p.ralph(['draft', '--name', '../csv', 'add CSV']).stderr, /"\.\." segment/);
+});
+
+test('a draft without words, or with a whole document, is refused', (t) => {
+  const p = project(t);
+  assert.match(p.ralph(['draft']).stderr, /say what is to be done/);
+  assert.match(p.ralph(['draft', ' ']).stderr, /say what is to be done/);
+  assert.match(p.ralph(['draft', 'x'.repeat(20_001)]).stderr, /20001 characters; at most 20000/);
+  assert.deepEqual(p.tree(), {});
+});
+
+test('draft and scaffold serve agents too', (t) => {
+  const p = project(t);
+  assert.equal(p.ralph(['draft', 'add CSV'], AGENT).code, 0);
+  assert.equal(p.ralph(['scaffold', 'x'], AGENT).code, 0);
+});

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\n# {{ ralph.name }}\n\nDo it.\n';
+
+function started(p: Project, ...folders: string[]): void {
+  for (const folder of folders) {
+    p.write(`${folder}/RALPH.md`, TASK);
+    const { code, stderr } = p.ralph(['start', '--task', folder]);
+    assert.equal(code, 0, stderr);
+  }
+}
+
+function changeState(p: Project, name: string, more: object): void {
+  const path = `.claude/context/runtime/ralph-state.${name}.json`;
+  p.write(path, { ...JSON.parse(p.read(path)), ...more });
+}
+
+const PAUSED = {
+  status: 'paused',
+  paused: { since: '2026-01-01T00:00:00Z', reason: 'operator', message: 'paused by the user.', resumesAt: null },
+};
+
+test('list names kind, status, iteration, path and heartbeat of every loop, live or over', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a', 'tasks/b');
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.ralph(['start']);
+  p.ralph(['cancel', 'tasks/b']);
+  const loops = p.ralph(['list']).json['loops'] as Record<string, unknown>[];
+  assert.deepEqual(
+    loops.map(({ name, kind, status, iteration, path, heartbeat }) => [
+      ...[name, kind, status, iteration, path],
+      typeof heartbeat,
+    ]),
+    [
+      [null, 'prompt', 'running', 0, '.claude/ralph/PROMPT.md', 'object'],
+      ['a', 'ralph-md', 'running', 0, 'tasks/a/RALPH.md', 'string'],
+      ['b', 'ralph-md', 'cancelled', 0, 'tasks/b/RALPH.md', 'object'],
+    ],
+  );
+});
+
+test('status of a path tells of its live loop, and of its run when the loop is over', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  for (const path of ['tasks/a', 'tasks/a/', 'tasks/a/RALPH.md', join(p.dir, 'tasks/a')]) {
+    const { json } = p.ralph(['status', path]);
+    assert.deepEqual([json['active'], json['name'], json['taskPath']], [true, 'a', 'tasks/a/RALPH.md'], path);
+  }
+  assert.equal(p.ralph(['status', 'RALPH.md'], {}, join(p.dir, 'tasks/a')).json['active'], true, 'from its folder');
+  p.ralph(['stop', 'tasks/a']);
+  const { json } = p.ralph(['status', 'tasks/a']);
+  assert.deepEqual(
+    [json['active'], json['message'], json['name']],
+    [false, 'No loop is active on tasks/a/RALPH.md.', 'a'],
+  );
+  assert.equal((json['lastLoop'] as Record<string, unknown>)['status'], 'stopped');
+  const run = json['run'] as Record<string, Record<string, unknown>>;
+  assert.equal(run['status']?.['status'], 'stopped');
+});
+
+test('status of a task folder shows the last iteration, and counts what cannot be read', (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK);
+  const iteration = {
+    ...{ loopId: 'l', iteration: 3, status: 'completed', endedAt: '2026-01-01T00:00:00Z', durationMs: 5000 },
+    ...{ progress: true, changedFiles: ['x'], commands: [{ name: 'tests', outcome: 'ok' }] },
+    completion: { promiseSeen: true, gateChecked: true, gatePassed: false, reasons: ['missing OUT.md'] },
+  };
+  p.write('a/.ralph-runner/iterations.jsonl', `{"torn":\n${JSON.stringify(iteration)}\n{"half`);
+  const run = p.ralph(['status', 'a']).json['run'] as Record<string, unknown>;
+  assert.deepEqual(run, { status: null, lastIteration: iteration, torn: 2, problem: null });
+  p.write('a/.ralph-runner/status.json', '{"status":');
+  assert.match(String((p.ralph(['status', 'a']).json['run'] as Record<string, unknown>)['problem']), /cannot be read/);
+});
+
+test('status of a folder whose run state is a link says so, and shows nothing from behind it', (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK);
+  p.write('b/.ralph-runner/status.json', '{"secret":1}');
+  symlinkSync(join(p.dir, 'b/.ralph-runner'), join(p.dir, 'a/.ralph-runner'));
+  const { stdout, code } = p.ralph(['status', 'a']);
+  assert.equal(code, 0);
+  assert.match(stdout, /no directory of its own/);
+  assert.doesNotMatch(stdout, /secret/);
+});
+
+test('the default loop is not shown in the place of a task folder whose loop is over', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.ralph(['start']);
+  p.write('a/RALPH.md', TASK);
+  assert.deepEqual(p.ralph(['status', 'a']).json, {
+    ...{ active: false, message: 'No loop is active on a/RALPH.md.', name: null, lastLoop: null, run: null },
+  });
+});
+
+for (const name of ['stop', 'cancel']) {
+  test(`${name} ends the loop of a path, and no other`, (t) => {
+    const p = project(t);
+    started(p, 'a', 'b');
+    assert.equal(p.ralph([name, 'a/RALPH.md']).json['status'], 'ended');
+    assert.equal(p.ralph(['status', 'a']).json['active'], false);
+    assert.equal(p.ralph(['status', 'b']).json['active'], true);
+  });
+
+  test(`${name} without a path asks for one where several loops are active, and lists them`, (t) => {
+    const p = project(t);
+    started(p, 'tasks/a', 'tasks/b');
+    const tree = p.tree();
+    const { code, stderr } = p.ralph([name]);
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`^ralph: 2 loops are active here\\. Say which one: main\\.cjs ${name} PATH`));
+    assert.match(stderr, /a +running +tasks\/a\/RALPH\.md\n +b +running +tasks\/b\/RALPH\.md/);
+    assert.deepEqual(p.tree(), tree);
+    assert.equal(p.ralph([name, '--loop', 'a']).code, 0, 'a name will do, too');
+    assert.equal(p.ralph([name]).code, 0, 'the only one that is left is meant');
+    assert.deepEqual(p.ralph(['status', 'tasks/b']).json['active'], false);
+  });
+}
+
+test('a plain prompt’s loop can be named by its file', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.ralph(['start']);
+  assert.equal(p.ralph(['stop', '.claude/ralph/PROMPT.md']).code, 0);
+  assert.equal(p.ralph(['status']).json['active'], false);
+  assert.equal(p.ralph(['status', 'a']).json['active'], true);
+});
+
+test('two loops on one task folder are told apart by name', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  p.ralph(['start', '--task', 'a', '--loop', 'other']);
+  const { code, stderr } = p.ralph(['stop', 'a']);
+  assert.equal(code, 1);
+  assert.match(stderr, /2 loops are active on a\. .*--loop NAME/);
+});
+
+test('resume of a path starts a new run where none is active', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  const first = p.ralph(['status', 'a']).json['loopId'];
+  p.ralph(['stop', 'a']);
+  const { code, stderr } = p.ralph(['resume', 'a']);
+  assert.equal(code, 0, stderr);
+  const { json } = p.ralph(['status', 'a']);
+  assert.deepEqual([json['active'], json['name'], json['iteration']], [true, 'a', 0]);
+  assert.notEqual(json['loopId'], first);
+});
+
+test('resume of a path passes the options of start on', (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK);
+  assert.equal(p.ralph(['resume', 'a', '--max-iterations', '3']).code, 0);
+  assert.equal(p.ralph(['status', 'a']).json['maxIterations'], 3);
+});
+
+test('resume of a path refuses while a loop is active on it, and says how to end it', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  const active = p.ralph(['resume', 'a']);
+  assert.equal(active.code, 1);
+  assert.match(active.stderr, /a loop on a is active \(running\)\. End it first: main\.cjs stop a/);
+  changeState(p, 'a', { clientPid: 2 ** 22, clientStartedAt: null, sessionId: 's' });
+  assert.match(p.ralph(['resume', 'a']).stderr, /its client is gone\. .*start --loop a --task a --resume/);
+});
+
+test('resume of a path goes on with a paused loop, with its counters kept', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  changeState(p, 'a', { ...PAUSED, iteration: 2 });
+  const { code, json } = p.ralph(['resume', 'a']);
+  assert.deepEqual([code, json['status'], json['iteration']], [0, 'running', 2]);
+});
+
+test('archive moves the run state, whole, under the time of now', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  p.ralph(['stop', 'a']);
+  const before = readdirSync(join(p.dir, 'a/.ralph-runner')).sort();
+  const { code, json, stderr } = p.ralph(['archive', 'a']);
+  assert.equal(code, 0, stderr);
+  const moved = String(json['path']);
+  assert.match(moved, /a\/\.ralph-runner-archive\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.\d]*Z$/);
+  assert.deepEqual(readdirSync(moved).sort(), before);
+  assert.ok(!p.has('a/.ralph-runner'));
+  assert.match(p.ralph(['archive', 'a']).stderr, /no run state to archive/);
+});
+
+test('archive refuses while a loop is active, in an agent’s shell, and where a link leads out; nothing is moved', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  const refused = (why: RegExp, env: NodeJS.ProcessEnv = {}): void => {
+    const tree = p.tree();
+    const { code, stderr } = p.ralph(['archive', 'a'], env);
+    assert.equal(code, 1);
+    assert.match(stderr, why);
+    assert.deepEqual(p.tree(), tree);
+  };
+  refused(/a loop on a is active/);
+  p.ralph(['stop', 'a']);
+  refused(/"archive a" is for the user/, { CLAUDECODE: '1' });
+  mkdirSync(join(p.home, 'away'));
+  symlinkSync(join(p.home, 'away'), join(p.dir, 'a/.ralph-runner-archive'));
+  const run = join(p.dir, 'a/.ralph-runner');
+  const { stderr } = p.ralph(['archive', 'a']);
+  assert.match(stderr, /\.ralph-runner-archive is no directory of its own/);
+  assert.ok(existsSync(run));
+  rmSync(join(p.dir, 'a/.ralph-runner-archive'));
+  rmSync(run, { recursive: true });
+  symlinkSync(join(p.home, 'away'), run);
+  assert.match(p.ralph(['archive', 'a']).stderr, /\.ralph-runner is no directory of its own/);
+  assert.deepEqual(readdirSync(join(p.home, 'away')), []);
+});
+
+/** A run with everything in it that may lie there, and a few things that must not leave. */
+function aRun(p: Project): void {
+  p.write('a/RALPH.md', TASK);
+  for (const name of ['status.json', 'iterations.jsonl', 'events.jsonl', 'transcripts/001.md', 'transcripts/002.md']) {
+    p.write(`a/.ralph-runner/${name}`, `content of ${name}\n`);
+  }
+  for (const name of ['stop.flag', 'cancel.flag', 'active-loops/l.json', 'transcripts/001.md.x.tmp']) {
+    p.write(`a/.ralph-runner/${name}`, 'not for export\n');
+  }
+  writeFileSync(join(p.home, 'secret'), 'secret');
+  symlinkSync(join(p.home, 'secret'), join(p.dir, 'a/.ralph-runner/transcripts/003.md'));
+}
+
+const EXPORTED = [
+  'events.jsonl',
+  'iterations.jsonl',
+  'status.json',
+  'transcripts',
+  'transcripts/001.md',
+  'transcripts/002.md',
+];
+
+test('logs of a path exports status, journals and transcripts; flags, signs of life and links stay', (t) => {
+  const p = project(t);
+  aRun(p);
+  const { json, stderr } = p.ralph(['logs', 'a', '--dest', 'out/logs']);
+  assert.deepEqual(readdirSync(join(p.dir, 'out/logs'), { recursive: true }).sort(), EXPORTED);
+  assert.equal(p.read('out/logs/transcripts/002.md'), 'content of transcripts/002.md\n');
+  assert.deepEqual(json['skipped'], ['transcripts/003.md']);
+  assert.match(stderr, /transcripts\/003\.md is no plain file and stays behind/);
+});
+
+for (const args of [['--path', 'a'], ['-p', 'a/RALPH.md', '-d', 'ralph-logs-here'], ['a']]) {
+  test(`logs ${args.join(' ')} exports into a folder of its own`, (t) => {
+    const p = project(t);
+    aRun(p);
+    const { code, stderr } = p.ralph(['logs', ...args]);
+    assert.equal(code, 0, stderr);
+    const [made = ''] = readdirSync(p.dir).filter((name) => name.startsWith('ralph-logs-'));
+    assert.deepEqual(readdirSync(join(p.dir, made), { recursive: true }).sort(), EXPORTED);
+  });
+}
+
+test('logs refuses a destination that is taken, and every other misuse, with nothing written', (t) => {
+  const p = project(t);
+  aRun(p);
+  p.write('taken/file', 'mine');
+  p.write('file', 'mine');
+  const tree = p.tree();
+  for (const [args, why] of [
+    [['a', '--dest', 'taken'], /taken is there already/],
+    [['a', '--dest', 'file'], /file is there already/],
+    [['a', '--dest', 'a/.ralph-runner/out'], /within the run state itself/],
+    [['a', '--dest', ''], /--dest is empty/],
+    [['a', '--path', 'a'], /PATH or --path, not both/],
+    [['--dest', 'out'], /name the task folder/],
+    [['a', 'b'], /takes one path/],
+    [['a', '--follow'], /--follow is for printing/],
+    [['a', '--loop', 'a'], /--loop is for printing/],
+    [['taken'], /taken is no task folder/],
+    [['nowhere'], /there is no such task folder/],
+  ] as const) {
+    const { code, stderr } = p.ralph(['logs', ...args]);
+    assert.equal(code, 1, args.join(' '));
+    assert.match(stderr, why);
+    assert.deepEqual(p.tree(), tree);
+  }
+  p.write('b/RALPH.md', TASK);
+  assert.match(p.ralph(['logs', 'b']).stderr, /no run state to export/);
+  mkdirSync(join(p.home, 'away'));
+  symlinkSync(join(p.home, 'away'), join(p.dir, 'link'));
+  assert.match(p.ralph(['logs', 'a', '--dest', 'link']).stderr, /link is there already/);
+  assert.deepEqual(readdirSync(join(p.home, 'away')), []);
+  mkdirSync(join(p.dir, 'empty'));
+  assert.equal(p.ralph(['logs', 'a', '--dest', 'empty']).code, 0, 'an empty folder will do');
+});
+
+test('a path that is no task folder of this project has its own error in every command', (t) => {
+  const p = project(t);
+  p.write('notes.md', 'x');
+  mkdirSync(join(p.dir, 'empty'));
+  mkdirSync(join(p.home, 'other'));
+  writeFileSync(join(p.home, 'other/RALPH.md'), TASK);
+  for (const name of ['status', 'archive', 'resume', 'logs']) {
+    for (const [path, why] of [
+      ['gone', /gone: there is no such task folder/],
+      ['notes.md', /notes\.md is no RALPH\.md/],
+      ['notes.md/RALPH.md', /there is no such task folder/],
+      ['empty', /empty is no task folder: it has no RALPH\.md/],
+      [join(p.home, 'other'), /lies outside the project/],
+    ] as const) {
+      const { code, stderr } = p.ralph([name, path]);
+      assert.equal(code, 1, `${name} ${path}`);
+      assert.match(stderr, why, `${name} ${path}`);
+    }
+  }
+  for (const name of ['stop', 'cancel']) assert.match(p.ralph([name, 'empty']).stderr, /no live loop works on empty/);
+  for (const name of ['stop', 'cancel', 'status', 'resume']) {
+    assert.match(p.ralph([name, 'a', 'b']).stderr, new RegExp(`${name} takes one path, not 2`));
+  }
+  for (const name of ['stop', 'cancel', 'status']) {
+    assert.match(p.ralph([name, 'a', '--loop', 'x']).stderr, new RegExp(`${name} takes a path or --loop, not both`));
+  }
+  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run: main\.cjs resume PATH/);
+});
+
+test('a task folder behind a link inside the project is the same folder', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
+  assert.equal(p.ralph(['status', 'short']).json['name'], 'a');
+  assert.equal(p.ralph(['stop', 'short']).code, 0);
+  assert.equal(readFileSync(join(p.dir, 'short/RALPH.md'), 'utf8'), TASK);
+});
