@@ -52,7 +52,7 @@ export const START_TEXTS = {
   alive: (iteration: number, pid: number): string =>
     `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it: start --loop NAME.`,
   tooSlow: (seconds: number, limit: number): string =>
-    `the longest wait of this loop (idle.max_delay, background_wait, or all checks together) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
+    `the longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration together, with the delay after it) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
   nothingToVerify:
     'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.',
   noRalphFile: (folder: string): string =>

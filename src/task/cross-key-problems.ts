@@ -18,12 +18,14 @@ export function crossKeyProblems(settings: Settings): KeyProblem[] {
 
 /** A command cannot have more time than the iteration that waits for it. */
 export function commandTimeoutProblems({ commands, timeout }: Settings): KeyProblem[] {
-  const limit = typeof timeout === 'number' ? timeout : ITERATION_TIMEOUT_SECONDS;
+  // What is out of its own range is told by itself.
+  if (timeout !== undefined && !isTimeout(timeout)) return [];
+  const limit = timeout ?? ITERATION_TIMEOUT_SECONDS;
   return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
     const value: unknown = (entry as { timeout?: unknown } | null)?.timeout;
-    if (typeof value !== 'number' || value <= limit) return [];
+    if (!isTimeout(value) || value <= limit) return [];
     const keys = ['commands', index, 'timeout'];
-    const origin = typeof timeout === 'number' ? 'timeout' : 'the default of timeout';
+    const origin = timeout === undefined ? 'the default of timeout' : 'timeout';
     const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value}.`;
     return [{ keys, value, rule: 'command-timeout', message, severity: 'error' }];
   });
@@ -32,6 +34,10 @@ export function commandTimeoutProblems({ commands, timeout }: Settings): KeyProb
 /** What a command may take that names nothing itself, in seconds. */
 export function commandTimeout(own: number | undefined, iteration: number): number {
   return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration);
+}
+
+function isTimeout(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 3600;
 }
 
 function nameOf(entry: unknown): unknown {

@@ -3,6 +3,9 @@ import { isInCode } from './code-words.ts';
 import { type Placeholder, placeholdersOf, RALPH_NAMES, replaced } from './placeholders.ts';
 import { type ShellPlace, shellPlaces } from './shell-places.ts';
 
+const MAX_LENGTH = 16_384;
+const MAX_PLACES = 50;
+
 /** What is fixed when a loop starts. */
 export interface CommandValues {
   readonly args: Readonly<Record<string, string>>;
@@ -64,7 +67,10 @@ function isText({ kind, name }: Placeholder): boolean {
   return kind === 'args' || (kind === 'ralph' && name === 'name');
 }
 
+/** Each place costs a reading of the whole command, and beyond its bounds the parser sees nothing. */
 function placesOf(run: string, placeholders: readonly Placeholder[]): ShellPlace[] {
+  if (run.length > MAX_LENGTH) return placeholders.map(() => ({ unsafe: `in more than ${MAX_LENGTH} characters` }));
+  if (placeholders.length > MAX_PLACES) return placeholders.map(() => ({ unsafe: `among more than ${MAX_PLACES}` }));
   const places = shellPlaces(run, placeholders);
   return places.map((place, index) => {
     if (typeof place === 'object') return place;

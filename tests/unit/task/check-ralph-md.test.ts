@@ -84,7 +84,6 @@ guardrails:
       ['args[1]', 2, 15, 'name'],
       ['args[2]', 2, 22, 'unique'],
       ['commands[0].timeout', 6, 14, 'range'],
-      ['commands[0].timeout', 6, 14, 'command-timeout'],
       ['commands[0].acceptance', 7, 17, 'type'],
       ['commands[1].name', 8, 11, 'name'],
       ['commands[1].run', 9, 10, 'not-blank'],
@@ -215,9 +214,18 @@ for (const [run, rule] of [
   ['python3 -c "print(\'{{ args.x }}\')"', 'unsafe-placeholder'],
   ['node --eval={{ args.x }}', 'unsafe-placeholder'],
   ['echo "{{ args.x }}', 'unsafe-placeholder'],
+  ['echo "$(bash -c \'echo {{ args.x }}\')"', 'unsafe-placeholder'],
+  ['v=$(bash -c "{{ args.x }}")', 'unsafe-placeholder'],
+  ['if true; then sudo bash -c "{{ args.x }}"; fi', 'unsafe-placeholder'],
+  ['f() { eval {{ args.x }}; }; f', 'unsafe-placeholder'],
+  ['! time eval a "{{ args.x }}"', 'unsafe-placeholder'],
+  ['for i in 1 2; do { ( eval {{ args.x }} ) & } done', 'unsafe-placeholder'],
+  ['diff <(bash -c {{ args.x }}) a', 'unsafe-placeholder'],
+  ['find . -exec sh -c "cat {{ args.x }}" \\;', 'unsafe-placeholder'],
+  [`echo ${'a'.repeat(20_000)} {{ args.x }}`, 'unsafe-placeholder'],
   ['echo "$(case a in a) echo {{ args.x }};; esac)"', 'unsafe-placeholder'],
 ] as const) {
-  test(`a value has no place in ${JSON.stringify(run)}`, () => {
+  test(`a value has no place in ${JSON.stringify(run.slice(0, 60))}`, () => {
     const text = `args: [x]\ncompletion_promise: DONE\ncommands: [{ name: a, acceptance: true, run: ${JSON.stringify(run)} }]\n`;
     assert.deepEqual(rules(ralph(text)), [`commands[0].run ${rule}`]);
   });
