@@ -30,6 +30,8 @@ export const clientEnvironment = (
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_MAX_RETRIES: '1',
     IS_SANDBOX: '1',
+    // npm would ask its registry for a newer npm, and say so in the output of a test's commands.
+    npm_config_update_notifier: 'false',
     ...changes,
   };
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));

@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bash, steps, text, tool } from './support/scripted-model.ts';
+import { inTaskFolder } from './support/task-loop.ts';
+
+// The examples that task folders are explained by, letter for letter, each on a small project.
+
+const promise = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);
+
+const AUTH_FIXES = `---
+args:
+  - owner
+commands:
+  - name: tests
+    run: npm test
+    timeout: 60
+    acceptance: true
+  - name: verify
+    run: ./scripts/verify.sh
+    timeout: 60
+    acceptance: true
+max_iterations: 20
+timeout: 120
+completion_promise: DONE
+completion_gate: required
+required_outputs:
+  - AUTH_FIXES.md
+stop_on_error: false
+guardrails:
+  block_commands:
+    - 'git\\s+push'
+  protected_files:
+    - '.env*'
+    - 'policy:secret-bearing-paths'
+---
+Fix the failing auth tests for {{ args.owner }}.
+
+## Current test results
+{{ commands.tests }}
+
+## Verification
+{{ commands.verify }}
+
+Stop with <promise>DONE</promise> only when all tests pass, AUTH_FIXES.md exists, and OPEN_QUESTIONS.md has no remaining P0/P1 items.
+`;
+
+const authProject = {
+  'package.json': '{"name":"auth","scripts":{"test":"node --test auth/"}}\n',
+  'auth/login.js': 'exports.login = (name) => name.length > 99;\n',
+  'auth/login.test.js': `const { test } = require('node:test');
+const { login } = require('./login.js');
+test('a user with a name may log in', () => require('node:assert').ok(login('ada')));
+`,
+  '.env': 'KEY=first\n',
+};
+
+test('the auth example works through its tests, its gate and its guardrails to a verified end', async () => {
+  const script = steps([
+    bash('git push origin main'),
+    tool('Write', { file_path: '.env', content: 'KEY=second\n' }),
+    promise('It should work now.'),
+    bash(`sed -i 's/99/0/' auth/login.js && npm test`),
+    tool('Write', { file_path: 'my-task/AUTH_FIXES.md', content: 'login took no short names.\n' }),
+    bash(`printf '# P0\\n\\n- [x] why short names\\n\\n# P2\\n\\n- [ ] long names\\n' > my-task/OPEN_QUESTIONS.md`),
+    promise('All tests pass.'),
+  ]);
+  await inTaskFolder({ ralph: AUTH_FIXES, files: authProject, git: true }, script, async (loop) => {
+    const { workspace, project } = loop;
+    workspace.write('my-task/scripts/verify.sh', '#!/bin/sh\ngrep -q login AUTH_FIXES.md && echo named\n', 0o755);
+    const run = await loop.run({ args: ['--arg', 'owner=Ada'] });
+    assert.equal(run.code, 0, run.said);
+    const [first = '', pushed = '', written = '', second = ''] = loop.told();
+    assert.match(first, /Iteration 1 of 20/);
+    assert.match(first, /Fix the failing auth tests for Ada\./);
+    assert.match(first, /a user with a name may log in[\s\S]*\[exit code 1\]\n\n## Verification/);
+    assert.match(pushed, /\[blocked by guardrail: git\\s\+push\]/);
+    assert.match(written, /\[blocked by guardrail: protected_files: \.env\*\]/);
+    assert.equal(workspace.read('.env'), 'KEY=first\n');
+    assert.match(second, /Your claim of completion was rejected/);
+    assert.match(second, /missing AUTH_FIXES\.md: create it as my-task\/AUTH_FIXES\.md/);
+    assert.match(second, /missing OPEN_QUESTIONS\.md/);
+    assert.match(second, /Iteration 2 of 20/);
+    const { as, verified, message } = project.ended();
+    assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
+    assert.match(message, /complete after 2 iterations, verified by 4 checks/);
+    assert.deepEqual(
+      loop.records().map(({ progress, changedFiles, completion, commands }) => ({
+        progress,
+        changedFiles,
+        gate: [completion.promiseSeen, completion.gateChecked, completion.gatePassed, completion.reasons.length],
+        commands: commands.map(({ name, outcome }) => `${name} ${outcome}`),
+      })),
+      [
+        {
+          progress: false,
+          changedFiles: [],
+          gate: [true, true, false, 2],
+          commands: ['tests error', 'verify error'],
+        },
+        {
+          progress: true,
+          changedFiles: ['auth/login.js', 'my-task/AUTH_FIXES.md', 'my-task/OPEN_QUESTIONS.md'],
+          gate: [true, true, true, 0],
+          commands: ['tests error', 'verify error'],
+        },
+      ],
+    );
+    assert.equal(loop.status().status, 'complete');
+  });
+});
+
+const MINIMAL = `---
+max_iterations: 10
+---
+Read TODO.md and implement the next task. Commit when done.
+`;
+
+test('the minimal loop has no promise to give and ends at its limit: max-iterations, with one commit in ten', async () => {
+  const turns = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+  const commit = bash('git add TODO.md && git commit -qm "Do the first task"');
+  const script = steps(turns.flatMap((turn) => [...(turn === 4 ? [commit] : []), text(`Turn ${turn} is over.`)]));
+  await inTaskFolder({ ralph: MINIMAL, files: { 'TODO.md': '- one\n' }, git: true }, script, async (loop) => {
+    const run = await loop.run();
+    assert.equal(run.code, 2, run.said);
+    assert.equal(loop.project.ended().as, 'max-iterations');
+    assert.match(run.said, /stopped after 10 iterations, the limit \(max-iterations\), without completion\./);
+    assert.deepEqual(
+      loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
+      turns.map((turn) => [turn === 4, turn < 4 ? turn : turn - 4]),
+    );
+    assert.match(loop.told()[0] ?? '', /Read TODO\.md and implement the next task\. Commit when done\./);
+    assert.match(loop.told()[0] ?? '', /There is no promise to give/);
+    assert.doesNotMatch(run.said, /nothing to verify/);
+  });
+});
+
+test('the minimal loop in which nothing ever changes ends as no-progress-exhaustion', async () => {
+  const script = steps([text('I have looked.'), text('I have looked again.'), text('And again.')]);
+  await inTaskFolder({ ralph: MINIMAL, git: true }, script, async (loop) => {
+    const run = await loop.run({ args: ['--max-iterations', '3'] });
+    assert.equal(run.code, 2, run.said);
+    assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
+    assert.match(run.said, /stopped after 3 iterations, the limit \(no-progress-exhaustion\), without completion\./);
+    assert.deepEqual(
+      loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
+      [1, 2, 3].map((streak) => [false, streak]),
+    );
+    assert.equal(loop.status().status, 'no-progress-exhaustion');
+  });
+});
+
+const SELF_HEALING = `---
+commands:
+  - name: tests
+    run: npm test
+    timeout: 60
+max_iterations: 20
+completion_promise: DONE
+---
+{{ commands.tests }}
+
+Fix failing tests before starting new work.
+Read TODO.md and implement the next task.
+Stop with <promise>DONE</promise> when all tests pass and OPEN_QUESTIONS.md has no remaining P0/P1 items.
+`;
+
+test('the self-healing example sees its own test results, fresh in every iteration, until it is done', async () => {
+  const script = steps([
+    bash(`sed -i 's/99/2/' auth/login.js`),
+    text('Short names may log in now.'),
+    bash(`echo '# Open questions' > my-task/OPEN_QUESTIONS.md`),
+    promise('All tests pass.'),
+  ]);
+  await inTaskFolder({ ralph: SELF_HEALING, files: authProject }, script, async (loop) => {
+    const run = await loop.run();
+    assert.equal(run.code, 0, run.said);
+    const [first = '', , second = ''] = loop.told();
+    assert.match(first, /# fail 1|ℹ fail 1/);
+    assert.match(second, /# fail 0|ℹ fail 0/);
+    assert.doesNotMatch(second, /\[exit code/);
+    assert.match(run.said, /command tests: error after/);
+    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
+    assert.deepEqual(
+      loop.records().map(({ commands }) => commands.map(({ outcome }) => outcome)),
+      [['error'], ['ok']],
+    );
+  });
+});
+
+const MULTI_ENV = `---
+args:
+  - env
+  - focus
+commands:
+  - name: tests
+    run: npm test -- --env={{ args.env }}
+    timeout: 120
+max_iterations: 15
+guardrails:
+  protected_files:
+    - 'policy:secret-bearing-paths'
+---
+Environment: {{ args.env }}
+Focus: {{ args.focus }}
+
+{{ commands.tests }}
+`;
+
+test('the parameterised example fills its arguments into text and commands, as one word each', async () => {
+  const files = {
+    'package.json': '{"name":"envs","scripts":{"test":"node test.js"}}\n',
+    'test.js': 'console.log("arguments: " + JSON.stringify(process.argv.slice(2)));\n',
+    'secrets/key.txt': 'first\n',
+  };
+  const script = steps([
+    tool('Write', { file_path: 'secrets/key.txt', content: 'second\n' }),
+    bash('echo third > config/../secrets/other.txt'),
+    text('one'),
+    text('two'),
+  ]);
+  await inTaskFolder({ ralph: MULTI_ENV, files, git: true }, script, async (loop) => {
+    const given = ['--arg', 'env=staging', '--arg', 'focus=auth; touch pwned', '--max-iterations', '2'];
+    const run = await loop.run({ args: given });
+    assert.equal(run.code, 2, run.said);
+    const told = loop.told();
+    for (const prompt of [told[0], told[3]]) {
+      assert.match(prompt ?? '', /Environment: staging\nFocus: auth; touch pwned\n/);
+      assert.match(prompt ?? '', /arguments: \["--env=staging"\]/);
+    }
+    for (const denied of [told[1], told[2]])
+      assert.match(denied ?? '', /\[blocked by guardrail: protected_files: policy:secret-bearing-paths\]/);
+    assert.equal(loop.workspace.read('secrets/key.txt'), 'first\n');
+    assert.equal(loop.workspace.has('secrets/other.txt'), false);
+    assert.equal(loop.workspace.has('pwned'), false);
+    assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
+  });
+});
+
+test('the parameterised example does not start without its arguments', async () => {
+  await inTaskFolder({ ralph: MULTI_ENV }, steps([]), async (loop) => {
+    const run = await loop.run({ args: ['--arg', 'env=staging'] });
+    assert.equal(run.code, 1);
+    assert.match(run.stderr, /the argument "focus" has no value/);
+    assert.equal(loop.project.state(), null);
+    assert.equal(loop.workspace.has('my-task/.ralph-runner'), false);
+  });
+});
+
+const MIGRATION = `---
+commands:
+  - name: build
+    run: npm run build
+    timeout: 60
+  - name: tests
+    run: npm test
+    timeout: 120
+required_outputs:
+  - MIGRATION_NOTES.md
+stop_on_error: false
+max_iterations: 30
+completion_promise: DONE
+---
+Migrate one module per iteration from the legacy API to the new one.
+
+Build output:
+{{ commands.build }}
+
+Test results:
+{{ commands.tests }}
+
+Stop with <promise>DONE</promise> when MIGRATION_NOTES.md exists, all tests pass, and OPEN_QUESTIONS.md has no remaining P0/P1 items.
+`;
+
+test('the migration example moves one module an iteration, and its promise holds once the notes are there', async () => {
+  const files = {
+    'package.json': `{"name":"modules","scripts":{"build":"node --check src/a.js && node --check src/b.js && echo built","test":"grep -L modern src/*.js"}}\n`,
+    'src/a.js': "require('legacy');\n",
+    'src/b.js': "require('legacy');\n",
+  };
+  const migrate = (module: string) => bash(`sed -i 's/legacy/modern/' src/${module}.js`);
+  const script = steps([
+    ...[migrate('a'), text('Module a is migrated.')],
+    ...[migrate('b'), promise('Both modules are migrated.')],
+    bash(`echo 'a and b are migrated' > my-task/MIGRATION_NOTES.md; echo '## P1' > my-task/OPEN_QUESTIONS.md`),
+    promise('The notes are there as well.'),
+  ]);
+  await inTaskFolder({ ralph: MIGRATION, files, git: true }, script, async (loop) => {
+    const run = await loop.run();
+    assert.equal(run.code, 0, run.said);
+    const told = loop.told();
+    assert.match(told[0] ?? '', /Build output:\n[\s\S]*\nbuilt\n\nTest results:\n[\s\S]*\nsrc\/a\.js\nsrc\/b\.js\n/);
+    assert.doesNotMatch(told[2] ?? '', /^src\/a\.js$/m);
+    assert.match(told[4] ?? '', /missing MIGRATION_NOTES\.md: create it as my-task\/MIGRATION_NOTES\.md/);
+    assert.deepEqual(
+      loop.records().map(({ changedFiles }) => changedFiles),
+      [['src/a.js'], ['src/b.js'], ['my-task/MIGRATION_NOTES.md', 'my-task/OPEN_QUESTIONS.md']],
+    );
+    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
+  });
+});
+
+const SCAFFOLD = `---
+max_iterations: 10
+timeout: 120
+commands: []
+completion_promise: DONE
+completion_gate: optional
+---
+# {{ ralph.name }}
+
+Describe the task here.
+
+## Evidence
+
+Use {{ commands.* }} outputs as evidence.
+
+## Completion
+
+Stop with <promise>DONE</promise> when finished.
+`;
+
+test('the scaffold runs as it is: its promise is believed, and nobody says that it was verified', async () => {
+  await inTaskFolder({ ralph: SCAFFOLD }, steps([text('Nothing yet.'), promise('Finished.')]), async (loop) => {
+    const run = await loop.run();
+    assert.equal(run.code, 0, run.said);
+    assert.match(loop.told()[0] ?? '', /^# my-task$/m);
+    assert.match(loop.told()[0] ?? '', /Completion gate: optional/);
+    assert.match(run.said, /nothing to verify/);
+    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
+    const [, last] = loop.records();
+    assert.deepEqual(last?.completion, { promiseSeen: true, gateChecked: false, gatePassed: true, reasons: [] });
+  });
+});
