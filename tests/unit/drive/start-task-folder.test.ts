@@ -10,6 +10,7 @@ import { taskLoopName } from '../../../src/drive/task-loop-name.ts';
 import { taskPathOf } from '../../../src/drive/task-path.ts';
 import { readContract } from '../../../src/state/contract-store.ts';
 import { LOOP_NAME } from '../../../src/state/loop-files.ts';
+import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
 import { AT, aProject, type Project, put } from './support/a-project.ts';
 
 const HEADER = `args: [owner, env]
@@ -112,9 +113,8 @@ test('a RALPH.md that says nothing runs to its limits, with nothing to pass', (t
 test('a PROMPT.md has pace and guardrails, and no default for the time of an iteration', (t) => {
   const plain = start(aProject(t), null);
   assert.equal(plain.task, null);
-  assert.deepEqual(plain.policy.pace, {
-    ...{ delayMs: 0, iterationTimeoutMs: null, stopOnError: true, tracksProgress: false },
-  });
+  assert.deepEqual(plain.policy.pace, DEFAULT_POLICY.pace);
+  assert.equal(plain.policy.pace.iterationTimeoutMs, null);
   const header = '---\ntimeout: 9\ninter_iteration_delay: 2\nstop_on_error: false\nguardrails: { strict: true }\n---\n';
   const { policy, guardrails } = start(aProject(t, `${header}Work.\n`), null);
   assert.deepEqual(policy.pace, { delayMs: 2000, iterationTimeoutMs: 9000, stopOnError: false, tracksProgress: false });
