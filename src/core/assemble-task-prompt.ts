@@ -102,22 +102,36 @@ function goalText(elapsedMs: number, wanted: string | null): string {
 
 /** Nothing without a promise: there is no claim that a gate could judge. */
 function gateText(parts: TaskPromptParts, folder: string, wanted: string | null): string[] {
-  const { gate, requiredOutputs, commands } = parts.terms;
-  if (gate === 'disabled' || wanted === null) return [];
-  const outputs = requiredOutputs.map((path) => folder + path).join(', ');
-  const checks = [...commands.filter(({ acceptance }) => acceptance), ...parts.validation];
-  const names = checks.map(({ name }) => name).join(', ');
-  const lines = [
-    gate === 'required'
-      ? `${wanted} is checked, and rejected unless:`
-      : `Nobody checks this for you. Before you give ${wanted}, see to it that:`,
-  ];
-  if (outputs !== '') lines.push(`- these files exist: ${outputs}`);
-  lines.push(`- ${folder}OPEN_QUESTIONS.md exists and has no open item under P0 or P1`);
-  if (names !== '') lines.push(`- these commands pass: ${names}`);
+  const { gate } = parts.terms;
+  if (wanted === null) return [];
+  const unchecked = gate === 'optional' ? gateItems(parts.terms, folder, []) : [];
+  const checked = gate === 'required' ? gateItems(parts.terms, folder, parts.validation) : passing(parts.validation);
+  if (unchecked.length + checked.length === 0) return [];
+  const lines: string[] = [];
+  if (unchecked.length > 0) {
+    lines.push(`Nobody checks this for you. Before you give ${wanted}, see to it that:`, ...unchecked);
+  }
+  if (checked.length > 0) lines.push(`${wanted} is checked, and rejected unless:`, ...checked);
   // A claim that was rejected just now stands above, with its reasons.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
     lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);
   }
   return [section(`Completion gate: ${gate}`, lines)];
+}
+
+function gateItems(
+  { requiredOutputs, commands }: TaskPromptParts['terms'],
+  folder: string,
+  validation: TaskPromptParts['validation'],
+): string[] {
+  const outputs = requiredOutputs.map((path) => folder + path).join(', ');
+  return [
+    ...(outputs === '' ? [] : [`- these files exist: ${outputs}`]),
+    `- ${folder}OPEN_QUESTIONS.md exists and has no open item under P0 or P1`,
+    ...passing([...commands.filter(({ acceptance }) => acceptance), ...validation]),
+  ];
+}
+
+function passing(commands: readonly { readonly name: string }[]): string[] {
+  return commands.length === 0 ? [] : [`- these commands pass: ${commands.map(({ name }) => name).join(', ')}`];
 }

@@ -105,7 +105,7 @@ const SHARED_KEYS = {
   ),
   stop_on_error: described(
     flag().optional(),
-    'Whether an iteration that fails or runs out of time ends the loop; true by default.',
+    'Whether an iteration that fails or runs out of time ends the loop; true by default in a RALPH.md, false elsewhere.',
   ),
   agent: described(line().optional(), "The client's agent."),
   model: described(line().optional(), "The client's model."),

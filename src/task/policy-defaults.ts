@@ -40,7 +40,7 @@ export const DEFAULT_POLICY: Policy = {
   breaker: BREAKER,
   budget: BUDGET,
   backgroundWaitMs: 1_800_000,
-  pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: true, tracksProgress: false },
+  pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: false, tracksProgress: false },
 };
 
 export const NO_GUARDRAILS: Guardrails = {

@@ -22,7 +22,7 @@ export function paceOf(merged: Frontmatter, kind: TaskKind): Policy['pace'] {
   return {
     delayMs: merged.inter_iteration_delay === undefined ? delayMs : merged.inter_iteration_delay * 1000,
     iterationTimeoutMs: timeout === null ? iterationTimeoutMs : timeout * 1000,
-    stopOnError: merged.stop_on_error ?? stopOnError,
+    stopOnError: merged.stop_on_error ?? (ofFolder || stopOnError),
     tracksProgress: ofFolder,
   };
 }
