@@ -1,32 +1,16 @@
 import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { startTerminal, type Terminal } from '../client/support/terminal.ts';
-import { fakeClient } from './support/fake-client.ts';
-import { DIST, type Project, project } from './support/project.ts';
-
-/** The commands as a person sees them: in a terminal, one after the other. */
-async function terminal(context: TestContext, p: Project, script: string): Promise<Terminal> {
-  const env = { ...p.env, ...fakeClient(p), RALPH: `${process.execPath} ${DIST}/scripts/main.cjs` };
-  const opened = await startTerminal({
-    command: '/bin/sh',
-    args: ['-c', script],
-    env: env as Record<string, string>,
-    cwd: p.dir,
-    columns: 200,
-    rows: 60,
-  });
-  context.after(() => opened.close());
-  return opened;
-}
+import { test } from 'node:test';
+import { peopleTerminal } from './support/people-terminal.ts';
+import { project } from './support/project.ts';
 
 test('in a terminal the commands speak to people, not in JSON', async (t) => {
   const p = project(t);
   p.ralph(['init']);
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
-  const shown = await terminal(
+  const shown = await peopleTerminal(
     t,
     p,
     'for c in status list explain config signs check cancel archive status logs; do $RALPH $c; done',
@@ -36,7 +20,7 @@ test('in a terminal the commands speak to people, not in JSON', async (t) => {
   for (const expected of [
     /The loop is running\./,
     /iterations +0 of 25 done/,
-    /\(default\) +running +0\/25/,
+    /\(default\) +\.claude\/ralph\/PROMPT\.md +running +0\/25/,
     /Next: start the client/,
     /maxIterations +25/,
     /There are no signs/,
@@ -52,7 +36,7 @@ test('in a terminal the commands speak to people, not in JSON', async (t) => {
 
 test('init, doctor and uninit tell a person what they did and what comes next', async (t) => {
   const p = project(t);
-  const shown = await terminal(t, p, '$RALPH init; $RALPH init; $RALPH doctor; $RALPH uninit');
+  const shown = await peopleTerminal(t, p, '$RALPH init; $RALPH init; $RALPH doctor; $RALPH uninit');
   await shown.waitForExit();
   const text = await shown.history();
   for (const expected of [
@@ -76,7 +60,7 @@ test('a loop’s own words cannot rewrite the screen', async (t) => {
     '.claude/context/runtime/ralph-events.jsonl',
     `${JSON.stringify({ type: 'notice', at: '2026-01-01T00:00:00Z', loopId: 'l', message })}\n`,
   );
-  const shown = await terminal(t, p, 'echo before; $RALPH logs');
+  const shown = await peopleTerminal(t, p, 'echo before; $RALPH logs');
   await shown.waitForExit();
   assert.match(await shown.history(), /before\n.*notice +keptgone/);
 });
@@ -87,7 +71,7 @@ test('logs --follow shows what is added, until Ctrl+C', async (t) => {
   const event = (type: string) =>
     `${JSON.stringify({ type, at: '2026-01-01T00:00:00Z', loopId: 'l', iteration: 1 })}\n`;
   p.write(journal, event('first.event'));
-  const shown = await terminal(t, p, 'exec $RALPH logs --follow');
+  const shown = await peopleTerminal(t, p, 'exec $RALPH logs --follow');
   await shown.waitFor(/first\.event/);
   appendFileSync(join(p.dir, journal), event('second.event'));
   await shown.waitFor(/second\.event/);
