@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
@@ -14,6 +14,8 @@ import { publishedFrontmatter } from '../src/task/frontmatter-schema.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
+/** What is built, until all of it is there: a build that fails leaves the last bundle as it was. */
+const draft = join(generated, 'dist');
 const dist = join(root, 'dist');
 
 /** The published schemas, by file name. Each comes from the zod definition that the code itself uses. */
@@ -46,12 +48,14 @@ async function build(): Promise<void> {
   mkdirSync(generated, { recursive: true });
   writeSchemas();
   writeHookSchemas();
-  rmSync(dist, { recursive: true, force: true });
+  rmSync(draft, { recursive: true, force: true });
   await bundle();
   for (const name of ['SKILL.md', 'schemas', 'templates', 'rules', 'LICENSE']) {
-    cpSync(join(root, name), join(dist, name), { recursive: true });
+    cpSync(join(root, name), join(draft, name), { recursive: true });
   }
-  chmodSync(join(dist, 'scripts', 'main.cjs'), 0o755);
+  chmodSync(join(draft, 'scripts', 'main.cjs'), 0o755);
+  rmSync(dist, { recursive: true, force: true });
+  renameSync(draft, dist);
 }
 
 function writeSchemas(): void {
@@ -110,20 +114,20 @@ async function bundle(): Promise<void> {
     const { metafile } = await esbuild.build({
       ...shared,
       entryPoints: names.map((name) => `hooks/${name}.ts`),
-      outdir: 'dist/hooks',
+      outdir: '.build/dist/hooks',
       external: ['./ralph-*.cjs'],
       banner: { js: GUARD },
       define,
     });
     Object.assign(hooks.outputs, metafile.outputs);
-    for (const name of names) shareBuiltins(join(dist, 'hooks', `${name}.cjs`));
+    for (const name of names) shareBuiltins(join(draft, 'hooks', `${name}.cjs`));
   };
   await bundleHooks(PARTS, {});
   await bundleHooks(HOOKS, { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map(digestOf))) });
   const scripts = await esbuild.build({
     ...shared,
     entryPoints: ['scripts/main.ts', 'scripts/statusline.ts'],
-    outdir: 'dist/scripts',
+    outdir: '.build/dist/scripts',
     banner: { js: '#!/usr/bin/env node' },
   });
   writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks, scripts: scripts.metafile }));
@@ -131,7 +135,7 @@ async function bundle(): Promise<void> {
 
 /** The digest by which a loader knows the code cache of exactly this part. */
 function digestOf(part: string): [string, string] {
-  const text = readFileSync(join(dist, 'hooks', `${part}.cjs`));
+  const text = readFileSync(join(draft, 'hooks', `${part}.cjs`));
   return [`${part}.cjs`, createHash('sha256').update(text).digest('hex').slice(0, 16)];
 }
 

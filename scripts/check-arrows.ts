@@ -61,7 +61,7 @@ function leanProblems(): string[] {
   const { hooks } = JSON.parse(readFileSync(join(root, '.build', 'meta.json'), 'utf8')) as { hooks: Meta };
   const found: string[] = [];
   for (const name of LEAN) {
-    const output = hooks.outputs[`dist/hooks/${name}.cjs`];
+    const output = hooks.outputs[`.build/dist/hooks/${name}.cjs`];
     if (output === undefined) {
       found.push(`dist/hooks/${name}.cjs was not built`);
       continue;
