@@ -14,8 +14,11 @@ export type ReadState =
 
 /** No state of ours comes near this; a larger file is not one. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** So short a text can be written again, however its brackets stand: most states are no longer. */
-const SURELY_FLAT = 5_000;
+/**
+ * Keys of others are kept, but not at any depth: JSON.stringify calls itself for each, and indents, so that 9 KB of
+ * brackets become 32 MB, or an exception some thousand levels down. A state of ours has five.
+ */
+const MAX_DEPTH = 100;
 
 /** Reads and validates a state file. Throws only what the system says about a file that is there but unreadable. */
 export function readState(path: string): ReadState {
@@ -38,14 +41,14 @@ export function parseState(text: string): ReadState {
   try {
     // Windows PowerShell begins a UTF-8 file that a person saves with a byte order mark.
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-    // Throws where it is nested too deeply: keys of others are kept, and what cannot be written again is no state.
-    if (text.length > SURELY_FLAT) JSON.stringify(value);
   } catch (error) {
     return { kind: 'corrupt', problem: (error as Error).message };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { kind: 'corrupt', problem: 'it is not a JSON object' };
   }
+  if (deeperThan(MAX_DEPTH, value))
+    return { kind: 'corrupt', problem: `it is nested more than ${MAX_DEPTH} levels deep` };
   const version = (value as { schemaVersion?: unknown }).schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
   if (version === undefined) {
@@ -54,4 +57,9 @@ export function parseState(text: string): ReadState {
   }
   const problem = validateLoopState(value);
   return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
+}
+
+function deeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner));
 }

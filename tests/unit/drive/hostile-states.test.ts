@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -69,15 +69,41 @@ test('Control: the same four keys without a driver are a loop that goes on.', as
   assert.ok(answer !== null && 'decision' in answer);
 });
 
-test('A state whose further keys are nested too deeply to be written again is corrupt, and no exception at every Stop.', async (t) => {
-  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-  const text = FOUR_KEYS.replace('}', `,"schemaVersion":1,"further":${deep}}`);
-  assert.equal(parseState(text).kind, 'corrupt');
-  assert.equal(parseState(FOUR_KEYS.replace('}', `,"further":${deep.slice(19_900, 20_100)}}`)).kind, 'four-keys');
-  const context = hookOver(t, text, 'Stop');
-  const answer = await decide(context);
-  assert.ok(answer !== null && 'systemMessage' in answer && !('decision' in answer));
-  assert.ok(!existsSync(context.files.state));
+for (const [open, close] of [
+  ['[', ']'],
+  ['{"a":', '}'],
+] as const) {
+  const nested = (levels: number): string =>
+    JSON.stringify({ ...LOOP, sessionId: 'session-1', further: '?' }).replace(
+      '"?"',
+      `${open.repeat(levels)}1${close.repeat(levels)}`,
+    );
+
+  test(`A state nested too deeply in ${open} to be written again is corrupt, and no exception at every Stop.`, async (t) => {
+    for (const levels of [100, 2_000, 2_900, 3_500, 4_000, 5_000, 20_000]) {
+      const text = nested(levels);
+      const context = hookOver(t, text, 'Stop');
+      const answer = await decide(context);
+      assert.ok(answer !== null && 'systemMessage' in answer && !('decision' in answer), String(levels));
+      assert.match(String(answer.systemMessage), /nested more than 100 levels deep.*moved to/);
+      assert.ok(!existsSync(context.files.state));
+      const [name = ''] = readdirSync(context.files.archiveDir);
+      assert.equal(readFileSync(join(context.files.archiveDir, name), 'utf8'), text);
+    }
+  });
+
+  test(`Control: further keys nested as deeply in ${open} as anybody would are kept.`, async (t) => {
+    const context = hookOver(t, nested(99), 'Stop');
+    const answer = await decide(context);
+    assert.ok(answer !== null && 'decision' in answer);
+    assert.deepEqual(JSON.parse(readFileSync(context.files.state, 'utf8')).further, JSON.parse(nested(99)).further);
+  });
+}
+
+test('Four keys beside which something is nested too deeply are corrupt too.', () => {
+  const beside = (levels: number): string =>
+    FOUR_KEYS.replace('}', `,"further":${'['.repeat(levels)}${']'.repeat(levels)}}`);
+  assert.deepEqual([parseState(beside(99)).kind, parseState(beside(100)).kind], ['four-keys', 'corrupt']);
 });
 
 test('A state that was rewritten after the loop had been resumed is restored, not lost behind its own fence.', async (t) => {
