@@ -19,7 +19,6 @@ export interface HookInput {
 export interface BackgroundTask {
   readonly id: string;
   readonly running: boolean;
-  readonly label: string;
 }
 
 /** The payload of a hook, or null when the text is none. Never throws. */
@@ -53,7 +52,6 @@ function tasks(value: unknown): BackgroundTask[] {
   return value.filter(isObject).map((task, index) => ({
     id: string(task['id']) ?? string(task['task_id']) ?? `task-${index}`,
     running: task['status'] === 'running',
-    label: string(task['description']) ?? string(task['command']) ?? string(task['type']) ?? 'background task',
   }));
 }
 

@@ -17,9 +17,6 @@ const SIGNAL_NAMES: Record<BreakerSignal, string> = {
 /** Of an error in a message: it can quote a whole page. */
 const ERROR_LIMIT = 500;
 
-/** In another terminal: the client runs `!command` as it runs the agent's, and control commands refuse there. */
-export const RESUME_HINT = 'To go on: main.cjs resume in another terminal, then send any message in the session.';
-
 export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];
 }
@@ -81,8 +78,14 @@ export function cancelledText(iteration: number): string {
   return `cancelled by the user after ${iterations(iteration)}. Nothing was deleted: main.cjs archive shows where it lies.`;
 }
 
-export const PAUSED_BY_USER = `paused by the user. ${RESUME_HINT}`;
-export const PAUSED_INTERRUPTED = `paused, because it was interrupted. ${RESUME_HINT}`;
+/** In another terminal: the client runs `!command` as it runs the agent's, and control commands refuse there. */
+function resumable(text: string): string {
+  return `${text} To go on: main.cjs resume in another terminal, then send any message in the session.`;
+}
+
+// Pure to the bundler, so that a hook which says neither carries neither.
+export const PAUSED_BY_USER = /* @__PURE__ */ resumable('paused by the user.');
+export const PAUSED_INTERRUPTED = /* @__PURE__ */ resumable('paused, because it was interrupted.');
 export const CLIENT_ENDED =
   'interrupted: the client ended while the loop was live. Go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
 

@@ -48,8 +48,8 @@ export function parsersNeverThrow(watch: Stopwatch, parse: ParseHookInput = pars
       for (const part of [input.transcriptPath, input.promptId, input.lastMessage, input.source, input.prompt]) {
         assert.ok(part === null || typeof part === 'string');
       }
-      for (const { id, label, running } of input.backgroundTasks) {
-        assert.deepEqual([typeof id, typeof label, typeof running], ['string', 'string', 'boolean']);
+      for (const { id, running } of input.backgroundTasks) {
+        assert.deepEqual([typeof id, typeof running], ['string', 'boolean']);
       }
       const call = watch.time('toolCall', () => toolCall(input));
       assert.deepEqual([typeof call.name, typeof call.input, typeof call.id], ['string', 'object', 'string']);
