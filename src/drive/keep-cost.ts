@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { LoopFiles } from '../state/loop-files.ts';
+import { regularFile } from '../state/regular-file.ts';
 import { writeAtomically } from '../state/write-atomically.ts';
 
 /**
@@ -27,7 +28,7 @@ export function keepCost(files: LoopFiles, payload: string, at: string): void {
 
 function keptAlready(path: string, session: string, cost: number): boolean {
   try {
-    const kept = JSON.parse(readFileSync(path, 'utf8')) as { sessionId?: unknown; costUsd?: unknown };
+    const kept = JSON.parse(readFileSync(regularFile(path), 'utf8')) as { sessionId?: unknown; costUsd?: unknown };
     return kept.sessionId === session && kept.costUsd === cost;
   } catch {
     return false;

@@ -5,6 +5,7 @@ import { RalphError } from '../core/ralph-error.ts';
 import type { TaskTerms } from '../core/schema/contract.ts';
 import type { Policy } from '../core/schema/policy.ts';
 import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
+import { regularFile } from '../state/regular-file.ts';
 import { argumentProblems } from '../task/argument-problems.ts';
 import type { ContractTerms } from '../task/build-contract.ts';
 import { checkTaskFile } from '../task/check-task-file.ts';
@@ -108,10 +109,10 @@ export function prepareContract(request: ContractRequest): PreparedContract {
 function readTaskText(path: string, shown: string): string {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(regularFile(path), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'unknown'), error);
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'no regular file'), error);
   }
   if (text.trim() === '') throw new RalphError('task-missing', START_TEXTS.taskEmpty(shown));
   return text;
@@ -131,7 +132,7 @@ function refuse(problems: readonly Problem[], taskPath: string): void {
 function readJson(path: string): unknown {
   if (!existsSync(path)) return undefined;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(readFileSync(regularFile(path), 'utf8'));
   } catch (error) {
     throw new RalphError('task-invalid', START_TEXTS.badConfig(path, (error as Error).message), error);
   }

@@ -4,6 +4,7 @@ import type { Effect } from '../core/effects.ts';
 import { appendSign } from '../core/signs.ts';
 import { log } from '../state/log.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
+import { regularFile } from '../state/regular-file.ts';
 
 const GUARDRAILS = '.claude/ralph/guardrails.md';
 const LEARNINGS = '.claude/context/memory/learnings.md';
@@ -24,7 +25,7 @@ export function remember(
 }
 
 function addSign(path: string, sign: Extract<Effect, { type: 'add-sign' }>['sign']): void {
-  const before = existsSync(path) ? readFileSync(path, 'utf8') : '# Guardrails\n';
+  const before = existsSync(path) ? readFileSync(regularFile(path), 'utf8') : '# Guardrails\n';
   const after = appendSign(before, sign);
   if (after === before) return;
   mkdirSync(dirname(path), { recursive: true });
@@ -38,6 +39,7 @@ function addLearning(
   { as, message }: Extract<Effect, { type: 'archive' }>,
 ): void {
   mkdirSync(dirname(path), { recursive: true });
+  if (existsSync(path)) regularFile(path);
   const name = files.name === null ? 'the loop' : `loop ${files.name}`;
   appendFileSync(path, `\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${name}, ${as}: ${message}\n`);
 }

@@ -15,7 +15,7 @@ export const HOOK_TEXTS = {
   orphaned:
     'the contract of this loop is gone, so that nothing proves what may run. Stop it (main.cjs cancel) or start it again: main.cjs start --resume.',
   taskMissing: (path: string): string =>
-    `the task file ${path} is missing or empty, so the loop is over. Write it and start again: main.cjs start --resume.`,
+    `the task file ${path} is missing, empty or no file, so the loop is over. Write it and start again: main.cjs start --resume.`,
   frontmatterChanged: (path: string): string =>
     `the frontmatter of ${path} changed while the loop runs. It is not adopted: the loop goes on under its contract. The user can adopt it with: main.cjs accept.`,
   vanished:

@@ -17,7 +17,10 @@ export function appendLine(path: string, entry: object): void {
 }
 
 function endsTorn(descriptor: number): boolean {
-  const { size } = fstatSync(descriptor);
+  const stat = fstatSync(descriptor);
+  // A FIFO takes what nobody will read, until it is full and takes no more.
+  if (!stat.isFile()) throw new Error('it is no regular file');
+  const { size } = stat;
   if (size === 0) return false;
   const last = Buffer.alloc(1);
   return readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;

@@ -31,6 +31,9 @@ export function newOwner(): LockOwner {
 export function readOwner(path: string): FoundOwner {
   let text: string;
   try {
+    const stat = statSync(path);
+    // A FIFO would be waited for until somebody writes to it.
+    if (!stat.isFile() && !stat.isDirectory()) return 'unreadable';
     text = readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { regularFile } from './regular-file.ts';
 
 export interface Lines {
   /** The objects of the readable lines, in order. */
@@ -13,16 +14,15 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
  * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes; a line that has no
- * newline yet waits for the next read. Lines without `needle` are passed over unparsed. An absent file has no lines; a file shorter than `from` was replaced and is
- * read from its start.
+ * newline yet waits for the next read. Lines without `needle` are passed over unparsed. A file shorter than `from` was
+ * replaced and is read from its start. What is not there, is no regular file or cannot be opened has no lines.
  */
 export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = ''): Lines {
   let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
+    descriptor = openSync(regularFile(path), 'r');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { entries: [], torn: 0, next: 0 };
-    throw error;
+    return { entries: [], torn: 0, next: (error as NodeJS.ErrnoException).code === 'ENOENT' ? 0 : from };
   }
   try {
     const { size } = fstatSync(descriptor);

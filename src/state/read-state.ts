@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FourKeyState, LoopState } from '../core/schema/state.ts';
 import { SCHEMA_VERSION } from '../core/schema-version.ts';
+import { regularFile } from './regular-file.ts';
 import { validateFourKeyState, validateLoopState } from './validators.ts';
 
 /** What lies at a state file's path. */
@@ -24,11 +25,11 @@ const MAX_DEPTH = 100;
 export function readState(path: string): ReadState {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(regularFile(path), 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    if (code === 'EISDIR') return { kind: 'corrupt', problem: 'a directory lies in its place' };
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return { kind: 'absent' };
+    if (code === undefined) return { kind: 'corrupt', problem: message };
     throw error;
   }
   return parseState(text);
@@ -47,8 +48,7 @@ export function parseState(text: string): ReadState {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { kind: 'corrupt', problem: 'it is not a JSON object' };
   }
-  if (deeperThan(MAX_DEPTH, value))
-    return { kind: 'corrupt', problem: `it is nested more than ${MAX_DEPTH} levels deep` };
+  if (deeperThan(MAX_DEPTH, value)) return { kind: 'corrupt', problem: 'it is nested too deeply' };
   const version = (value as { schemaVersion?: unknown }).schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
   if (version === undefined) {

@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { regularFile } from './regular-file.ts';
 
 const BLOCK = 64 * 1024;
 
@@ -9,7 +10,7 @@ const BLOCK = 64 * 1024;
 export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
   let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
+    descriptor = openSync(regularFile(path), 'r');
   } catch {
     return;
   }

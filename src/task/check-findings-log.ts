@@ -13,12 +13,12 @@ const MAX_SHOWN = 20;
 export function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
   const path = projectPath(projectDir, projectDir, logPath);
   if (path === null) return unavailable(`${logPath} lies outside the project.`);
-  const stat = statSync(join(projectDir, path), { throwIfNoEntry: false });
-  if (stat === undefined) return null;
-  if (!isProjectFile(projectDir, path)) return unavailable(`${path} is no regular file inside the project.`);
-  if (stat.size > MAX_BYTES) return unavailable(`${path} has ${stat.size} bytes; at most ${MAX_BYTES} are read.`);
   let text: string;
   try {
+    const stat = statSync(join(projectDir, path), { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    if (!isProjectFile(projectDir, path)) return unavailable(`${path} is no regular file inside the project.`);
+    if (stat.size > MAX_BYTES) return unavailable(`${path} has ${stat.size} bytes; at most ${MAX_BYTES} are read.`);
     text = readFileSync(join(projectDir, path), 'utf8');
   } catch (error) {
     return unavailable(`${path} cannot be read: ${(error as Error).message}`);

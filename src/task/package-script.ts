@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { regularFile } from '../state/regular-file.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;
 
@@ -17,7 +18,9 @@ export function splitPackageScriptKey(key: string): { readonly packagePath: stri
 /** The command that a package.json has under `scripts`; null where it has none. */
 export function packageScript(projectDir: string, packagePath: string, script: string): string | null {
   try {
-    const { scripts } = JSON.parse(readFileSync(join(projectDir, packagePath), 'utf8')) as { scripts?: unknown };
+    const { scripts } = JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8')) as {
+      scripts?: unknown;
+    };
     if (typeof scripts !== 'object' || scripts === null || !Object.hasOwn(scripts, script)) return null;
     const text = (scripts as Record<string, unknown>)[script];
     return typeof text === 'string' ? text : null;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { regularFile } from '../../state/regular-file.ts';
 
 /**
  * The client's own cost figure for this session in US dollars, as our status line last heard it; null while nobody
@@ -7,7 +8,10 @@ import type { LoopFiles } from '../../state/loop-files.ts';
  */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
   try {
-    const { sessionId: owner, costUsd } = JSON.parse(readFileSync(files.cost, 'utf8')) as Record<string, unknown>;
+    const { sessionId: owner, costUsd } = JSON.parse(readFileSync(regularFile(files.cost), 'utf8')) as Record<
+      string,
+      unknown
+    >;
     return owner === sessionId && typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
   } catch {
     return null;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { regularFile } from '../../state/regular-file.ts';
 import { splitFrontmatter } from '../../task/split-frontmatter.ts';
 
 export interface TaskText {
@@ -7,11 +8,11 @@ export interface TaskText {
   readonly frontmatter: string;
 }
 
-/** The task file as it stands now, or null when it is missing, empty or unreadable. */
+/** The task file as it stands now, or null when it is missing, empty, unreadable or no file. */
 export function readTask(projectDir: string, taskPath: string): TaskText | null {
   let text: string;
   try {
-    text = readFileSync(join(projectDir, taskPath), 'utf8');
+    text = readFileSync(regularFile(join(projectDir, taskPath)), 'utf8');
   } catch {
     return null;
   }

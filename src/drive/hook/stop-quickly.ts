@@ -7,6 +7,7 @@ import type { Transition } from '../../core/transitions/common.ts';
 import { iterationEnded } from '../../core/transitions/iteration-ended.ts';
 import type { Seldom } from '../../core/transitions/seldom.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
+import { regularFile } from '../../state/regular-file.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { recordJournal } from '../record-journal.ts';
@@ -106,7 +107,7 @@ function ordinary(state: LoopState, context: HookContext): state is Extract<Loop
 /** The task's body where the file still begins as it did at the start; null for whatever else it may be now. */
 function readBody(path: string, head: string): string | null {
   try {
-    const text = readFileSync(path, 'utf8');
+    const text = readFileSync(regularFile(path), 'utf8');
     if (!text.startsWith(head) || (head === '' && /^\ufeff?\s*(---|<!--)/.test(text))) return null;
     const body = text.slice(head.length);
     return body.trim() === '' ? null : body;

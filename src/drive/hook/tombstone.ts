@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { LoopState } from '../../core/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { regularFile } from '../../state/regular-file.ts';
 import { removeIfThere } from '../../state/remove-if-there.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import type { HookContext } from './context.ts';
@@ -14,17 +15,14 @@ export function raiseTombstone(files: LoopFiles, state: LoopState): void {
 
 /** Whether this session's loop was cancelled while it worked. */
 export function underTombstone({ env, files, input }: HookContext): boolean {
-  let text: string;
   try {
-    text = readFileSync(files.tombstone, 'utf8');
-  } catch {
-    return false;
-  }
-  try {
-    const { loopId, sessionId } = JSON.parse(text) as Record<string, unknown>;
+    const { loopId, sessionId } = JSON.parse(readFileSync(regularFile(files.tombstone), 'utf8')) as Record<
+      string,
+      unknown
+    >;
     return sessionId === input.sessionId || (sessionId === null && loopId === env['RALPH_LOOP_ID']);
   } catch {
-    return false;
+    return false; // none, as nearly always
   }
 }
 

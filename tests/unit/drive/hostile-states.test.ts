@@ -85,7 +85,7 @@ for (const [open, close] of [
       const context = hookOver(t, text, 'Stop');
       const answer = await decide(context);
       assert.ok(answer !== null && 'systemMessage' in answer && !('decision' in answer), String(levels));
-      assert.match(String(answer.systemMessage), /nested more than 100 levels deep.*moved to/);
+      assert.match(String(answer.systemMessage), /nested too deeply.*moved to/);
       assert.ok(!existsSync(context.files.state));
       const [name = ''] = readdirSync(context.files.archiveDir);
       assert.equal(readFileSync(join(context.files.archiveDir, name), 'utf8'), text);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { appendLine } from '../../../src/state/append-line.ts';
 import { readLines } from '../../../src/state/read-lines.ts';
@@ -129,8 +130,15 @@ test('A journal that was replaced by a shorter one is read from its start.', (t)
   assert.deepEqual(readLines(events, next), { entries: [{ n: 1 }], torn: 0, next: 8 });
 });
 
-test('A folder in the place of a journal is an error for writer and reader.', (t) => {
+test('A folder in the place of a journal is an error for its writer, and has no lines.', (t) => {
   const { runtimeDir } = aProject(t);
   assert.throws(() => appendLine(runtimeDir, {}), { code: 'EISDIR' });
-  assert.throws(() => readLines(runtimeDir));
+  assert.deepEqual(readLines(runtimeDir, 7), { entries: [], torn: 0, next: 7 });
+});
+
+test('A path on which nothing can lie has no lines, and is nothing to fail over.', (t) => {
+  const { runtimeDir, events } = aProject(t);
+  appendLine(events, {});
+  for (const path of [join(runtimeDir, 'x'.repeat(300)), join(events, 'x'), '/'.repeat(5_000)])
+    assert.deepEqual(readLines(path, 7).entries, [], path);
 });
