@@ -14,7 +14,7 @@ export const ALLOWLIST = 'shell_policy.allowlist';
 /** The part of the user's rules that is about commands. */
 export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
-/** What a rule blocks: the text that it matched, and whether that is a command or only the text as a whole. */
+/** What a rule blocks: the text in which it was found, and whether that is surely the command itself. */
 interface Hit {
   readonly text: string;
   readonly asCommand: boolean;
@@ -64,9 +64,11 @@ function hitOf(
 ): Hit | null {
   if (typeof rule === 'string') {
     const pattern = nativeRegExp(rule);
-    const text = texts.find((each) => pattern.test(each));
-    if (text !== undefined) return { text, asCommand: true };
-    return pattern.test(source) ? { text: source, asCommand: false } : null;
+    const found = (text: string): number => text.search(pattern);
+    // What it finds further on may be words of a message only, and the denial says so.
+    const command = texts.find((text) => found(text) === 0);
+    const text = command ?? [...texts, source].find((each) => found(each) >= 0);
+    return text === undefined ? null : { text, asCommand: command !== undefined };
   }
   if ('pipeline' in rule) {
     const elements = reading.pipelines.find((each) => matchesPipelineRule(rule, each, caseInsensitive));

@@ -36,9 +36,13 @@ export function matchesPipelineRule(
   return next === rule.pipeline.length;
 }
 
-/** `git`, `npm*`, `curl|wget`; a backslash before the bar, as tables in Markdown need it, changes nothing. */
 function isNamed(wanted: string, name: string, caseInsensitive: boolean): boolean {
-  return name !== '' && wanted.split(/\\?\|/).some((glob) => matchesGlob(glob, name, caseInsensitive));
+  return name !== '' && isWanted(wanted, name, caseInsensitive);
+}
+
+/** `git`, `npm*`, `curl|wget`; a backslash before the bar, as tables in Markdown need it, changes nothing. */
+function isWanted(wanted: string, word: string, caseInsensitive = false): boolean {
+  return wanted.split(/\\?\|/).some((glob) => matchesGlob(glob, word, caseInsensitive));
 }
 
 interface NamedWord {
@@ -69,7 +73,7 @@ function matchWords(wanted: readonly string[], words: readonly NamedWord[]): Mat
     if (reached.size === 0) return 'no';
     if (text === null) return 'open';
     const next = new Set(skippable ? reached : []);
-    for (const index of reached) if (matchesGlob(wanted[index] ?? '', text)) next.add(index + 1);
+    for (const index of reached) if (isWanted(wanted[index] ?? '', text)) next.add(index + 1);
     reached = next;
   }
   return reached.has(wanted.length) ? 'yes' : 'no';

@@ -24,8 +24,9 @@ function coverOf(pattern: string, guard: Guard): (forms: PathForms) => boolean {
   if (pattern.startsWith(POLICY)) throw new Error(`the guardrails name a policy that is unknown here: ${pattern}`);
   const options = { dot: true, nocase: guard.rules.caseInsensitive };
   const home = pattern.startsWith('~/') ? `${guard.rules.home}${pattern.slice(1)}` : pattern;
-  const glob = home.replace(/^\.\//, '').replace(/(?<=.)\/+$/, '');
-  const byName = !glob.includes('/');
+  const whole = home.replace(/(?<=.)\/+$/, '');
+  const byName = !whole.includes('/');
+  const glob = whole.replace(/^(\.\/)+/, '');
   const itself = picomatch(glob, options);
   const below = /[*?[\](){}!+@\\]/.test(glob) ? null : picomatch(byName ? `**/${glob}/**` : `${glob}/**`, options);
   return ({ names, paths }) =>
