@@ -50,9 +50,11 @@ async function build(): Promise<void> {
   writeHookSchemas();
   rmSync(draft, { recursive: true, force: true });
   await bundle();
-  for (const name of ['SKILL.md', 'schemas', 'templates', 'rules', 'LICENSE']) {
+  for (const name of ['SKILL.md', 'references', 'skills', 'schemas', 'templates', 'rules', 'LICENSE']) {
     cpSync(join(root, name), join(draft, name), { recursive: true });
   }
+  // Each skill has what it refers to in its own folder.
+  cpSync(join(root, 'references'), join(draft, 'skills', 'ralph-draft', 'references'), { recursive: true });
   chmodSync(join(draft, 'scripts', 'main.cjs'), 0o755);
   rmSync(dist, { recursive: true, force: true });
   renameSync(draft, dist);

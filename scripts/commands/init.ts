@@ -9,7 +9,7 @@ export const INIT_COMMAND: Command = {
   summary: 'Set this project up: hooks, templates, registration.',
   usage: '[--project DIR]',
   help: `Sets up the project in the current directory. Creates what is missing:
-  .claude/skills/ralph-loop     the bundle itself
+  .claude/skills/ralph-loop     the bundle itself; ralph-draft beside it, a skill that writes task folders
   .claude/hooks/ralph-*.cjs     the hooks, registered in .claude/settings.json
   .claude/ralph                 PROMPT.md (your task), guardrails.md, the launchers
   .claude/context               learnings.md, decisions.md; the loop's state, which git ignores

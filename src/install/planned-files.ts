@@ -10,6 +10,7 @@ export interface PlannedFile {
 }
 
 export const BUNDLE_HOME = '.claude/skills/ralph-loop';
+const DRAFT_SKILL = 'skills/ralph-draft';
 export const HOOKS_HOME = '.claude/hooks';
 export const RUNTIME_IGNORE = '.claude/context/runtime/.gitignore';
 
@@ -50,9 +51,19 @@ export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] 
       mode: (statSync(join(bundle, path)).mode & 0o111) === 0 ? PLAIN : PROGRAM,
     })),
     ...installedHooks(bundle, hooks),
+    ...draftSkill(bundle),
     ...TEMPLATES.map(({ from, to, mode }) => ({ path: to, content: template(bundle, from), mode })),
     ...MEMORY,
   ];
+}
+
+/** The second skill stands beside the bundle, where the client looks for skills. */
+function draftSkill(bundle: string): PlannedFile[] {
+  return bundleFiles(join(bundle, DRAFT_SKILL), bundle).map((path) => ({
+    path: `.claude/${path}`,
+    content: readFileSync(join(bundle, path), 'utf8'),
+    mode: PLAIN,
+  }));
 }
 
 /** Whether this program runs from the very bundle that the project holds: then nothing has to be copied. */

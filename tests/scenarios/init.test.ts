@@ -85,6 +85,10 @@ test('init puts the bundle, the hooks, the templates and the memory files where 
   for (const path of [
     '.claude/skills/ralph-loop/SKILL.md',
     '.claude/skills/ralph-loop/scripts/main.cjs',
+    '.claude/skills/ralph-loop/references/prompt-patterns.md',
+    '.claude/skills/ralph-loop/templates/presets/fix-tests/RALPH.md',
+    '.claude/skills/ralph-draft/SKILL.md',
+    '.claude/skills/ralph-draft/references/configuration-cookbook.md',
     '.claude/hooks/ralph-stop-hook.cjs',
     '.claude/hooks/ralph-stop-work.cjs',
     '.claude/hooks/ralph-session-start.cjs',

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+/** The fenced blocks of a Markdown text, with the heading that each stands under. */
+function blocks(text: string, language: string): { heading: string; line: number; code: string }[] {
+  const found = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
+  return found.map(({ 1: code = '', index }) => {
+    const before = text.slice(0, index);
+    return { code, line: before.split('\n').length, heading: before.match(/^## .*$/gm)?.at(-1) ?? '' };
+  });
+}
+
+const PATTERNS = 'references/prompt-patterns.md';
+const COOKBOOK = 'references/configuration-cookbook.md';
+
+for (const { heading, line, code } of blocks(read(PATTERNS), 'markdown')) {
+  test(`the task file of prompt-patterns.md, line ${line} (${heading.slice(3)}), has no problems`, () => {
+    assert.deepEqual(checkTaskFile('x/RALPH.md', code).problems, []);
+    assert.match(code, /\{\{ ralph\.name \}\}/);
+    assert.match(code, /<promise>DONE<\/promise>/);
+  });
+}
+
+for (const { heading, line, code } of blocks(read(COOKBOOK), 'yaml')) {
+  test(`the recipe of configuration-cookbook.md, line ${line} (${heading.slice(3)}), has no problems`, () => {
+    const { args = [], commands = [] } = parse(code) as { args?: string[]; commands?: { name: string }[] };
+    const shown = [...args.map((name) => `args.${name}`), ...commands.map(({ name }) => `commands.${name}`)];
+    const body = shown.map((name) => `{{ ${name} }}`).join(' ');
+    assert.deepEqual(checkTaskFile('x/RALPH.md', `---\n${code}---\n\nDo it. ${body}\n`).problems, []);
+  });
+}
+
+test('the five purposes have a pattern and a recipe each, and no block is passed over', () => {
+  assert.equal(blocks(read(PATTERNS), 'markdown').length, 5);
+  assert.ok(blocks(read(COOKBOOK), 'yaml').length > 15);
+  for (const path of [PATTERNS, COOKBOOK]) {
+    for (const purpose of ['self-healing', 'migration', 'research', 'security', 'evidence-driven']) {
+      assert.match(read(path), new RegExp(`^(## )?${purpose}: `, 'im'), `${path}: ${purpose}`);
+    }
+    assert.equal(read(path).match(/^```(?!yaml$|markdown$|$)/gm), null, path);
+  }
+});
+
+test('the control: a recipe with a misspelt key is seen', () => {
+  assert.notDeepEqual(checkTaskFile('x/RALPH.md', '---\nmax_iteration: 3\n---\n\nDo it.\n').problems, []);
+});
+
+for (const skill of ['skills/ralph-draft/SKILL.md', 'SKILL.md']) {
+  test(`${skill} has a name and a description as the Agent Skills standard wants them, and its references are there`, () => {
+    const { frontmatter, body } = splitFrontmatter(read(skill));
+    const { name, description, ...others } = parse(frontmatter) as Record<string, string>;
+    assert.equal(name, skill === 'SKILL.md' ? 'ralph-loop' : 'ralph-draft');
+    assert.match(name ?? '', /^[a-z0-9]+(-[a-z0-9]+)*$/);
+    assert.ok((description ?? '').length > 50 && (description ?? '').length <= 1024);
+    assert.doesNotMatch(description ?? '', /[<>]/);
+    for (const key of Object.keys(others)) assert.ok(['license', 'compatibility', 'metadata'].includes(key), key);
+    assert.ok(body.split('\n').length < 500);
+    const named = [...body.matchAll(/`(references\/[\w-]+\.md)`/g)].map(([, path = '']) => path);
+    assert.deepEqual(named.sort(), [COOKBOOK, PATTERNS]);
+    for (const path of named) assert.ok(existsSync(join(root, path)), path);
+  });
+}
