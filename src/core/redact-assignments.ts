@@ -48,9 +48,19 @@ function valueAt(text: string, at: number, separator: string): Span | null {
   if (bare === undefined) return null;
   const value = bare.replace(/[),;.\]}]{1,8}$/, '');
   const end = at + bare.length;
-  // In prose and code a colon or a spaced sign says little: there the value must be all that is left of its line.
-  const sure = separator === '=' || (value.length >= 6 && /^[ \t]{0,8}(?:[\r\n]|$)/.test(text.slice(end, end + 9)));
-  return sure && !NO_SECRETS.test(value) ? { from: at, to: at + value.length } : null;
+  if (NO_SECRETS.test(value)) return null;
+  return separator === '=' || isSure(separator, value, text.slice(end, end + 9))
+    ? { from: at, to: at + value.length }
+    : null;
+}
+
+/**
+ * In prose and code a colon says little, and a spaced sign less: the value must be all that is left of its line, and
+ * behind a sign it must not be a mere word, such as the name of a variable.
+ */
+function isSure(separator: string, value: string, rest: string): boolean {
+  if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|$)/.test(rest)) return false;
+  return separator.trim() === ':' || /\d/.test(value);
 }
 
 function quotedAt(text: string, from: number, quote: string): Span | null {
