@@ -14,16 +14,17 @@ export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard:
   const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard.rules.caseInsensitive));
   if (byName !== undefined) return byName;
   // Symlinks: what the glob finds now may lead to a protected file under another name.
-  for (const path of expand(segments, { left: MAX_NAMES })) {
+  let left = MAX_NAMES;
+  for (const path of expand(segments, () => left-- > 0)) {
     const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
     if (hit !== undefined) return hit;
   }
   return undefined;
 }
 
-/** The paths that a glob finds now, absolute; those it could find among too many names are left out. */
-export function globbedPaths(pattern: string, cwd: string): string[] {
-  return expand(segmentsOf(pattern, cwd), { left: MAX_NAMES });
+/** The paths that a glob finds now, absolute; `take` is asked for each name that it is tried on. */
+export function globbedPaths(pattern: string, cwd: string, take: () => boolean): string[] {
+  return expand(segmentsOf(pattern, cwd), take);
 }
 
 function segmentsOf(pattern: string, cwd: string): string[] {
@@ -54,7 +55,7 @@ function matchesSegment(pattern: string, name: string, caseInsensitive: boolean)
   return matchesGlob(pattern, name, caseInsensitive);
 }
 
-function expand(segments: readonly string[], budget: { left: number }): string[] {
+function expand(segments: readonly string[], take: () => boolean): string[] {
   let directories = [''];
   for (const segment of segments) {
     const next: string[] = [];
@@ -64,8 +65,7 @@ function expand(segments: readonly string[], budget: { left: number }): string[]
         continue;
       }
       for (const name of namesIn(directory === '' ? '/' : directory)) {
-        budget.left -= 1;
-        if (budget.left < 0) return [];
+        if (!take()) return [];
         if (matchesSegment(segment, name, false)) next.push(`${directory}/${name}`);
       }
     }

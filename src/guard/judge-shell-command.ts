@@ -7,7 +7,7 @@ import type { Open } from './files/judge-files.ts';
 import type { Guard } from './guard.ts';
 import type { Denial, Verdict } from './guard-rules.ts';
 import { judgeByGuardrails, NOTHING } from './judge-by-guardrails.ts';
-import { ownFileDenied, UNREADABLE, unreadableDenied } from './messages.ts';
+import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
 import type { FileJudges } from './parts.ts';
 import { hitByPathUse, shownPath } from './path-use-hit.ts';
 import type { ProtectedPath } from './protected-paths.ts';
@@ -15,6 +15,8 @@ import { mentions } from './protected-paths.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 
+/** Globs in one command, each of which is looked up on the disk: nobody writes as many. */
+const MAX_GLOBS = 200;
 /** Longest excerpt of an undecidable piece that goes into the record. */
 const MAX_EXCERPT = 200;
 
@@ -51,6 +53,8 @@ function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   }
   const copied = controlCopyDenial(reading, guard);
   if (copied !== undefined) return deny('control-commands', copied);
+  if (reading.writes.filter(({ word }) => word.pattern !== undefined).length > MAX_GLOBS)
+    return deny('own-files', tooManyGlobs());
   for (const write of reading.writes) {
     const hit = hitByPathUse(write, guard);
     if (hit !== undefined)

@@ -3,7 +3,7 @@ import type { Denial } from './guard-rules.ts';
 import { undecidedDenied } from './messages.ts';
 
 /** Denied wherever the user has any rule: not even the commands are known. */
-const UNREAD = new Set(['parse-error', 'too-large', 'too-deep']);
+const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
 /** Denied where a rule is about commands (spec 01, D20). */
 const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
 /** About files: what is no business of a user without rules for files. */

@@ -24,6 +24,13 @@ export function unreadableDenied(rule: string, why: string, what: string): strin
   );
 }
 
+export function tooManyGlobs(): string {
+  return (
+    'Denied by ralph-loop, rule own-files: this command has too many wildcards to be checked. Write fewer of them, or name ' +
+    'a folder or the files that you mean.'
+  );
+}
+
 export const UNREADABLE: Readonly<Record<string, string>> = {
   'parse-error': 'this command cannot be parsed',
   'too-large': 'this command is too large to be checked (16 KiB outside heredocs)',
@@ -76,6 +83,11 @@ export function undecidedDenied(kind: string, text: string): string {
   return `${why}, and the user's rules allow only what can be checked: ${excerpt(text)}. ${instead}`;
 }
 
+const MANY_FILES = {
+  why: 'This reaches too many files to check them all',
+  instead: 'Name a smaller folder, or the files that you mean.',
+};
+
 const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instead: string }>> = {
   'parse-error': {
     why: 'This command cannot be parsed',
@@ -117,10 +129,8 @@ const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instea
     why: 'Which files this changes cannot be told beforehand',
     instead: 'Name the files that you mean, one by one.',
   },
-  'many-files': {
-    why: 'This reaches too many files to check them all',
-    instead: 'Name a smaller folder, or the files that you mean.',
-  },
+  'many-files': MANY_FILES,
+  'too-many-files': MANY_FILES,
   powershell: {
     why: 'PowerShell is not parsed here, and this is more than plain commands',
     instead: 'Use the Bash tool, or one plain command without variables, blocks and operators.',

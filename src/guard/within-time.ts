@@ -1,31 +1,36 @@
 import { Script } from 'node:vm';
 
-/** Spec 01, D36: what the user's patterns may take for one call, in milliseconds of the processor. */
-const LIMIT_MS = 50;
-/** A try in which the processor worked for less than this was held up by other programs: it counts for nothing. */
-const BUSY_MS = 0.8 * LIMIT_MS;
+/** Spec 01, D36: what the user's patterns may take for one call, in milliseconds. */
+export const PATTERN_LIMIT_MS = 50;
+/** A try in which the processor worked for a smaller part of the time was held up by other programs: there is another. */
+const BUSY = 0.8;
+/** Tries, and all their work together in parts of the limit, after which it is over whatever held it up. */
 const MOST_TRIES = 10;
+const MOST_WORK = 2;
 
 const WORK = Symbol.for('ralph-loop.guard-work');
 let call: Script | undefined;
 
 /**
- * Runs `work`, and ends it where it takes longer than 50 ms, in the middle of a regular expression if need be; null
+ * Runs `work`, and ends it where it takes longer than this, in the middle of a regular expression if need be; null
  * then. `work` may be begun anew, so it must change nothing but what it sets again. What it throws is thrown.
  */
-export function withinTime<T>(work: () => T): { readonly value: T } | null {
+export function withinTime<T>(limitMs: number, work: () => T): { readonly value: T } | null {
   const global = globalThis as { [WORK]?: () => T };
   call ??= new Script(`globalThis[Symbol.for('${WORK.description}')]()`);
   global[WORK] = work;
   try {
+    let worked = 0;
     for (let tries = 1; ; tries += 1) {
       const before = process.cpuUsage();
       try {
-        return { value: call.runInThisContext({ timeout: LIMIT_MS }) as T };
+        return { value: call.runInThisContext({ timeout: limitMs }) as T };
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
         const { user, system } = process.cpuUsage(before);
-        if ((user + system) / 1000 >= BUSY_MS || tries === MOST_TRIES) return null;
+        const part = (user + system) / 1000 / limitMs;
+        worked += part;
+        if (part >= BUSY || worked >= MOST_WORK || tries === MOST_TRIES) return null;
       }
     }
   } finally {

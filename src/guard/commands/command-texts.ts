@@ -2,7 +2,7 @@ import { programName, subcommandWords } from '../shell/named-words.ts';
 import type { ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { hasOption, splitOptions } from '../shell/split-options.ts';
 
-/** Pairs of commands of one pipeline that are shown to the patterns; a pipeline of more is shown whole only. */
+/** Pairs of commands of one pipeline that are shown to the patterns one by one. */
 const MAX_PAIRS = 400;
 
 /** A simple command as its words say it, without quotes and escapes: what an allowlist is held against. */
@@ -31,17 +31,25 @@ export function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
   const texts = new Set<string>();
   for (const elements of pipelines) {
     texts.add(elements.map((element) => element.map(named).join('; ')).join(' | '));
-    let pairs = 0;
-    elements.forEach((element, index) => {
-      for (const left of element) {
-        for (const right of elements.slice(index + 1).flat()) {
-          pairs += 1;
-          if (pairs <= MAX_PAIRS) texts.add(`${named(left)} | ${named(right)}`);
-        }
-      }
-    });
+    for (const [left, right] of pairsOf(elements)) texts.add(`${named(left)} | ${named(right)}`);
   }
   return [...texts];
+}
+
+/** Each command with each that stands in a later element, the nearest element first. */
+function* pairsOf(elements: ShellReading['pipelines'][number]): Generator<readonly [ShellCommand, ShellCommand]> {
+  let left = MAX_PAIRS;
+  for (let distance = 1; distance < elements.length; distance += 1) {
+    for (let at = 0; at + distance < elements.length; at += 1) {
+      for (const first of elements[at] ?? []) {
+        for (const second of elements[at + distance] ?? []) {
+          yield [first, second];
+          left -= 1;
+          if (left === 0) return;
+        }
+      }
+    }
+  }
 }
 
 /** `git config alias.p push`: what the alias stands for. It is judged where it is made, since nobody sees it later. */

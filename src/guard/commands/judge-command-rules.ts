@@ -2,7 +2,7 @@ import type { CommandRule, Guardrails } from '../../core/schema/contract.ts';
 import type { Denial } from '../guard-rules.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
 import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
-import { withinTime } from '../within-time.ts';
+import { PATTERN_LIMIT_MS, withinTime } from '../within-time.ts';
 import { firstNotAllowed } from './allowlist.ts';
 import { commandTexts, pipelineTexts, plainText } from './command-texts.ts';
 import { nativeRegExp } from './native-reg-exp.ts';
@@ -31,7 +31,7 @@ export function judgeCommandRules(
   caseInsensitive: boolean,
 ): Denial | null {
   let current = ALLOWLIST;
-  const judged = withinTime((): Denial | null => {
+  const judged = withinTime(PATTERN_LIMIT_MS, (): Denial | null => {
     current = ALLOWLIST;
     const foreign = rules.shellAllow === null ? null : firstNotAllowed(rules.shellAllow, reading);
     if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(plainText(foreign), rules.shellAllow ?? []));

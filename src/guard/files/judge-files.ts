@@ -5,7 +5,7 @@ import { judgeUndecided } from '../judge-undecided.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
 import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
 import { withinTime } from '../within-time.ts';
-import { newBudget } from './list-below.ts';
+import { type Budget, isSpent, newBudget } from './list-below.ts';
 import { type PathPattern, pathPattern } from './path-pattern.ts';
 import { reachedByTool } from './reached-by-tool.ts';
 import { type Reached, reachedPaths } from './reached-paths.ts';
@@ -20,6 +20,9 @@ export interface FileJudgement {
   readonly denial: Denial | null;
   readonly open: readonly Open[];
 }
+
+/** What the user's globs may take for one call: thousands of files are held against them. */
+const GLOB_LIMIT_MS = 150;
 
 type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
 
@@ -41,7 +44,7 @@ export function judgeShellFiles(reading: ShellReading, guard: Guard, rules: File
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
     ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
   ];
-  if (budget.left < 0) open.push({ kind: 'many-files', text: [...new Set(accesses.map(({ by }) => by))].join(', ') });
+  open.push(...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')));
   return { denial: firstDenied(accesses, guard, rules), open };
 }
 
@@ -50,15 +53,21 @@ export function judgeToolFiles(call: ToolCall, guard: Guard, rules: Guardrails):
   const budget = newBudget();
   const { reached, reads } = reachedByTool(call, guard, budget);
   const accesses = reached.map((each) => ({ ...each, by: call.tool, reads }));
-  const open = budget.left < 0 ? [{ kind: 'many-files', text: call.tool }] : [];
+  const open = tooMany(budget, call.tool);
   const denial = firstDenied(accesses, guard, rules) ?? judgeUndecided(open, rules);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
+}
+
+/** Where the whole call has had its share, something of it was not looked at at all. */
+function tooMany(budget: Budget, text: string): Open[] {
+  if (!budget.cut) return [];
+  return [{ kind: isSpent(budget) ? 'too-many-files' : 'many-files', text }];
 }
 
 /** What may not even be read may not be changed either. */
 function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Denial | null {
   let current = 'protected_files';
-  const judged = withinTime((): Denial | null => {
+  const judged = withinTime(GLOB_LIMIT_MS, (): Denial | null => {
     const named = (list: string, patterns: readonly string[]): Array<PathPattern & { readonly rule: string }> =>
       patterns.map((pattern) => ({ ...pathPattern(pattern, guard), rule: `${list}: ${pattern}` }));
     const hidden = named('private_files', rules.privateFiles);

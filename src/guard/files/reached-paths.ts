@@ -8,7 +8,7 @@ import { searchFinds } from '../search-finds.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import type { PathUse, SearchedTree } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
-import { type Budget, entriesOf, listBelow } from './list-below.ts';
+import { type Budget, entriesOf, isSpent, listBelow, renew, take } from './list-below.ts';
 import { formsBelow, type PathForms, pathForms } from './path-forms.ts';
 import { trackedFiles } from './tracked-files.ts';
 
@@ -22,6 +22,7 @@ export interface Reached {
 /** What a shell command reaches by one use of a path, as far as it can be told without running it. */
 export function reachedPaths(use: PathUse, guard: Guard, budget: Budget): Reached[] {
   const { word, cwdTemplate: cwd } = use;
+  renew(budget);
   if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
   if (word.text === '') return [];
   const relative = !word.template.startsWith('/');
@@ -29,8 +30,12 @@ export function reachedPaths(use: PathUse, guard: Guard, budget: Budget): Reache
     return [reached(word.template, cwd, guard), ...namedInPart(word.template, cwd, guard, budget)];
   if (word.pattern === undefined) return byLiteral(use, word.text, cwd, guard, budget);
   const itself = reached(word.template, cwd, guard);
+  if (isSpent(budget)) return [itself];
   if (use.by === 'git') return [itself, ...matchedByGit(word.pattern, cwd, guard, budget)];
-  return [itself, ...globbedPaths(word.pattern, cwd).flatMap((path) => byLiteral(use, path, '/', guard, budget))];
+  return [
+    itself,
+    ...globbedPaths(word.pattern, cwd, () => take(budget)).flatMap((path) => byLiteral(use, path, '/', guard, budget)),
+  ];
 }
 
 /** `rm config/$f`: each file there that it may name. Of the project's top and what is above it, it says too little. */
@@ -132,6 +137,7 @@ export function reachedBelow(
 ): Reached[] {
   const from = posix.normalize(directory).replace(/(?<=.)\/+$/, '');
   const real = realPath(from);
+  if (isSpent(budget)) return [];
   return listBelow(from, budget).flatMap((rest) => {
     const path = from === '/' ? `/${rest}` : `${from}/${rest}`;
     if (counts !== undefined && !counts(path)) return [];

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Guardrails } from '../../../src/core/schema/contract.ts';
+import type { Verdict } from '../../../src/guard/guard-rules.ts';
+import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
+import { judgeToolCall } from './support/judge.ts';
+
+const project = createCorpusProject();
+after(() => rmSync(project.root, { recursive: true, force: true }));
+before(() => {
+  mkdirSync(join(project.dir, 'wide'));
+  for (let index = 0; index < 3000; index += 1) writeFileSync(join(project.dir, 'wide', `file-${index}.ts`), '');
+});
+
+/** 200 ms on a quiet machine; this is for one on which everything else runs too. */
+const PATIENCE_MS = 2000;
+
+const MANY_RULES: Guardrails = {
+  blockCommands: [
+    ...['git\\s+push', 'npm\\s+publish', '^rm\\s+-rf\\s+/', '(?i)drop\\s+table', 'a.*b.*c$'],
+    { command: 'git', args: ['push'], reason: null },
+    { command: 'aws', args: ['s3', 'rm'], reason: null },
+    { pipeline: ['curl|wget', 'sh|bash'], reason: null },
+  ],
+  shellAllow: null,
+  protectedFiles: ['.env*', '**/*.pem', 'deploy/**/{prod,live}*.yaml', 'policy:secret-bearing-paths'],
+  privateFiles: ['.env*', 'policy:secret-bearing-paths'],
+  strict: true,
+};
+
+async function timed(command: string, rules: Partial<Guardrails>): Promise<{ verdict: Verdict; milliseconds: number }> {
+  const started = performance.now();
+  const verdict = await judgeToolCall(
+    { tool: 'Bash', input: { command }, cwd: project.dir },
+    { ...project.rules, ownFiles: [], ownGlobs: [], controlProgram: [], guardrails: { ...NO_RULES, ...rules } },
+  );
+  return { verdict, milliseconds: performance.now() - started };
+}
+
+describe('a pattern that would take for ever', () => {
+  const letters = 'a'.repeat(50_000);
+  for (const [name, pattern, command] of [
+    ['nested quantifiers in the allowlist', '(a+)+$', `echo ${'a'.repeat(15_000)}`],
+    ['nested quantifiers', '(a+)+!', `echo ${'a'.repeat(15_000)}`],
+    ['nested quantifiers over 50,000 letters', '(a+)+!', `echo ${letters}`],
+    ['alternatives over a heredoc', '(a|a)*!', `cat > out.txt <<'EOF'\n${letters}\nEOF`],
+    ['many stars', '.*.*.*.*.*.*!', `echo ${letters}`],
+    ['repeats of repeats', '((a{0,9}){0,9}){0,9}!', `echo ${letters}`],
+  ] as const) {
+    it(`is ended, and denies by its name: ${name}`, { timeout: 10_000 }, async (t) => {
+      const allow = name.endsWith('allowlist');
+      const { verdict, milliseconds } = await timed(
+        command,
+        allow ? { shellAllow: [pattern] } : { blockCommands: [pattern] },
+      );
+      t.diagnostic(`${milliseconds.toFixed(0)} ms`);
+      assert.equal(verdict.decision, 'deny');
+      assert.equal(verdict.decision === 'deny' && verdict.rule, allow ? 'shell_policy.allowlist' : pattern);
+      assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
+    });
+  }
+  it('leaves the next call as it was', async () => {
+    await timed(`echo ${letters}`, { blockCommands: ['(a+)+!'] });
+    assert.equal((await timed('echo a', { blockCommands: ['(a+)+!'] })).verdict.decision, 'allow');
+  });
+  it('is a glob that is held against a long name', { timeout: 10_000 }, async (t) => {
+    const glob = `${'*a'.repeat(12)}*b`;
+    const { verdict, milliseconds } = await timed(`echo x > ${'a'.repeat(4000)}`, { protectedFiles: [glob] });
+    t.diagnostic(`${milliseconds.toFixed(0)} ms`);
+    assert.equal(verdict.decision === 'deny' && verdict.rule, `protected_files: ${glob}`);
+    assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
+  });
+});
+
+describe('hostile commands under many rules', () => {
+  const HOSTILE: Readonly<Record<string, string>> = {
+    'a megabyte of commands': 'a;'.repeat(500_000),
+    'a megabyte of one word': 'a'.repeat(1_000_000),
+    'ten thousand nested substitutions': 'echo $('.repeat(10_000) + ')'.repeat(10_000),
+    'ten thousand open substitutions': '$('.repeat(10_000),
+    'sixteen kilobytes of pipes': `${'a|'.repeat(8000)}a`,
+    'a pipeline of downloads': `${'curl x|'.repeat(2300)}a`,
+    'fifteen hundred globs': `rm ${Array.from({ length: 1500 }, (_, at) => `w*/*${at}`).join(' ')}`,
+    'two thousand searches': 'find . -delete;'.repeat(1000),
+    'fifteen hundred globs to read': `cat ${Array.from({ length: 1500 }, (_, at) => `w*/*${at}`).join(' ')}`,
+    'globs in globs': `rm ${'*/'.repeat(200)}*`,
+    'thousands of targets': `rm ${Array.from({ length: 2500 }, (_, at) => `f${at}`).join(' ')}`,
+    'thousands of redirections': Array.from({ length: 2000 }, (_, at) => `>f${at}`).join(' '),
+    'options without end': `aws ${'-a s3 '.repeat(2700)}`,
+    'a search of everything': 'grep -r key /; cat README.md',
+    'wrappers without end': `${'sudo '.repeat(3000)}rm x`,
+  };
+  for (const [name, command] of Object.entries(HOSTILE)) {
+    it(`are denied in time: ${name}`, { timeout: 10_000 }, async (t) => {
+      const { verdict, milliseconds } = await timed(command, MANY_RULES);
+      t.diagnostic(`${milliseconds.toFixed(0)} ms, ${verdict.decision === 'deny' ? verdict.rule : 'allowed'}`);
+      if (!/targets|redirections|in globs/.test(name)) assert.equal(verdict.decision, 'deny');
+      assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
+    });
+  }
+  it('cannot use up the looking around before the file that counts', async () => {
+    for (const first of ['grep -r key /', 'find / -name x -delete', 'cat /usr/bin/*', 'cp -r /usr /tmp/x']) {
+      const { verdict } = await timed(`${first}; rm -rf config`, { protectedFiles: ['config/app.pem'] });
+      assert.equal(verdict.decision, 'deny', first);
+    }
+  });
+  it('of every kind are left alone where they do nothing', async () => {
+    const { verdict, milliseconds } = await timed(`grep -l x ${'wide/*.ts '.repeat(3)}`, {
+      ...MANY_RULES,
+      strict: false,
+    });
+    assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));
+    assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
+  });
+});
