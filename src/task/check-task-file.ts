@@ -103,10 +103,11 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
       severity: 'warning',
     });
   }
-  if (settings?.idle?.wake === 'change' && (settings.idle.watch ?? []).length === 0) {
+  const watched = (settings?.idle?.watch ?? []).length + (settings?.commands ?? []).length;
+  if (settings?.idle?.wake === 'change' && watched === 0) {
     const { line, column } = yaml.placeOf(['idle', 'wake'], 'value');
     const message =
-      'idle.wake is "change", but nothing is watched: the loop would sleep until idle.max_quiet or idle.max. Name files under idle.watch.';
+      'idle.wake is "change", but nothing is watched: the loop would sleep until idle.max_quiet or idle.max. Name files under idle.watch, or commands.';
     problems.push({
       path: 'idle.wake',
       line: line + first - 1,

@@ -133,3 +133,33 @@ test('a loop that stays idle for its maximum ends there, with its last wait cut 
     assert.equal(project.events('loop.ended').at(-1)?.['iteration'], 0);
   });
 });
+
+test('the commands of a task folder wake an idle loop by what they show, and by nothing else', async () => {
+  const task = [
+    '---',
+    'commands: [{name: inbox, run: cat inbox.txt}]',
+    'idle: {delay: 300ms, backoff: 1, max: 1h, wake: change}',
+    'max_iterations: 3',
+    'completion_promise: DONE',
+    'completion_gate: optional',
+    '---',
+    'Read your post: {{ commands.inbox }}',
+  ];
+  const files = { 'tasks/post/RALPH.md': task.join('\n'), 'inbox.txt': 'nothing\n' };
+  const end = text('Read it.\n\n<promise>DONE</promise>');
+  await inLoopProject({ files, loop: 'post' }, steps([idle(1), end]), async (project) => {
+    const running = project.start({ args: ['--task', 'tasks/post'] });
+    const windows = new Set<unknown>();
+    await until('it has looked three times', () => {
+      const now = waiting(project);
+      if (now !== undefined) windows.add(now['until']);
+      return windows.size >= 4;
+    });
+    assert.equal(project.model.mainRequests().length, 1);
+    project.workspace.write('inbox.txt', 'news of the day\n');
+    const run = await running.done;
+    project.model.check();
+    assert.equal(run.code, 0, run.said);
+    assert.match(project.model.mainRequests()[1]?.sinceText ?? '', /Read your post: news of the day/);
+  });
+});

@@ -46,7 +46,7 @@ export const taskIterationRecord = z.strictObject({
   durationMs: z.number().min(0),
   /** Whether files or the repository changed durably; `unknown` where the tree is too large to tell. */
   progress: z.union([z.boolean(), z.literal('unknown')]),
-  /** Relative to the task folder, in order, as far as they were noted. */
+  /** Relative to the project, in order, as far as they were noted. */
   changedFiles: z.array(z.string()),
   /** Consecutive iterations without progress, this one included. */
   noProgressStreak: count,

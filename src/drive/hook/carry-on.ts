@@ -6,9 +6,11 @@ import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import { transition } from '../../core/transition.ts';
 import { BEAT_MS } from '../../state/heartbeat.ts';
 import { withState } from '../../state/with-state.ts';
+import type { Evidence } from '../../task/run-evidence.ts';
 import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { gatherEvidence, seenBy } from '../task/gather-evidence.ts';
 import { mirrorOf } from '../task/mirror.ts';
 import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
 import { noteRecord, showIteration, type TaskTurn } from '../task/task-turn.ts';
@@ -75,10 +77,11 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         break;
       }
       case 'wait':
+        if (turn.task) turn.task.waited = true;
         effects = await waitStep(turn, step.until);
         break;
       case 'look':
-        effects = look(turn);
+        effects = await look(turn);
         break;
       case 'verify':
         effects = await verifyStep(turn);
@@ -111,7 +114,7 @@ async function sendBack(
 }
 
 async function makeTaskPrompt(
-  { context, loaded, options }: Turn,
+  { context, loaded, options, task: own }: Turn,
   contract: Contract,
   task: TaskTerms,
   told: Extract<Effect, { type: 'prompt' }>,
@@ -120,8 +123,22 @@ async function makeTaskPrompt(
 ): Promise<TaskPrompt | 'aborted'> {
   const { files, env, now } = context;
   const { signal } = options;
+  // A look that is seconds old serves for the next iteration, unless a command or somebody else had the time to change something.
+  const before = task.commands.length === 0 && own && !own.waited && own.gate === null ? own.measured.after : null;
   try {
-    return await taskPrompt({ files, contract, task, state: loaded.state, body, told, findings, env, signal, now });
+    return await taskPrompt({
+      files,
+      contract,
+      task,
+      state: loaded.state,
+      body,
+      told,
+      findings,
+      before,
+      env,
+      signal,
+      now,
+    });
   } catch (error) {
     if (signal.aborted) return 'aborted';
     throw error;
@@ -191,12 +208,27 @@ function showAlive({ task, context }: Turn): NodeJS.Timeout | undefined {
   return setInterval(() => mirrorOf(files, now(), task.contract).status(now()), BEAT_MS).unref();
 }
 
-/** Wake on change: compares what is watched now with what it was when the agent said idle. */
-function look(turn: Turn): readonly Effect[] {
+/** Wake on change: compares what is watched, and what the commands show, with what it was when the agent said idle. */
+async function look(turn: Turn): Promise<readonly Effect[]> {
   const { context, options, loaded } = turn;
   const { idle } = loaded.policy;
+  const { projectDir } = context.files;
+  const contract = loaded.stored?.contract;
   const before = loaded.state.status === 'waiting' ? loaded.state.waiting.seen : null;
-  const now = options.work.watchFingerprint(context.files.projectDir, idle?.watch ?? [], loaded.state.taskPath);
+  const { signal } = options;
+  let evidence: readonly Evidence[] = [];
+  try {
+    const iteration = loaded.state.iteration + 1;
+    if (contract) evidence = await gatherEvidence(contract, projectDir, { signal, env: context.env, iteration });
+  } catch (error) {
+    if (signal.aborted) return feed(turn, interruption(turn));
+    throw error;
+  }
+  const now = seenBy(
+    options.work.watchFingerprint(projectDir, idle?.watch ?? [], loaded.state.taskPath),
+    contract,
+    evidence,
+  );
   const cause = before !== null && before !== now ? 'changed' : 'quiet';
   return feed(turn, { type: 'time-passed', at: context.now(), cause, seen: now });
 }

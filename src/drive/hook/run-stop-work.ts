@@ -1,8 +1,8 @@
-import { judgeEvidence } from '../../guard/judge-evidence.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { runGate } from '../../task/gate.ts';
 import { projectFingerprint } from '../../task/project-fingerprint.ts';
 import { watchFingerprint } from '../../task/watch-fingerprint.ts';
+import { evidenceJudge } from '../task/gather-evidence.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { StopWork } from './stop-work.ts';
 
@@ -14,8 +14,7 @@ export const stopWork: StopWork = {
       return [{ name: 'contract', outcome: 'changed', detail: HOOK_TEXTS.contractChanged }];
     }
     const { contract } = stored;
-    const judge = (run: string, directory: string): string | null => judgeEvidence(run, directory, contract.guardrails);
-    return runGate(contract, projectDir, { signal, env, iteration, judge });
+    return runGate(contract, projectDir, { signal, env, iteration, judge: evidenceJudge(contract) });
   },
   watchFingerprint,
   projectFingerprint,

@@ -8,6 +8,7 @@ import { findContract, type StoredContract } from '../../state/contract-store.ts
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { seenBy } from '../task/gather-evidence.ts';
 import { heedFlags } from '../task/heed-flags.ts';
 import { type Measured, measureIteration, ofIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
@@ -40,8 +41,8 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
   const stored = typeof found === 'string' ? null : found;
   const cancelled = heedFlags(context, stored);
   if (cancelled !== null) return cancelled;
-  const fingerprints = takeFingerprints(context, options, stored);
   const measured = await measureOwn(context, stored);
+  const fingerprints = takeFingerprints(context, options, stored, measured);
   const first = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided } => {
     const loaded = loadLoop(current, context);
     if (loaded.kind === 'none') {
@@ -109,7 +110,7 @@ function decideFirst(
   const task =
     own === null || stored === null
       ? null
-      : { contract: stored.contract, measured: own, ended: event, record: null, gate: null };
+      : { contract: stored.contract, measured: own, ended: event, record: null, gate: null, waited: false };
   return { state: { ...decided.state, marks }, effects, task };
 }
 
@@ -130,14 +131,17 @@ function takeFingerprints(
   context: HookContext,
   options: StopOptions,
   stored: StoredContract | null,
+  measured: Measured | null,
 ): Pick<TurnFacts, 'seen' | 'projectMark'> {
   const policy = stored?.contract.policy;
   const { projectDir } = context.files;
   const says = context.input.lastMessage ?? 'ralph:state';
   const watch = policy?.idle?.wake === 'change' && says.includes('ralph:state') ? policy.idle.watch : null;
   const marks = (policy?.breaker.noProgress ?? 0) > 0;
+  const watched =
+    watch === null ? null : options.work.watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '');
   return {
-    seen: watch === null ? null : options.work.watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? ''),
+    seen: seenBy(watched, stored?.contract, measured?.turn?.evidence ?? []),
     projectMark: marks ? options.work.projectFingerprint(projectDir) : null,
   };
 }

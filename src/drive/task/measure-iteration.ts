@@ -1,7 +1,7 @@
 import type { Contract } from '../../core/schema/contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { taskFolder } from '../../task/task-folder.ts';
-import { compare, snapshot } from '../../task/task-progress.ts';
+import { compare, type Snapshot, snapshot } from '../../task/task-progress.ts';
 import { type PromptedTurn, readPromptedTurn } from './prompted-turn.ts';
 
 /** What an iteration of a task folder began with, and what it changed. */
@@ -13,9 +13,11 @@ export interface Measured {
   readonly changedFiles: readonly string[];
   /** Which bounds cut a snapshot short. */
   readonly bounds: readonly string[];
+  /** How the project stands now; null where that was not looked at. */
+  readonly after: Snapshot | null;
 }
 
-const UNKNOWN: Measured = { turn: null, progress: 'unknown', changedFiles: [], bounds: [] };
+const UNKNOWN: Measured = { turn: null, progress: 'unknown', changedFiles: [], bounds: [], after: null };
 
 /** What was measured, where it is of this very iteration; else nothing is known. */
 export function ofIteration(measured: Measured, iteration: number): Measured {
@@ -29,5 +31,5 @@ export async function measureIteration(files: LoopFiles, contract: Contract): Pr
   const folder = taskFolder(files.projectDir, contract.taskPath);
   const after = await snapshot(files.projectDir, folder, { since: turn.snapshot });
   const { progress, changedFiles, bounded } = compare(turn.snapshot, after);
-  return { turn, progress, changedFiles, bounds: bounded };
+  return { turn, progress, changedFiles, bounds: bounded, after };
 }

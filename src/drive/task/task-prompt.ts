@@ -5,18 +5,18 @@ import { elapsed } from '../../core/clock.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import type { LoopState } from '../../core/schema/state.ts';
-import { judgeEvidence } from '../../guard/judge-evidence.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
 import { makeRunDir, refuseLink, runFiles } from '../../state/run-files.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { renderBody } from '../../task/placeholders.ts';
-import { type Evidence, runEvidence } from '../../task/run-evidence.ts';
+import type { Evidence } from '../../task/run-evidence.ts';
 import { taskCommand } from '../../task/task-command.ts';
 import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
-import { snapshot } from '../../task/task-progress.ts';
+import { type Snapshot, snapshot } from '../../task/task-progress.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
+import { gatherEvidence } from './gather-evidence.ts';
 import { writePromptedTurn } from './prompted-turn.ts';
 
 export interface TaskPromptRequest {
@@ -29,6 +29,8 @@ export interface TaskPromptRequest {
   readonly body: string;
   readonly told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  /** How the project stands now, where that was just looked at and no command can have changed it since. */
+  readonly before?: Snapshot | null;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => string;
@@ -54,14 +56,13 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
   const { projectDir } = files;
   const iteration = state.iteration + 1;
   const folder = taskFolder(projectDir, contract.taskPath);
-  const evidence = await runEvidence(contract, projectDir, {
+  const evidence = await gatherEvidence(contract, projectDir, {
     signal,
     env,
     iteration,
-    judge: (run, directory) => judgeEvidence(run, directory, contract.guardrails),
     ...(request.onEvidence && { onEvidence: request.onEvidence }),
   });
-  const before = await snapshot(projectDir, folder, { env, signal });
+  const before = request.before ?? (await snapshot(projectDir, folder, { env, signal }));
   signal.throwIfAborted();
   const prompt = assembleTaskPrompt({
     iteration,

@@ -17,6 +17,8 @@ export interface TaskTurn {
   record: IterationRecord | null;
   /** What the gate said of a claim; null where none was asked. */
   gate: readonly CheckResult[] | null;
+  /** Whether something was waited for since the iteration ended. */
+  waited: boolean;
 }
 
 /** Notes what the engine recorded; what it says is shown once nothing more can come of the iteration. */
