@@ -49,7 +49,7 @@ export function readFindings(text: string): Finding[] {
  * counts as open. A claim that is refused for a word costs one turn, a claim that is believed for one ends the loop.
  */
 export function openFindings(text: string): Finding[] {
-  return readFindings(text).filter(({ status }) => status === null || !/^FIXED(?:_|$)/.test(status));
+  return readFindings(text).filter(({ status }) => !/^FIXED(?:_|$)/.test(status ?? ''));
 }
 
 function readHeading(title: string, line: number): Finding | null {

@@ -10,28 +10,27 @@ const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/
  * and HTML comments does not count.
  */
 export function parseSigns(text: string): Sign[] {
-  const signs: { -readonly [K in keyof Sign]: Sign[K] }[] = [];
-  let within = false;
+  const signs: Sign[] = [];
+  let current: { -readonly [K in keyof Sign]: Sign[K] } | null = null;
   for (const { text: line } of plainLines(text)) {
-    const [, heading] = HEADING.exec(line) ?? [];
+    const heading = HEADING.exec(line)?.[1];
     if (heading !== undefined) {
-      const name = SIGN.exec(heading)?.[1]?.trimEnd().replace(/ #+$/, '').trim() ?? '';
-      within = name !== '';
-      if (within) signs.push({ name, trigger: '', instruction: '', addedAfter: '' });
+      const name = (SIGN.exec(heading)?.[1] ?? '').trim().replace(/ #+$/, '').trim();
+      current = name === '' ? null : { name, trigger: '', instruction: '', addedAfter: '' };
+      if (current !== null) signs.push(current);
       continue;
     }
-    const sign = signs.at(-1);
-    const [, field = '', value = ''] = (within && FIELD.exec(line)) || [];
-    if (sign === undefined || field === '') continue;
-    const key =
-      field.toLowerCase() === 'added after'
-        ? 'addedAfter'
-        : field.toLowerCase() === 'trigger'
-          ? 'trigger'
-          : 'instruction';
-    sign[key] = value.trim();
+    const field = current && FIELD.exec(line);
+    if (!field || !current) continue;
+    const [, key = '', value = ''] = field;
+    current[keyOf(key)] = value.trim();
   }
   return signs;
+}
+
+function keyOf(field: string): 'trigger' | 'instruction' | 'addedAfter' {
+  const lower = field.toLowerCase();
+  return lower === 'trigger' || lower === 'instruction' ? lower : 'addedAfter';
 }
 
 /** The file with this sign at its end; the file as it is when a sign of that name is in it already. */
@@ -52,7 +51,7 @@ export function appendSign(text: string, sign: Sign): string {
 }
 
 function sameName(a: string, b: string): boolean {
-  return a.trim().replace(/\s+/g, ' ').toLowerCase() === b.trim().replace(/\s+/g, ' ').toLowerCase();
+  return oneLine(a).toLowerCase() === oneLine(b).toLowerCase();
 }
 
 function oneLine(text: string): string {

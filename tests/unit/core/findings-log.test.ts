@@ -138,3 +138,53 @@ test('no word but FIXED closes a finding', () => {
   for (const status of ['FIXED_THIS_ITERATION', 'FIXED', 'fixed in iteration 3', 'FIXED_ITERATION_3', '**FIXED**'])
     assert.equal(openFindings(log(status)).length, 0, status);
 });
+
+test('what looks like a heading of a finding is read where it is one', () => {
+  const headings = [
+    ['# FINDING-1: x', 'x'],
+    ['###### FINDING-1: x', 'x'],
+    ['   ###      FINDING-1: x', 'x'],
+    ['### **FINDING-1**: x', 'x'],
+    ['### `FINDING-1` – x', 'x'],
+    ['### finding-1 [Bug] -- x.', 'x.'],
+    ['### FINDING-1', ''],
+    ['### FINDING-1 ####', ''],
+    ['### FINDING-1:[Bug]x', 'x'],
+  ] as const;
+  for (const [heading, title] of headings) {
+    const [finding] = readFindings(`${heading}\n`);
+    assert.deepEqual([finding?.id, finding?.title], ['FINDING-1', title], heading);
+  }
+  for (const heading of [
+    'x ### FINDING-1: x',
+    '###FINDING-1: x',
+    '    # FINDING-1: x',
+    '### About FINDING-1: x',
+    '### XFINDING-1: x',
+    '### FINDING-X: x',
+  ])
+    assert.deepEqual(readFindings(`${heading}\n`), [], heading);
+});
+
+test('a category is what stands in brackets, and none where nothing does', () => {
+  const categories = ['[ Bug ] x', '[] x', '[ ] x', 'x [Bug]'].map(
+    (rest) => readFindings(`### FINDING-1: ${rest}\n`)[0]?.category,
+  );
+  assert.deepEqual(categories, ['Bug', null, null, null]);
+});
+
+test('a field is what stands behind its colon, and a word that only begins like one is none', () => {
+  const [finding] = readFindings(
+    '### FINDING-1: x\nSeverity:HIGH\nFILE:src/a b.ts\n* _Problem_ : **a*b**\nStatus:OPEN\nStatuses: FIXED\nThe status: FIXED\nStatus quo: FIXED\n',
+  );
+  assert.deepEqual(
+    [finding?.severity, finding?.file, finding?.problem, finding?.status],
+    ['HIGH', 'src/a b.ts', 'a*b', 'OPEN'],
+  );
+});
+
+test('a heading of the same or a higher level ends a finding, and fields beneath it are none of its', () => {
+  for (const heading of ['### Other', '## Notes', '# Notes'])
+    assert.deepEqual(openFindings(`### FINDING-1: x\nStatus: FIXED\n${heading}\nStatus: OPEN\n`), [], heading);
+  assert.equal(openFindings('### FINDING-1: x\nStatus: FIXED\n#### Later\nStatus: OPEN\n').length, 1);
+});

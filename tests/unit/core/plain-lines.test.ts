@@ -48,6 +48,7 @@ test('what somebody writes about a comment hides nothing that comes after it', (
     'b',
   ]);
   assert.deepEqual(shown('a <!-- b --> c <!-- d\ne'), ['a  c <!-- d', 'e']);
+  assert.deepEqual(shown('a --> <!-- b\nc'), ['a --> <!-- b', 'c']);
 });
 
 test('a line of a million marks is read in linear time', () => {

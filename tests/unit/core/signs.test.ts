@@ -61,3 +61,35 @@ test('a line separator in a name or a value is a character like others', () => {
   const [sign] = parseSigns('### Sign: a\u2028b\n- **Trigger**: x\u2029y\n');
   assert.deepEqual([sign?.name, sign?.trigger], ['a\u2028b', 'x\u2029y']);
 });
+
+test('what looks like a heading of a sign, or like a field, is read where it is one', () => {
+  const only = (name: string) => [{ name, trigger: '', instruction: '', addedAfter: '' }];
+  for (const heading of ['### Sign: a', '#  \tSign: a', '   ###### sign:a', '## Sign:  a  ##  ', '## SIGN: a #'])
+    assert.deepEqual(parseSigns(`${heading}\n`), only('a'), heading);
+  for (const heading of ['### No Sign: a', '###Sign: a', '    ### Sign: a', '####### Sign: a', 'Sign: a', '### Sign:'])
+    assert.deepEqual(parseSigns(`${heading}\n- **Trigger**: x\n`), [], heading);
+  for (const line of ['See the trigger: x', 'Triggers: x', 'Trigger x: y', '1. Trigger: x'])
+    assert.deepEqual(parseSigns(`### Sign: a\n${line}\n`), only('a'), line);
+  assert.deepEqual(parseSigns('- **Trigger**: x\n### Sign: a\n'), only('a'));
+});
+
+test('a value is what stands behind the colon, without the blanks around it', () => {
+  const [sign] = parseSigns('### Sign: a\nTRIGGER:x y\n> + Instruction : z: 1 \t\n__Added After__:  b  \n');
+  assert.deepEqual(sign, { name: 'a', trigger: 'x y', instruction: 'z: 1', addedAfter: 'b' });
+});
+
+test('a field that stands twice has the later value, and each sign its own', () => {
+  const signs = parseSigns('### Sign: a\nTrigger: 1\nTrigger: 2\n### Sign: b\nTrigger: 3\n');
+  assert.deepEqual(
+    signs.map(({ trigger }) => trigger),
+    ['2', '3'],
+  );
+});
+
+test('blanks in what is added become one, and none stands at its ends', () => {
+  const sign = { name: ' a\t b ', trigger: ' x\n\n### Sign: c ', instruction: 'y  z', addedAfter: ' ' };
+  const block = '### Sign: a b\n\n- **Trigger**: x ### Sign: c\n- **Instruction**: y z\n- **Added after**: \n';
+  assert.equal(appendSign('', sign), block);
+  assert.equal(appendSign(' \n\n', sign), block);
+  assert.equal(appendSign('### Sign: A   B\n', sign), '### Sign: A   B\n');
+});
