@@ -1,7 +1,10 @@
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { RalphError } from '../../core/ralph-error.ts';
+import type { Guardrails } from '../../core/schema/contract.ts';
 import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules } from '../../guard/guard-rules.ts';
+import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { drivenElsewhere } from './ownership.ts';
@@ -44,8 +47,36 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     agentCommands: AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: variables(env),
-    guardrails: drivenElsewhere(env) ? null : (stored?.contract.guardrails ?? null),
+    guardrails: stored === null || drivenElsewhere(env) ? null : guardrailsOf(stored),
   };
+}
+
+const RULES: Shape = {
+  has: {
+    blockCommands: [
+      {
+        anyOf: [
+          'text',
+          { has: { command: 'text', args: ['string'], reason: 'string?' } },
+          { has: { pipeline: ['text'], reason: 'string?' } },
+        ],
+      },
+    ],
+    shellAllow: { anyOf: ['null', ['string']] },
+    protectedFiles: ['text'],
+    privateFiles: ['text'],
+    strict: 'boolean',
+  },
+};
+
+/** The user's rules. Throws RalphError `contract-changed` where the contract does not say them: none would be believed. */
+function guardrailsOf({ contract }: StoredContract): Guardrails {
+  const problem = checkShape(contract.guardrails, RULES);
+  if (problem === null) return contract.guardrails;
+  throw new RalphError(
+    'contract-changed',
+    `the guardrails in the contract cannot be read (${problem}). The user has to start the loop anew: main.cjs start --fresh.`,
+  );
 }
 
 /** Variables whose value the agent's shell surely shares, so that `$XDG_STATE_HOME/…` is no hiding place. */

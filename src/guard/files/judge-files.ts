@@ -5,7 +5,7 @@ import { judgeUndecided } from '../judge-undecided.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
 import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
 import { withinTime } from '../within-time.ts';
-import { type Budget, isSpent, newBudget } from './list-below.ts';
+import { type Budget, isSpent, newBudget } from './budget.ts';
 import { type PathPattern, pathPattern } from './path-pattern.ts';
 import { reachedByTool } from './reached-by-tool.ts';
 import { type Reached, reachedPaths } from './reached-paths.ts';

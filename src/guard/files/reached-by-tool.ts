@@ -3,7 +3,7 @@ import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
 import { absolutePath } from '../own-files.ts';
 import { toolPaths } from '../tool-paths.ts';
-import type { Budget } from './list-below.ts';
+import type { Budget } from './budget.ts';
 import { pathForms } from './path-forms.ts';
 import { type Reached, reachedBelow } from './reached-paths.ts';
 

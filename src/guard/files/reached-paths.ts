@@ -8,7 +8,8 @@ import { searchFinds } from '../search-finds.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import type { PathUse, SearchedTree } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
-import { type Budget, entriesOf, isSpent, listBelow, renew, take } from './list-below.ts';
+import { type Budget, isSpent, renew, take } from './budget.ts';
+import { entriesOf, listBelow } from './list-below.ts';
 import { formsBelow, type PathForms, pathForms } from './path-forms.ts';
 import { trackedFiles } from './tracked-files.ts';
 

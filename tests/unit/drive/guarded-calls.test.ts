@@ -53,6 +53,7 @@ function journal({ files }: Project): CallRecord[] {
   return lines.map((line) => JSON.parse(line) as CallRecord);
 }
 
+const TEST = { input: { command: 'npm test' } };
 const PUSH = { input: { command: 'git -C . push' } };
 
 test('A denial names its rule, for the model and in the journal.', async (t) => {
@@ -144,6 +145,19 @@ test('The rules outlive a state that somebody made unreadable.', async (t) => {
   assert.notEqual(reasonOf(await ask(project, PUSH)), undefined);
 });
 
+test('A contract whose guardrails cannot be read lets no call through.', async (t) => {
+  const project = aGuardedLoop(t);
+  const stored = readContract(project.files);
+  assert.ok(stored !== null);
+  for (const guardrails of [undefined, null, {}, { ...stored.contract.guardrails, blockCommands: [7] }]) {
+    writeContract(project.files, {
+      ...stored,
+      contract: { ...stored.contract, guardrails },
+    } as unknown as typeof stored);
+    await assert.rejects(ask(project, TEST), /guardrails in the contract cannot be read/);
+  }
+});
+
 test("The loop's own rules come before the user's.", async (t) => {
   const project = aGuardedLoop(t);
   const answer = await ask(project, { input: { command: 'rm -rf .claude && git push' } });
@@ -162,8 +176,6 @@ function aTimedLoop(t: TestContext): Project {
   writeContract(project.files, { ...stored, contract: { ...contract, policy: { ...contract.policy, pace } } });
   return project;
 }
-
-const TEST = { input: { command: 'npm test' } };
 
 test('After the time of an iteration every further call is told to end the message.', async (t) => {
   const project = aTimedLoop(t);
