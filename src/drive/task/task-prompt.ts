@@ -7,10 +7,10 @@ import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { readRegularFile } from '../../state/read-regular-file.ts';
 import { makeRunDir, refuseLink, runFiles } from '../../state/run-files.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { renderBody } from '../../task/placeholders.ts';
+import { readMemory } from '../../task/read-memory.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import { taskCommand } from '../../task/task-command.ts';
 import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
@@ -44,9 +44,6 @@ export interface TaskPrompt {
   readonly path: string | null;
 }
 
-/** Of RALPH_PROGRESS.md: what is cut off later has to be read first. */
-const MOST_PROGRESS = 4 * 1024 * 1024;
-
 /**
  * Makes the prompt of a task folder's next iteration: runs the commands, fills in what they showed, and notes what the
  * iteration begins with, so that its end can be measured. Rejects with the abort's reason, once no command is left.
@@ -78,7 +75,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     }),
     completion: contract.policy.completion,
     idle: contract.policy.idle !== null,
-    progress: readRegularFile(join(folder, 'RALPH_PROGRESS.md'), MOST_PROGRESS),
+    progress: readMemory(folder),
     terms: task,
     validation: contract.validation,
     lastFailures: state.gateFailures.value,
