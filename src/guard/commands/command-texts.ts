@@ -17,7 +17,8 @@ export function plainText(command: ShellCommand): string {
 export function commandTexts(command: ShellCommand): string[] {
   const [, ...args] = command.argv;
   const name = programName(command);
-  const texts = [plainText(command), [command.name, joined(args)].join(' ').trim()];
+  if (command.name === '') return [plainText(command)];
+  const texts = [plainText(command), named(command)];
   const words = subcommandWords(command);
   if (words !== null) texts.push([name, joined(words)].join(' ').trim());
   const alias = definedAlias(words);
@@ -59,7 +60,9 @@ export function definedAlias(words: readonly ShellWord[] | null): string | null 
   return at === -1 ? null : (words[at + 1]?.template ?? null);
 }
 
+/** By the program's bare name; one that is known only at run time stays so. */
 function named(command: ShellCommand): string {
+  if (command.name === '') return plainText(command);
   return [command.name, joined(command.argv.slice(1))].join(' ').trim();
 }
 

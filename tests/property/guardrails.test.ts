@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import picomatch from 'picomatch/posix.js';
+import type { Guardrails } from '../../src/core/schema/contract.ts';
+import { judgeCommandRules } from '../../src/guard/commands/judge-command-rules.ts';
+import { pathForms } from '../../src/guard/files/path-forms.ts';
+import { pathPattern } from '../../src/guard/files/path-pattern.ts';
+import { prepareGuard } from '../../src/guard/guard.ts';
+import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
+import { NO_GUARDRAILS } from '../../src/task/policy-defaults.ts';
+
+const DIRECTORY = '/no-such-folder/project';
+
+function ruleOf(command: string, rules: Partial<Guardrails>): string | null {
+  const reading = readShellCommand(command, { cwd: DIRECTORY, home: '/no-such-folder/home' });
+  return judgeCommandRules(command, reading, { ...NO_GUARDRAILS, ...rules }, false)?.rule ?? null;
+}
+
+const PUSH: Partial<Guardrails> = { blockCommands: [{ command: 'git', args: ['push'], reason: null }] };
+const ANCHORED: Partial<Guardrails> = { blockCommands: ['^git push\\b'] };
+
+/** Spellings of one character that the shell takes for the character itself. */
+const SPELLINGS: ReadonlyArray<(character: string) => string> = [
+  (character) => character,
+  (character) => `'${character}'`,
+  (character) => `"${character}"`,
+  (character) => `\\${character}`,
+  (character) => `$'${character}'`,
+  (character) => `$'\\x${character.charCodeAt(0).toString(16)}'`,
+  (character) => `$'\\${character.charCodeAt(0).toString(8).padStart(3, '0')}'`,
+  (character) => `''${character}`,
+  (character) => `\\\n${character}`,
+  (character) => `$(printf ${character})`,
+];
+/** The same where nobody set the variable, which only a run can tell. */
+const PERHAPS = [...SPELLINGS, (character: string) => `\${nothing-}${character}`];
+
+/** A word in any mixture of spellings. */
+function spelt(word: string, spellings = SPELLINGS): fc.Arbitrary<string> {
+  return fc
+    .tuple(...Array.from(word, () => fc.nat(spellings.length - 1)))
+    .map((choices) => choices.map((choice, index) => spellings[choice]?.(word[index] ?? '')).join(''));
+}
+
+/** What may stand around a simple command, and around any, so that it still runs. */
+const WRAPPERS: ReadonlyArray<(command: string) => string> = [
+  (command) => command,
+  (command) => `env A=1 timeout 5 ${command}`,
+  (command) => `sudo -u x ${command}`,
+  (command) => `x=1 ${command} > out.txt 2>&1`,
+  (command) => `find . -exec ${command} \\;`,
+];
+const FRAMES: ReadonlyArray<(command: string) => string> = [
+  (command) => command,
+  (command) => `true && ${command}`,
+  (command) => `( ${command} )`,
+  (command) => `{ ${command}\n}`,
+  (command) => `if :; then ${command}\nfi`,
+  (command) => `echo "$( ${command} )"`,
+  (command) => `f() { ${command}\n}; f`,
+  (command) => `cat <( ${command} )`,
+  (command) => `bash <<'END_OF_IT'\n${command}\nEND_OF_IT`,
+];
+
+const framed = (command: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc
+    .tuple(command, fc.constantFrom(...FRAMES), fc.constantFrom(...FRAMES), fc.constantFrom(...WRAPPERS))
+    .map(([text, outer, inner, wrapper]) => outer(inner(wrapper(text))));
+
+test('A blocked command is denied in every mixture of spellings, wherever it stands.', () => {
+  const command = framed(
+    fc.tuple(spelt('git', PERHAPS), spelt('push', PERHAPS)).map(([git, push]) => `${git} ${push} origin`),
+  );
+  fc.assert(
+    fc.property(command, (text) => {
+      assert.equal(ruleOf(text, PUSH), '{command: git, args: [push]}');
+      assert.equal(ruleOf(text, ANCHORED), '^git push\\b');
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('Another command is not denied in any, though it speaks of the blocked one.', () => {
+  const words = fc.tuple(spelt('git'), spelt('pull'), spelt('push')).map(([a, b, c]) => `${a} ${b} ${c}`);
+  const talk = fc.tuple(spelt('echo'), spelt('git'), spelt('push')).map(([a, b, c]) => `${a} ${b} ${c}`);
+  fc.assert(
+    fc.property(framed(fc.oneof(words, talk)), (text) => {
+      assert.equal(ruleOf(text, PUSH), null);
+      // The text as a whole may begin with the words of a continued line.
+      assert.equal(ruleOf(text, ANCHORED), null);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('An allowlist lets a command run in every mixture of spellings, and nothing beside it.', () => {
+  const allowed = fc.tuple(spelt('npm'), spelt('test')).map(([npm, run]) => `${npm} ${run}`);
+  fc.assert(
+    fc.property(
+      allowed,
+      fc.constantFrom('ls', 'npm', 'npm test x', 'xnpm test', '/npm test', 'sudo npm test'),
+      (text, other) => {
+        const rules = { shellAllow: ['npm test', 'printf .'] };
+        assert.equal(ruleOf(text, rules), null);
+        for (const both of [
+          `${text}; ${other}`,
+          `${other} | ${text}`,
+          `${text} $(${other})`,
+          `${text} && { ${other}; }`,
+        ])
+          assert.equal(ruleOf(both, rules), 'shell_policy.allowlist', both);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('A judgement of any text under any of these patterns is a denial or none, never an exception.', () => {
+  const patterns = fc.subarray(['^$', '\\bgit\\b', '(?i)A.*B', '[^a]+$', 'x{2,5}y', '(a|b|)*c'], { minLength: 1 });
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 100 }),
+    fc.array(fc.constantFrom(...'$(){}[]<>|&;`\'"\\ \n*?!#=~-ab'), { maxLength: 60 }).map((parts) => parts.join('')),
+  );
+  fc.assert(
+    fc.property(text, patterns, fc.boolean(), (command, blockCommands, listed) => {
+      const rule = ruleOf(command, { blockCommands, shellAllow: listed ? blockCommands : null });
+      assert.ok(rule === null || rule === 'shell_policy.allowlist' || blockCommands.includes(rule));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("A glob covers a path of the project exactly where picomatch says so, of the name or of the path's forms.", () => {
+  const guard = prepareGuard({
+    ...{ projectDir: DIRECTORY, home: '/no-such-folder/home', ownFiles: [], controlProgram: [], agentCommands: [] },
+    caseInsensitive: false,
+  });
+  const name = fc.constantFrom('a', 'b.ts', '.env', '.env.local', 'x.pem', 'src', '[id]', 'a b');
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
+  const piece = fc.constantFrom(
+    '*',
+    '**',
+    '?',
+    'a',
+    '.env*',
+    '*.pem',
+    '*.{ts,pem}',
+    'src',
+    '[ab]*',
+    '+(a|b).ts',
+    '!(a)',
+  );
+  const glob = fc.array(piece, { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join('/'));
+  fc.assert(
+    fc.property(path, glob, (file, pattern) => {
+      const literal = !/[*?[\](){}!+@\\]/.test(pattern);
+      fc.pre(!literal);
+      const matches = picomatch(pattern, { dot: true });
+      const forms = pattern.includes('/') ? [file, `${DIRECTORY}/${file}`] : [file.slice(file.lastIndexOf('/') + 1)];
+      assert.equal(
+        pathPattern(pattern, guard).covers(pathForms(file, DIRECTORY, guard)),
+        forms.some((each) => matches(each)),
+      );
+    }),
+    { numRuns: 3000 },
+  );
+});
