@@ -63,7 +63,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'prompt-made':
       return promptMade(state, happened);
     case 'first-prompt':
-      return firstPrompt(state);
+      return firstPrompt(state, happened);
     default:
       return happened satisfies never;
   }

@@ -36,8 +36,8 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Tra
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }
 
-/** What a launcher's prompt has carried is handed over as by any other prompt: told once. */
-export function firstPrompt(state: Live): Transition {
+/** A launcher sends its prompt: the iteration begins now, and what the prompt carries is told once, as by any other. */
+export function firstPrompt(state: Live, { at }: Of<'first-prompt'>): Transition {
   const steering = state.steering.filter(({ delivery }) => delivery === 'next');
   return {
     state: {
@@ -45,6 +45,7 @@ export function firstPrompt(state: Live): Transition {
       handedOver: { notices: state.notices, steering },
       notices: { rejection: [], misplacedSignal: null, warnings: [] },
       steering: state.steering.filter(({ delivery }) => delivery !== 'next'),
+      lastDecision: { at, kind: 'prompt', detail: 'first prompt' },
     },
     effects: [],
   };

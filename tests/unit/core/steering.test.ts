@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { EngineEvent } from '../../../src/core/events.ts';
+import { outOfTime } from '../../../src/core/out-of-time.ts';
 import { resumeState } from '../../../src/core/resume-state.ts';
 import { transition } from '../../../src/core/transition.ts';
 import {
@@ -159,6 +160,13 @@ describe('a launcher’s own first prompt', () => {
     assert.deepEqual([ids(state.steering), effects], [['b'], []]);
     assert.deepEqual(state.notices, { rejection: [], misplacedSignal: null, warnings: [] });
     assert.deepEqual(state.handedOver, { notices: told.notices, steering: [queued('a')] });
+  });
+
+  test('begins its iteration when it is sent, however long it took to make', () => {
+    const { state, effects } = after(told, LOOP, FIRST, turnEnded('Work.', { at: at(20) }));
+    assert.equal(outOfTime(after(told, LOOP, FIRST).state, 10_000, at(16)), false);
+    assert.equal(outOfTime(after(told, LOOP, FIRST).state, 10_000, at(17)), true);
+    assert.deepEqual([effect(effects, 'record-iteration').record.startedAt, state.iteration], [at(6), 1]);
   });
 
   test('that never arrived gives them back', () => {
