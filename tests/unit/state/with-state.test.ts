@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { type ErrorCode, RalphError } from '../../../src/core/ralph-error.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
