@@ -3,6 +3,7 @@ import { RalphError } from '../core/ralph-error.ts';
 import type { Contract } from '../core/schema/contract.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import type { LoopFiles } from './loop-files.ts';
+import { regularFile } from './regular-file.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
@@ -70,7 +71,7 @@ const READ: Shape = {
  */
 export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
   try {
-    const stored = JSON.parse(readFileSync(files.contract, 'utf8')) as StoredContract;
+    const stored = JSON.parse(readFileSync(regularFile(files.contract), 'utf8')) as StoredContract;
     return checkShape(stored, READ) === null ? stored : 'unreadable';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';

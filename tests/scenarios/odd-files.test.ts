@@ -170,6 +170,18 @@ test('A loop goes on, whatever lies in the place of its lock or of the mark of a
   }
 });
 
+test('The user is told that the contract cannot be read, whatever lies in its place.', async (t) => {
+  for (const lay of Object.values(KINDS)) {
+    const loop = aLoop(t);
+    const outside = join(String(loop.made.env['XDG_STATE_HOME']), 'ralph-loop');
+    const [own = ''] = readdirSync(outside).filter((name) => name.startsWith('project-'));
+    await replace(join(outside, own, 'contract.json'), lay, t);
+    const { decision, systemMessage } = stop(loop);
+    assert.equal(decision, undefined);
+    assert.match(systemMessage ?? '', /the contract .* cannot be read/);
+  }
+});
+
 test('A loop goes on without a transcript that could be read.', (t) => {
   for (const path of ['/'.concat('x'.repeat(300)), '/x'.repeat(3_000), '/dev/null/x', '/dev/zero', '']) {
     const loop = aLoop(t);
