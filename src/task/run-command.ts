@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { countLine, NO_COUNT, type TestCount } from '../core/vacuous-green.ts';
+import { endGroup, forgetGroup, groupLives, rememberGroup } from '../state/process-group.ts';
 import { type BoundedOutput, boundedOutput } from './bounded-output.ts';
 import { findShell } from './find-shell.ts';
 import { lineSplitter } from './line-splitter.ts';
-import { endGroup, forgetGroup, groupLives, rememberGroup } from './process-group.ts';
 
 export interface CommandRun {
   readonly run: string;
