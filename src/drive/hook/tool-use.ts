@@ -6,6 +6,7 @@ import { appendLine } from '../../state/append-line.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import { readState } from '../../state/read-state.ts';
+import { giveSignOfLife } from '../task/sign-of-life.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { deliverSteering } from './deliver-steering.ts';
@@ -63,12 +64,14 @@ export async function preToolUse(context: HookContext, judge: Judge): Promise<Pr
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
 }
 
-/** A tool call has run, or failed: notes it, and brings the user's steering. */
+/** A tool call has run, or failed: notes it, shows that a task folder's loop is alive, and brings the user's steering. */
 export function postToolUse(context: HookContext): PostToolAnswer | null {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
-  const steering = loop === 'unreadable' ? null : deliverSteering(context, loop);
+  if (loop === 'unreadable') return null;
+  giveSignOfLife(context, loop);
+  const steering = deliverSteering(context, loop);
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
 }

@@ -1,0 +1,26 @@
+import type { LoopState } from '../../core/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { beat } from '../../state/heartbeat.ts';
+import { log } from '../../state/log.ts';
+import { runFiles } from '../../state/run-files.ts';
+import { taskFolder } from '../../task/task-folder.ts';
+import { taskKind } from '../../task/task-kind.ts';
+import type { HookContext } from '../hook/context.ts';
+
+/**
+ * Shows in its task folder that a loop is alive in the middle of an iteration, at most once a minute. Whatever goes
+ * wrong is logged and changes nothing. A loop on any other task is told by its name, before a file is read.
+ */
+export function giveSignOfLife({ files, now }: HookContext, { loopId, taskPath }: LoopState): void {
+  if (taskKind(taskPath) !== 'ralph-md') return;
+  const at = now();
+  try {
+    // The state lies where the agent can write: the folder is the one that the contract names.
+    const contract = readContract(files)?.contract;
+    if (contract?.task && contract.loopId === loopId) {
+      beat(runFiles(taskFolder(files.projectDir, contract.taskPath)), loopId, at);
+    }
+  } catch (error) {
+    log(files, at, 'mirror', (error as Error).message);
+  }
+}
