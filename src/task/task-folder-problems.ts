@@ -65,14 +65,15 @@ export function taskFolderDoubts(settings: Frontmatter, body: string): KeyProble
   const doubt = (keys: KeyProblem['keys'], rule: string, message: string): void => {
     doubts.push({ keys, value: null, rule, message, severity: 'warning' });
   };
-  const gated = completion_promise !== undefined && (completion_gate ?? 'required') === 'required';
+  const gate = completion_promise === undefined ? 'disabled' : (completion_gate ?? 'required');
   if (completion_promise === undefined && (completion_gate ?? 'disabled') !== 'disabled') {
     const message = 'completion_gate does nothing, because there is no completion_promise whose claim it could check.';
     doubt(['completion_gate'], 'nothing-to-gate', message);
   }
-  if (!gated && required_outputs.length > 0) {
+  // Under an optional gate the prompt asks the agent to see to them.
+  if (gate === 'disabled' && required_outputs.length > 0) {
     const message =
-      'required_outputs are not required: only a required gate, with a completion_promise, asks for them.';
+      'required_outputs do nothing: only a gate that is not disabled, with a completion_promise, asks for them.';
     doubt(['required_outputs'], 'not-gated', message);
   }
   if (required_outputs.includes(PROGRESS_FILE)) {
@@ -80,8 +81,8 @@ export function taskFolderDoubts(settings: Frontmatter, body: string): KeyProble
     doubt(['required_outputs', required_outputs.indexOf(PROGRESS_FILE)], 'own-file', message);
   }
   for (const [index, { name, acceptance }] of commands.entries()) {
-    if (acceptance === true && !gated) {
-      const message = `commands[${index}].acceptance does nothing: only a required gate, with a completion_promise, runs the command again.`;
+    if (acceptance === true && gate !== 'required') {
+      const message = `commands[${index}].acceptance has nothing checked: only a required gate, with a completion_promise, runs the command again.`;
       doubt(['commands', index, 'acceptance'], 'not-gated', message);
     }
     if (acceptance !== true && !shown.has(name)) {

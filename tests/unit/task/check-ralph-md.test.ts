@@ -244,3 +244,14 @@ test('what does nothing is pointed out', () => {
   ]);
   assert.ok(checked.frontmatter !== null);
 });
+
+for (const [gate, expected] of [
+  ['completion_promise: DONE\n', []],
+  ['completion_promise: DONE\ncompletion_gate: optional\n', []],
+  ['completion_promise: DONE\ncompletion_gate: disabled\n', ['required_outputs not-gated']],
+  ['', ['required_outputs not-gated']],
+] as const) {
+  test(`required outputs ${expected.length === 0 ? 'reach the agent' : 'do nothing'} under ${JSON.stringify(gate)}`, () => {
+    assert.deepEqual(rules(ralph(`${gate}required_outputs: [a.md]\n`)), expected);
+  });
+}
