@@ -71,10 +71,11 @@ export async function launch(loop: StartedLoop, options: LaunchOptions): Promise
   }
 }
 
-/** Resolves when the client is gone, or was not started because the user left while the first prompt was made. */
+/** Resolves when the client is gone, or was not started because the user left, or ended the loop, while the first prompt was made. */
 async function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
   const prompt = await firstPrompt(loop, options);
-  if (prompt === null) return;
+  // A cancel or a pause of the user's that came meanwhile stands: there is nothing for a client to do.
+  if (prompt === null || ownState(loop.files, loop.loopId)?.status !== 'running') return;
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
   const args = [
     ...(headless ? ['-p'] : []),

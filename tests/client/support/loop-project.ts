@@ -11,7 +11,7 @@ import { killTree, signalQuietly } from './process-tree.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from './scripted-model.ts';
 import { createWorkspace, type JsonObject, type Workspace } from './workspace.ts';
 
-const bundle = join(dirname(fileURLToPath(import.meta.url)), '../../../dist');
+const mainPath = join(dirname(fileURLToPath(import.meta.url)), '../../../dist/scripts/main.cjs');
 export const promptFile = '.claude/ralph/PROMPT.md';
 export const launcherFile = '.claude/ralph/ralph-audit.sh';
 const clientDefaults = ['--output-format', 'stream-json', '--verbose'];
@@ -35,6 +35,8 @@ export type LauncherOptions = {
   readonly permissionMode?: PermissionMode | null;
   /** Options of `start`: ['--resume'], ['--max-iterations', '3'] ... */
   readonly args?: readonly string[];
+  /** A whole command of main.cjs that launches, in the place of the launcher with its mode and `args`. */
+  readonly command?: readonly string[];
   /** Options of the client, behind `--`. */
   readonly clientArgs?: readonly string[];
   readonly env?: EnvironmentChanges;
@@ -103,11 +105,16 @@ const parseMessages = (stdout: string): JsonObject[] =>
 const startLauncher = (workspace: Workspace, env: Environment, options: LauncherOptions): RunningLauncher => {
   const { permissionMode = 'bypassPermissions', args = [], clientArgs = [] } = options;
   const mode = permissionMode === null ? [] : ['--permission-mode', permissionMode];
-  const child = spawn(
-    workspace.path(launcherFile),
-    ['--headless', ...mode, ...args, '--', ...clientDefaults, ...clientArgs],
-    { cwd: workspace.project, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
-  );
+  const [program, words] =
+    options.command === undefined
+      ? [workspace.path(launcherFile), ['--headless', ...mode, ...args]]
+      : [process.execPath, [mainPath, ...options.command]];
+  const child = spawn(program, [...words, '--', ...clientDefaults, ...clientArgs], {
+    cwd: workspace.project,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   let stdout = '';
   let stderr = '';
   let timedOut = false;
@@ -159,7 +166,6 @@ const loopProject = (
   const environment = (changes: EnvironmentChanges = {}): Environment =>
     clientEnvironment(workspace, model.url, changes);
   const files = loopFiles(workspace.project, loop, { XDG_STATE_HOME: workspace.stateHome });
-  const mainPath = join(bundle, 'scripts', 'main.cjs');
   const start = (options: LauncherOptions = {}): RunningLauncher => {
     const running = startLauncher(workspace, environment(options.env), options);
     launched.add(running);

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CommandRun, until } from './support/loop-project.ts';
+import { bash, type Step, steps, text } from './support/scripted-model.ts';
+import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from './support/task-loop.ts';
+
+const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
+
+/** A task folder whose user does something while the model thinks about a step. */
+const withUser = async (
+  options: TaskLoopOptions,
+  list: (user: (act: (loop: TaskLoop) => void, then: Step) => Step) => readonly Step[],
+  body: (loop: TaskLoop) => Promise<void>,
+): Promise<void> => {
+  let known: TaskLoop | undefined;
+  const user = (act: (loop: TaskLoop) => void, then: Step): Step => {
+    return (request) => {
+      if (known !== undefined) act(known);
+      return typeof then === 'function' ? then(request) : then;
+    };
+  };
+  await inTaskFolder(options, steps(list(user)), (loop) => {
+    known = loop;
+    return body(loop);
+  });
+};
+
+const given = (loop: TaskLoop, ...args: string[]): CommandRun => {
+  const done = loop.project.main(args);
+  assert.equal(done.code, 0, `${args}: ${done.stderr}`);
+  return done;
+};
+
+const flag = (name: string) => (loop: TaskLoop) =>
+  void loop.workspace.write(loop.inside(`.ralph-runner/${name}.flag`), '');
+
+test('a stop flag in the task folder ends the loop after the iteration at work, and is taken away', async () => {
+  await withUser(
+    { ralph: ralph('max_iterations: 9') },
+    (user) => [text('one'), user(flag('stop'), bash('touch after')), text('two')],
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 0, run.said);
+      assert.equal(loop.project.ended().as, 'stopped');
+      assert.match(run.said, /stopped by the user after 2 iterations/);
+      assert.equal(loop.workspace.has('after'), true);
+      assert.equal(loop.workspace.has('my-task/.ralph-runner/stop.flag'), false);
+      assert.deepEqual([loop.status().status, loop.records().length], ['stopped', 2]);
+    },
+  );
+});
+
+test('a cancel flag in the task folder ends the loop when the turn ends, without counting it', async () => {
+  await withUser(
+    { ralph: ralph('max_iterations: 9') },
+    (user) => [text('one'), user(flag('cancel'), text('two'))],
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 130, run.said);
+      assert.equal(loop.project.ended().as, 'cancelled');
+      assert.equal(loop.workspace.has('my-task/.ralph-runner/cancel.flag'), false);
+      assert.deepEqual([loop.status().status, loop.status().iteration, loop.records().length], ['cancelled', 1, 1]);
+    },
+  );
+});
+
+test('flags that an earlier run left behind are not asked of a new one', async () => {
+  const script = steps([text('one'), text('two')]);
+  await inTaskFolder({ ralph: ralph('max_iterations: 2') }, script, async (loop) => {
+    for (const name of ['stop', 'cancel']) flag(name)(loop);
+    const run = await loop.run();
+    assert.equal(run.code, 2, run.said);
+    assert.equal(loop.records().length, 2);
+    for (const name of ['stop', 'cancel'])
+      assert.equal(loop.workspace.has(`my-task/.ralph-runner/${name}.flag`), false, name);
+  });
+});
+
+test('status, stop and resume take the path of the task folder, while its loop runs and afterwards', async () => {
+  const seen: string[] = [];
+  const refused: CommandRun[] = [];
+  const look = (loop: TaskLoop) => {
+    seen.push(given(loop, 'status', 'my-task').stdout, given(loop, 'status', 'my-task/RALPH.md').stdout);
+    refused.push(loop.project.main(['resume', 'my-task']), loop.project.main(['stop', 'elsewhere']));
+    given(loop, 'stop', 'my-task');
+  };
+  const options = { ralph: ralph('max_iterations: 9\ncommands: [{ name: list, run: ls }]') };
+  await withUser(
+    options,
+    (user) => [text('one'), user(look, text('two')), text('anew'), text('anew again')],
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 0, run.said);
+      for (const stdout of seen) {
+        const { active, name, iteration, run: folder } = JSON.parse(stdout);
+        assert.deepEqual({ active, name, iteration }, { active: true, name: 'my-task', iteration: 1 });
+        assert.deepEqual([folder.status.status, folder.lastIteration.iteration], ['running', 1]);
+      }
+      assert.deepEqual(
+        refused.map(({ code }) => code),
+        [1, 1],
+      );
+      assert.match(refused[0]?.stderr ?? '', /a loop on my-task is active \(running\)\. End it first/);
+      assert.match(refused[1]?.stderr ?? '', /no live loop works on elsewhere/);
+
+      const after = JSON.parse(given(loop, 'status', 'my-task').stdout);
+      assert.deepEqual(
+        [after.active, after.lastLoop.status, after.run.status.status, after.run.lastIteration.iteration],
+        [false, 'stopped', 'stopped', 2],
+      );
+      const nothing = loop.project.main(['stop', 'my-task']);
+      assert.match(nothing.stderr, /no live loop works on my-task/);
+
+      const launch = ['--launch', '--headless', '--permission-mode', 'bypassPermissions', '--max-iterations', '2'];
+      const resumed = loop.project.start({ command: ['resume', 'my-task', ...launch] });
+      const second = await resumed.done;
+      assert.equal(second.code, 2, second.said);
+      assert.match(loop.told()[2] ?? '', /Iteration 1 of 2/, 'a new run, with counters of its own');
+      assert.deepEqual(
+        loop.project.archive().map(({ state }) => [state['status'], state['iteration']]),
+        [
+          ['ended', 2],
+          ['ended', 2],
+        ],
+      );
+      assert.equal(loop.records().length, 4, 'its journal goes on');
+    },
+  );
+});
+
+test('cancel with the path ends the loop at the next tool call', async () => {
+  await withUser(
+    { ralph: ralph('max_iterations: 9') },
+    (user) => [bash('touch before'), user((loop) => void given(loop, 'cancel', 'my-task'), bash('touch after'))],
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 130, run.said);
+      assert.equal(loop.project.ended().as, 'cancelled');
+      assert.deepEqual([loop.workspace.has('before'), loop.workspace.has('after')], [true, false]);
+      assert.equal(loop.status().status, 'cancelled');
+      assert.equal(loop.project.model.mainRequests().length, 2);
+    },
+  );
+});
+
+/** A command of the task that says when it runs, and runs until it is let go. */
+const gated = 'commands: [{ name: slow, run: "touch begun; until [ -e go ]; do sleep 0.02; done", timeout: 60 }]';
+
+for (const [word, code, status] of [
+  ['cancel', 130, 'cancelled'],
+  ['stop', 0, 'stopped'],
+  ['pause', 3, 'paused'],
+] as const) {
+  test(`${word}, while the first commands of the task run, starts no client`, async () => {
+    await inTaskFolder({ ralph: ralph(gated) }, steps([]), async (loop) => {
+      const { workspace, project } = loop;
+      const running = loop.start();
+      await until('the command runs', () => workspace.has('begun'));
+      given(loop, word, '--loop', 'my-task');
+      workspace.write('go', '');
+      const run = await running.done;
+      assert.equal(run.code, code, run.said);
+      assert.equal(project.model.requests.length, 0);
+      assert.equal(loop.status().status, status);
+    });
+  });
+
+  test(`${word}, while the commands of a later iteration run, is what the loop does next`, async () => {
+    const script = steps([bash('rm -f go begun'), text('one')]);
+    await inTaskFolder({ ralph: ralph(gated), files: { go: '' } }, script, async (loop) => {
+      const { workspace, project } = loop;
+      const running = loop.start();
+      await until('the first iteration is over', () => project.iterations().length === 1);
+      await until('the command runs', () => workspace.has('begun'));
+      given(loop, word, '--loop', 'my-task');
+      workspace.write('go', '');
+      const run = await running.done;
+      assert.equal(run.code, code, run.said);
+      assert.equal(project.model.mainRequests().length, 2);
+      assert.equal(loop.status().status, status);
+    });
+  });
+}
