@@ -3,14 +3,15 @@ import { runHook } from '../src/drive/hook/run-hook.ts';
 import { preToolUse } from '../src/drive/hook/tool-use.ts';
 import { HOOK_TEXTS } from '../src/drive/texts.ts';
 import { judgeToolCall } from '../src/guard/judge-tool-call.ts';
-import type { FileJudges, Parts, ShellJudges } from '../src/guard/parts.ts';
+import type { FileJudges, Globs, Parts, ShellJudges } from '../src/guard/parts.ts';
 
 declare const require: (path: string) => unknown;
 
-/** The shell parser is loaded for a shell command alone, picomatch where the user guards files and the call names some. */
+/** The shell parser is loaded for a shell command alone, the rest where the user guards files and the call names some. */
 const PARTS: Parts = {
   shell: async () => require('./ralph-shell-guard.cjs') as ShellJudges,
   files: async () => require('./ralph-file-guard.cjs') as FileJudges,
+  globs: async () => require('./ralph-globs.cjs') as Globs,
 };
 
 /**

@@ -4,7 +4,7 @@ import type { FileJudgement } from './files/judge-files.ts';
 import type { Guard } from './guard.ts';
 import { guardsFiles } from './guards-files.ts';
 import { judgeUndecided } from './judge-undecided.ts';
-import type { FileJudges } from './parts.ts';
+import type { Parts } from './parts.ts';
 import type { ShellReading } from './shell/shell-reading.ts';
 
 export const NOTHING: FileJudgement = { denial: null, open: [] };
@@ -18,13 +18,13 @@ export async function judgeByGuardrails(
   reading: ShellReading,
   guard: Guard,
   rules: Guardrails,
-  loadFiles: () => Promise<FileJudges>,
+  parts: Parts,
 ): Promise<FileJudgement> {
   const { caseInsensitive } = guard.rules;
   const blocked = judgeCommandRules(source, reading, rules, caseInsensitive);
   if (blocked !== null) return { denial: blocked, open: [] };
   const names = guardsFiles(rules) && reading.writes.length + reading.reads.length > 0;
-  const files = names ? (await loadFiles()).judgeShellFiles(reading, guard, rules) : NOTHING;
+  const files = names ? await (await parts.files()).judgeShellFiles(reading, guard, rules, parts.globs) : NOTHING;
   if (files.denial !== null) return files;
   const open = [
     ...files.open,

@@ -3,7 +3,7 @@ import type { Guard } from './guard.ts';
 import type { Denial, Verdict } from './guard-rules.ts';
 import { judgeByGuardrails } from './judge-by-guardrails.ts';
 import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
-import type { FileJudges } from './parts.ts';
+import type { Parts } from './parts.ts';
 import { shownPath } from './path-use-hit.ts';
 import { mentions } from './protected-paths.ts';
 import { readPowerShell } from './read-powershell.ts';
@@ -12,12 +12,7 @@ const WRITES =
   /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;
 
 /** PowerShell has no parser here: its raw text is judged, which denies rather too much than too little. */
-export async function judgePowerShell(
-  source: string,
-  cwd: string,
-  guard: Guard,
-  loadFiles: () => Promise<FileJudges>,
-): Promise<Verdict> {
+export async function judgePowerShell(source: string, cwd: string, guard: Guard, parts: Parts): Promise<Verdict> {
   // A backtick escapes in PowerShell (Remo`ve-Item), a caret in cmd, and quotes may stand anywhere in a word.
   const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
   const own = ownDenial(text, cwd, guard);
@@ -25,7 +20,7 @@ export async function judgePowerShell(
   if (own !== null) return own;
   if (!guardrails) return { decision: 'allow', recorded: [] };
   const reading = readPowerShell(text, cwd, WRITES.test(text));
-  const { denial, open } = await judgeByGuardrails(source, reading, guard, guardrails, loadFiles);
+  const { denial, open } = await judgeByGuardrails(source, reading, guard, guardrails, parts);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text: what }) => `${kind}: ${what}`) };
 }
 

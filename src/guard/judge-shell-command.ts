@@ -8,7 +8,7 @@ import type { Guard } from './guard.ts';
 import type { Denial, Verdict } from './guard-rules.ts';
 import { judgeByGuardrails, NOTHING } from './judge-by-guardrails.ts';
 import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
-import type { FileJudges } from './parts.ts';
+import type { Parts } from './parts.ts';
 import { hitByPathUse, shownPath } from './path-use-hit.ts';
 import type { ProtectedPath } from './protected-paths.ts';
 import { mentions } from './protected-paths.ts';
@@ -24,12 +24,7 @@ const MAX_EXCERPT = 200;
  * Judges a shell command by the loop's own rules, then by the user's. Loaded only for shell tools: it brings the parser
  * with it.
  */
-export async function judgeShellCommand(
-  source: string,
-  cwd: string,
-  guard: Guard,
-  loadFiles: () => Promise<FileJudges>,
-): Promise<Verdict> {
+export async function judgeShellCommand(source: string, cwd: string, guard: Guard, parts: Parts): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
   const reading = readShellCommand(source, {
     cwd,
@@ -40,7 +35,7 @@ export async function judgeShellCommand(
   const own = ownDenial(reading, guard);
   if (own !== null) return own;
   const { guardrails } = guard.rules;
-  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails, loadFiles) : NOTHING;
+  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails, parts) : NOTHING;
   if (judged.denial !== null) return judged.denial;
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...judged.open.map(shownOpen)])] };
 }

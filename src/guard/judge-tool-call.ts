@@ -15,13 +15,13 @@ export async function judgeToolCall(call: ToolCall, rules: GuardRules, parts: Pa
   if (command !== undefined) {
     const { judgePowerShell, judgeShellCommand } = await parts.shell();
     const judge = call.tool === 'PowerShell' ? judgePowerShell : judgeShellCommand;
-    const verdict = await judge(command, call.cwd, guard, parts.files);
+    const verdict = await judge(command, call.cwd, guard, parts);
     if (verdict.decision === 'deny' || !call.tool.startsWith('mcp__')) return verdict;
   }
   const verdict = judgeFileTool(call, guard);
   const { guardrails } = rules;
   if (verdict.decision === 'deny' || !guardrails || !guardsFiles(guardrails, accessOf(call.tool))) return verdict;
-  return (await parts.files()).judgeToolFiles(call, guard, guardrails);
+  return (await parts.files()).judgeToolFiles(call, guard, guardrails, parts.globs);
 }
 
 /** The command of a shell tool; a tool of an MCP server that takes one is a shell too. */

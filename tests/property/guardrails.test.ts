@@ -9,6 +9,7 @@ import { pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
 import { NO_GUARDRAILS } from '../../src/task/policy-defaults.ts';
+import { PARTS } from '../unit/guard/support/judge.ts';
 
 const DIRECTORY = '/no-such-folder/project';
 
@@ -131,7 +132,7 @@ test('A judgement of any text under any of these patterns is a denial or none, n
   );
 });
 
-test("A glob covers a path of the project exactly where picomatch says so, of the name or of the path's forms.", () => {
+test("A glob covers a path of the project exactly where picomatch says so, of the name or of the path's forms.", async () => {
   const guard = prepareGuard({
     ...{ projectDir: DIRECTORY, home: '/no-such-folder/home', ownFiles: [], controlProgram: [], agentCommands: [] },
     caseInsensitive: false,
@@ -152,14 +153,14 @@ test("A glob covers a path of the project exactly where picomatch says so, of th
     '!(a)',
   );
   const glob = fc.array(piece, { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join('/'));
-  fc.assert(
-    fc.property(path, glob, (file, pattern) => {
+  await fc.assert(
+    fc.asyncProperty(path, glob, async (file, pattern) => {
       const literal = !/[*?[\](){}!+@\\]/.test(pattern);
       fc.pre(!literal);
       const matches = picomatch(pattern, { dot: true });
       const forms = pattern.includes('/') ? [file, `${DIRECTORY}/${file}`] : [file.slice(file.lastIndexOf('/') + 1)];
       assert.equal(
-        pathPattern(pattern, guard).covers(pathForms(file, DIRECTORY, guard)),
+        (await pathPattern(pattern, guard, PARTS.globs)).covers(pathForms(file, DIRECTORY, guard)),
         forms.some((each) => matches(each)),
       );
     }),

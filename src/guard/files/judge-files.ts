@@ -3,6 +3,7 @@ import type { Guard } from '../guard.ts';
 import type { Denial, ToolCall, Verdict } from '../guard-rules.ts';
 import { judgeUndecided } from '../judge-undecided.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
+import type { Globs } from '../parts.ts';
 import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
 import { withinTime } from '../within-time.ts';
 import { type Budget, isSpent, newBudget } from './budget.ts';
@@ -26,13 +27,21 @@ const GLOB_LIMIT_MS = 150;
 
 type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
 
+type LoadGlobs = () => Promise<Globs>;
+type Rule = PathPattern & { readonly rule: string };
+
 interface Access extends Reached {
   readonly by: string;
   readonly reads: boolean;
 }
 
 /** Judges the paths of a shell command by `protected_files` and `private_files`. */
-export function judgeShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): FileJudgement {
+export async function judgeShellFiles(
+  reading: ShellReading,
+  guard: Guard,
+  rules: FileRules,
+  loadGlobs: LoadGlobs,
+): Promise<FileJudgement> {
   const budget = newBudget();
   const accessesOf = (uses: readonly PathUse[], reads: boolean): Access[] =>
     uses.flatMap((use) =>
@@ -45,16 +54,21 @@ export function judgeShellFiles(reading: ShellReading, guard: Guard, rules: File
     ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
   ];
   open.push(...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')));
-  return { denial: firstDenied(accesses, guard, rules), open };
+  return { denial: await firstDenied(accesses, guard, rules, loadGlobs), open };
 }
 
 /** Judges a tool that is given paths by `protected_files` and `private_files`. */
-export function judgeToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Verdict {
+export async function judgeToolFiles(
+  call: ToolCall,
+  guard: Guard,
+  rules: Guardrails,
+  loadGlobs: LoadGlobs,
+): Promise<Verdict> {
   const budget = newBudget();
   const { reached, reads } = reachedByTool(call, guard, budget);
   const accesses = reached.map((each) => ({ ...each, by: call.tool, reads }));
   const open = tooMany(budget, call.tool);
-  const denial = firstDenied(accesses, guard, rules) ?? judgeUndecided(open, rules);
+  const denial = (await firstDenied(accesses, guard, rules, loadGlobs)) ?? judgeUndecided(open, rules);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
 }
 
@@ -65,13 +79,23 @@ function tooMany(budget: Budget, text: string): Open[] {
 }
 
 /** What may not even be read may not be changed either. */
-function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Denial | null {
-  let current = 'protected_files';
-  const judged = withinTime(GLOB_LIMIT_MS, (): Denial | null => {
-    const named = (list: string, patterns: readonly string[]): Array<PathPattern & { readonly rule: string }> =>
-      patterns.map((pattern) => ({ ...pathPattern(pattern, guard), rule: `${list}: ${pattern}` }));
-    const hidden = named('private_files', rules.privateFiles);
-    const all = [...named('protected_files', rules.protectedFiles), ...hidden];
+async function firstDenied(
+  accesses: readonly Access[],
+  guard: Guard,
+  rules: FileRules,
+  loadGlobs: LoadGlobs,
+): Promise<Denial | null> {
+  const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
+    Promise.all(
+      patterns.map(async (pattern) => ({
+        ...(await pathPattern(pattern, guard, loadGlobs)),
+        rule: `${list}: ${pattern}`,
+      })),
+    );
+  const hidden = await named('private_files', rules.privateFiles);
+  const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
+  let current = '';
+  const judge = (): Denial | null => {
     for (const { forms, shown, by, reads } of accesses) {
       for (const { covers, rule } of reads ? hidden : all) {
         current = rule;
@@ -79,7 +103,9 @@ function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules
       }
     }
     return null;
-  });
+  };
+  if (all.every(({ isFast }) => isFast)) return judge();
+  const judged = withinTime(GLOB_LIMIT_MS, judge);
   return judged === null ? { decision: 'deny', rule: current, message: slowPatternDenied() } : judged.value;
 }
 

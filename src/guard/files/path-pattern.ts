@@ -1,34 +1,49 @@
-import picomatch from 'picomatch/posix.js';
 import type { Guard } from '../guard.ts';
+import type { Globs } from '../parts.ts';
 import type { PathForms } from './path-forms.ts';
 import { isSecretBearing } from './secret-bearing.ts';
+import { simpleGlob } from './simple-glob.ts';
 
 /** One glob or policy of the user, and whether it covers a path. */
 export interface PathPattern {
   readonly pattern: string;
   readonly covers: (forms: PathForms) => boolean;
+  /** Its time grows with the path alone. */
+  readonly isFast: boolean;
 }
 
 const POLICY = 'policy:';
 
 /**
  * What a glob or a policy covers: picomatch's semantics, dot files included, a glob without a slash held against the
- * name alone. A glob without wildcards covers what lies below it too. Throws for a policy that is none.
+ * name alone. A glob without wildcards covers what lies below it too. Throws for a policy that is none. picomatch is
+ * loaded only for a glob of more than names and stars.
  */
-export function pathPattern(pattern: string, guard: Guard): PathPattern {
-  return { pattern, covers: coverOf(pattern, guard) };
-}
-
-function coverOf(pattern: string, guard: Guard): (forms: PathForms) => boolean {
-  if (pattern === 'policy:secret-bearing-paths') return (forms) => forms.placed.some(isSecretBearing);
+export async function pathPattern(
+  pattern: string,
+  guard: Guard,
+  loadGlobs: () => Promise<Globs>,
+): Promise<PathPattern> {
+  if (pattern === 'policy:secret-bearing-paths')
+    return { pattern, covers: ({ placed }) => placed.some(isSecretBearing), isFast: true };
   if (pattern.startsWith(POLICY)) throw new Error(`the guardrails name a policy that is unknown here: ${pattern}`);
-  const options = { dot: true, nocase: guard.rules.caseInsensitive };
-  const home = pattern.startsWith('~/') ? `${guard.rules.home}${pattern.slice(1)}` : pattern;
-  const whole = home.replace(/(?<=.)\/+$/, '');
+  const { caseInsensitive, home } = guard.rules;
+  const whole = (pattern.startsWith('~/') ? `${home}${pattern.slice(1)}` : pattern).replace(/(?<=.)\/+$/, '');
   const byName = !whole.includes('/');
   const glob = whole.replace(/^(\.\/)+/, '');
-  const itself = picomatch(glob, options);
-  const below = /[*?[\](){}!+@\\]/.test(glob) ? null : picomatch(byName ? `**/${glob}/**` : `${glob}/**`, options);
-  return ({ names, paths }) =>
-    (byName ? names : paths).some((each) => itself(each)) || (below !== null && paths.some((each) => below(each)));
+  const simple = simpleGlob(glob, caseInsensitive);
+  const itself = simple ?? (await loadGlobs()).picomatchGlob(glob, caseInsensitive);
+  const below = /[*?[\](){}!+@\\]/.test(glob) ? null : literalBelow(glob, byName, caseInsensitive);
+  return {
+    pattern,
+    isFast: simple !== null,
+    covers: ({ names, paths }) =>
+      (byName ? names : paths).some(itself) || (below !== null && paths.some((path) => below(path))),
+  };
+}
+
+/** What lies below a folder that is named without wildcards: anywhere, or at this very path. */
+function literalBelow(folder: string, byName: boolean, caseInsensitive: boolean): (path: string) => boolean {
+  const wanted = caseInsensitive ? folder.toLowerCase() : folder;
+  return byName ? (path) => `/${path}`.includes(`/${wanted}/`) : (path) => path.startsWith(`${wanted}/`);
 }

@@ -1,11 +1,12 @@
-import picomatch from 'picomatch/posix.js';
 import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
 import { absolutePath } from '../own-files.ts';
+import { expandBraces } from '../shell/expand-braces.ts';
 import { toolPaths } from '../tool-paths.ts';
 import type { Budget } from './budget.ts';
 import { pathForms } from './path-forms.ts';
 import { type Reached, reachedBelow } from './reached-paths.ts';
+import { simpleGlob } from './simple-glob.ts';
 
 /** What a call of a tool that is given paths reaches. */
 export function reachedByTool(
@@ -35,11 +36,18 @@ function globbed(call: ToolCall, paths: readonly string[]): string[] {
   return pattern === '' ? [...paths] : [...paths, pattern, ...paths.map((path) => `${path}/${pattern}`)];
 }
 
-/** Files that a search with this filter looks into: a name at any depth, or a path from some folder on. */
-function filterOf(glob: string | null): ((path: string) => boolean) | undefined {
-  if (glob === null || glob === '' || glob.startsWith('!')) return undefined;
-  const matches = picomatch(glob.includes('/') ? `**/${glob.replace(/^\/+/, '')}` : glob, { dot: true });
-  return (path) => matches(glob.includes('/') ? path : path.slice(path.lastIndexOf('/') + 1));
+/**
+ * Files that a search with this filter looks into: a name at any depth, or a path from some folder on. The filter is the
+ * agent's: one of more than names, stars and braces counts as none.
+ */
+function filterOf(filter: string | null): ((path: string) => boolean) | undefined {
+  if (filter === null || filter === '') return undefined;
+  const globs = expandBraces(filter)?.map((glob) =>
+    simpleGlob(glob.includes('/') ? `**/${glob.replace(/^\/+/, '')}` : glob, false),
+  );
+  if (globs === undefined || !globs.every((matches) => matches !== null)) return undefined;
+  const byName = !filter.includes('/');
+  return (path) => globs.some((matches) => matches(byName ? path.slice(path.lastIndexOf('/') + 1) : path));
 }
 
 function textOf({ input }: ToolCall, key: string): string | null {

@@ -39,6 +39,7 @@ export const HOOKS: Readonly<Record<HookName, Decide>> = {
       judgeToolCall(call, rules, {
         shell: () => import('../../../src/guard/shell-judges.ts'),
         files: () => import('../../../src/guard/file-judges.ts'),
+        globs: () => import('../../../src/guard/files/picomatch-glob.ts'),
       }),
     ),
   PostToolUse: postToolUse,

@@ -6,6 +6,7 @@ import type { Parts } from '../../../../src/guard/parts.ts';
 export const PARTS: Parts = {
   shell: () => import('../../../../src/guard/shell-judges.ts'),
   files: () => import('../../../../src/guard/file-judges.ts'),
+  globs: () => import('../../../../src/guard/files/picomatch-glob.ts'),
 };
 
 /** As the hook calls it. */

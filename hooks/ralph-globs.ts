@@ -1,0 +1,1 @@
+export * from '../src/guard/files/picomatch-glob.ts';

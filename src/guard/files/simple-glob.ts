@@ -1,0 +1,61 @@
+import { matchesGlob } from '../shell/glob.ts';
+
+/** Names and stars, as nearly every glob has them; all else is for picomatch. */
+const SIMPLE = /^[\w.\- /*]+$/;
+
+/**
+ * Matches a glob of names, `*` and `**` as picomatch does with `dot`, in time that grows with the path alone and without
+ * a library to load. null for every other glob.
+ */
+export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: string) => boolean) | null {
+  const segments = glob.split('/');
+  // What `a*/**` and `/**/a` cover beside what lies below is picomatch's own affair.
+  if (
+    !SIMPLE.test(glob) ||
+    /\*\/\*\*$|^\/\*\*/.test(glob) ||
+    segments.some((segment, index) => !isSimple(segment, index))
+  )
+    return null;
+  return (path) => matchesSegments(segments, path.split('/'), caseInsensitive);
+}
+
+function isSimple(segment: string, index: number): boolean {
+  if (segment === '') return index === 0;
+  return segment === '**' || !/\*\*|^\.\.?$/.test(segment);
+}
+
+/** As with `*` in one name: the last `**` takes one name more whenever what follows it does not fit. */
+function matchesSegments(pattern: readonly string[], path: readonly string[], caseInsensitive: boolean): boolean {
+  let next = 0;
+  let at = 0;
+  let starAt = -1;
+  let starEnd = 0;
+  while (at < path.length) {
+    const segment = pattern[next];
+    const name = path[at] ?? '';
+    if (segment === '**') {
+      starAt = next;
+      starEnd = at;
+      next += 1;
+    } else if (segment !== undefined && matchesName(segment, name, caseInsensitive)) {
+      next += 1;
+      at += 1;
+    } else if (starAt >= 0 && isPassable(path[starEnd] ?? '')) {
+      next = starAt + 1;
+      starEnd += 1;
+      at = starEnd;
+    } else return false;
+  }
+  while (pattern[next] === '**') next += 1;
+  return next === pattern.length;
+}
+
+function matchesName(segment: string, name: string, caseInsensitive: boolean): boolean {
+  if (name === '') return segment === '' || segment === '*';
+  return (isPassable(name) || !segment.includes('*')) && matchesGlob(segment, name, caseInsensitive);
+}
+
+/** No wildcard stands for the ways to a directory itself or out of it. */
+function isPassable(name: string): boolean {
+  return name !== '.' && name !== '..';
+}
