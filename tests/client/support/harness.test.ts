@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runClient, startClient } from './client.ts';
 import { clientVersion } from './client-binary.ts';
 import { clientEnvironment } from './client-environment.ts';
 import { startInteractiveClient } from './interactive-client.ts';
+import { isRunning } from './process-tree.ts';
 import {
   bash,
   byLastUserText,
@@ -103,16 +103,7 @@ test('an API error reaches the client as one', async () => {
 test('a run that hangs is cut off by the time limit, and the shells it started with it', async () => {
   // A long `sleep` is refused by the Bash tool; the interval only makes the command line unique.
   const command = `tail -s 61.${process.pid} -f /dev/null`;
-  const running = (): boolean =>
-    readdirSync('/proc').some((name) => {
-      try {
-        return (
-          /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').startsWith(command)
-        );
-      } catch {
-        return false;
-      }
-    });
+  const running = (): boolean => isRunning(command);
   await inWorkspace(steps([bash(command)], hang()), async (workspace, model) => {
     const client = startClient({ workspace, model, prompt: 'go', timeLimitMs: 10_000 });
     const started = Date.now();

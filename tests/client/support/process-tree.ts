@@ -26,6 +26,17 @@ export const childrenOf = (parent: number): number[] => {
 export const descendants = (root: number): number[] =>
   childrenOf(root).flatMap((child) => [child, ...descendants(child)]);
 
+/** Whether a process with such a command line runs; Linux only. */
+export const isRunning = (commandLine: string): boolean =>
+  readdirSync('/proc').some((name) => {
+    try {
+      if (!/^\d+$/.test(name)) return false;
+      return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').startsWith(commandLine);
+    } catch {
+      return false; // it has just gone
+    }
+  });
+
 export const signalQuietly = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal);

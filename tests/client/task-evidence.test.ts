@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from './support/loop-project.ts';
+import { isRunning } from './support/process-tree.ts';
+import { bash, steps, text, tool } from './support/scripted-model.ts';
+import { inTaskFolder } from './support/task-loop.ts';
+
+const ralph = (commands: string): string =>
+  `---\nmax_iterations: 2\ncommands: ${commands}\n---\n# The task\n\nLook:\n\n{{ commands.long }}\n\n## At last\n\nDo the work.\n`;
+const lines = (from: number, to: number): string => `[{ name: long, run: "seq -f 'line %04g of it' ${from} ${to}" }]`;
+const whole = 'my-task/.ralph-runner/prompt.md';
+
+test('evidence of 60 KB goes back as a pointer to a file that holds the prompt, and the agent can read it', async () => {
+  const script = (workspace: { readonly project: string }) =>
+    steps([
+      text('one'),
+      tool('Read', { file_path: `${workspace.project}/${whole}` }),
+      bash(`echo forged > ${whole}`),
+      text('two'),
+    ]);
+  await inTaskFolder({ ralph: ralph(lines(1, 3600)) }, script, async (loop) => {
+    const run = await loop.run();
+    assert.equal(run.code, 2, run.said);
+    const [first = '', second = '', read = '', written = ''] = loop.told();
+    assert.match(first, /Iteration 1 of 2/);
+    assert.match(first, /line 0001 of it[\s\S]*line 3600 of it/, 'a launcher hands even that over');
+
+    assert.match(
+      second,
+      /Iteration 2 of 2[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, whole \(\d+ characters\)/,
+    );
+    assert.match(second, /Its sections:[\s\S]*# The task\n## At last/);
+    assert.ok(second.length < 4_000, `${second.length}`);
+    assert.doesNotMatch(second, /line 0001 of it/);
+
+    const prompt = loop.workspace.read(whole);
+    assert.match(prompt, /Iteration 2 of 2/);
+    assert.match(prompt, /^line 0001 of it$/m);
+    assert.match(prompt, /^line 3600 of it\n\n## At last$/m);
+    assert.match(prompt, /57,?600 bytes/, 'what was cut is told, with the size of the whole');
+    assert.ok(prompt.length > 12_000 && prompt.length < 16_000, `${prompt.length}`);
+    assert.match(read, /line 0001 of it[\s\S]*line 3600 of it/);
+    assert.match(written, /\[blocked by guardrail: own-files\]/);
+
+    const [record] = loop.records()[0]?.commands ?? [];
+    assert.deepEqual([record?.bytes, record?.truncated, record?.outcome], [3600 * 16, true, 'ok']);
+    assert.ok((record?.preview.length ?? 501) <= 500);
+    assert.match(loop.transcript('002'), /line 3600 of it/);
+  });
+});
+
+test('evidence of 6 KB goes back whole, as context beside a short reason', async () => {
+  await inTaskFolder({ ralph: ralph(lines(1, 375)) }, steps([text('one'), text('two')]), async (loop) => {
+    const run = await loop.run();
+    assert.equal(run.code, 2, run.said);
+    const second = loop.told()[1] ?? '';
+    assert.match(second, /Go on: the task is in the context/);
+    assert.equal(second.match(/^line 0001 of it$/gm)?.length, 1, 'once: a reason would reach the model twice');
+    assert.match(second, /^line 0375 of it$/m);
+    assert.doesNotMatch(second, /bytes/);
+    assert.deepEqual(
+      loop.records().map(({ commands }) => commands[0]?.truncated),
+      [false, false],
+    );
+  });
+});
+
+test('a first prompt that fits no argument list goes as a pointer, too', async () => {
+  const euros = (name: string): string => `{ name: ${name}, run: "yes '€€€€€€€€€' | head -c 60000" }`;
+  const commands = `[${['long', 'b', 'c', 'd'].map(euros).join(', ')}]`;
+  const body = `${ralph(commands)}{{ commands.b }}{{ commands.c }}{{ commands.d }}\n`;
+  await inTaskFolder({ ralph: body }, steps([text('one')]), async (loop) => {
+    const run = await loop.run({ args: ['--max-iterations', '1'] });
+    assert.equal(run.code, 2, run.said);
+    assert.match(loop.told()[0] ?? '', /Iteration 1 of 1[\s\S]*Read my-task\/\.ralph-runner\/prompt\.md now, whole/);
+    assert.ok(Buffer.byteLength(loop.workspace.read(whole)) > 100 * 1024);
+  });
+});
+
+test('a command that runs out of time is ended with all it started, and says so', async () => {
+  const left = `tail -s 58.${process.pid} -f /dev/null`;
+  const commands = `[{ name: long, run: "echo begun; ${left} & ${left}", timeout: 1 }, { name: after, run: echo well }]`;
+  await inTaskFolder({ ralph: ralph(commands) }, steps([text('one')]), async (loop) => {
+    const running = loop.start({ args: ['--max-iterations', '1'] });
+    await until('control: the command is seen while it runs', () => isRunning(left));
+    const run = await running.done;
+    assert.equal(run.code, 2, run.said);
+    assert.equal(isRunning(left), false);
+    assert.match(loop.told()[0] ?? '', /^begun\n\[timed out after 1s\]$/m);
+    assert.deepEqual(
+      loop.records()[0]?.commands.map(({ name, outcome }) => [name, outcome]),
+      [
+        ['long', 'timeout'],
+        ['after', 'ok'],
+      ],
+    );
+  });
+});
+
+test('what a command prints is never expanded, and a comment in it stays', async () => {
+  const commands =
+    '[{ name: long, run: "cat shown.txt" }, { name: other, run: echo the-other }]\nargs: [owner]\ncompletion_promise: DONE';
+  const files = { 'shown.txt': '{{ commands.other }} {{ args.owner }} <!-- stays -->\n' };
+  await inTaskFolder({ ralph: ralph(commands), files }, steps([text('one')]), async (loop) => {
+    await loop.run({ args: ['--max-iterations', '1', '--arg', 'owner=Ada'] });
+    assert.match(loop.told()[0] ?? '', /^\{\{ commands\.other \}\} \{\{ args\.owner \}\} <!-- stays -->$/m);
+    assert.doesNotMatch(loop.told()[0] ?? '', /the-other/);
+  });
+});
