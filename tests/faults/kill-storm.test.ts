@@ -33,8 +33,8 @@ async function stormOver(
 ): Promise<StormResult & { files: LoopFiles }> {
   rounds += 1;
   const project = join(directory, `round-${rounds}`);
-  mkdirSync(project);
   const files = filesIn(project);
+  mkdirSync(files.runtimeDir, { recursive: true });
   withState(files, { waitMs: 0 }, () => ({ next: aState(), result: 0 }));
   const spawnUpdater = (name: string): ChildProcess =>
     spawn(process.execPath, [updater, project, name, way], { stdio: ['ignore', 'pipe', 'pipe'] });

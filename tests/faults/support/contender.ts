@@ -72,7 +72,17 @@ function removeIfItCan(path: string): void {
 /** What the scheduler can do at any moment, done often: so that every order of the contenders' steps comes up. */
 function pauseBeforeEveryCall(): void {
   const fs = createRequire(import.meta.url)('node:fs') as Record<string, (...parameters: unknown[]) => unknown>;
-  for (const name of ['openSync', 'linkSync', 'unlinkSync', 'mkdirSync', 'rmdirSync', 'renameSync', 'readFileSync']) {
+  const names = [
+    'openSync',
+    'linkSync',
+    'unlinkSync',
+    'mkdirSync',
+    'rmdirSync',
+    'renameSync',
+    'readFileSync',
+    'statSync',
+  ];
+  for (const name of names) {
     const call = fs[name];
     fs[name] = (...parameters) => {
       if (Math.random() < 0.3) pauseThread(Math.random() * 3);

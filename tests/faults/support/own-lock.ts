@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
  * without its lock.
  */
 const fs = createRequire(import.meta.url)('node:fs') as Record<string, (...parameters: unknown[]) => unknown>;
-for (const name of ['openSync', 'linkSync', 'unlinkSync', 'readFileSync']) {
+for (const name of ['openSync', 'linkSync', 'unlinkSync', 'readFileSync', 'statSync']) {
   const call = fs[name];
   fs[name] = (...parameters) => call?.apply(fs, parameters.map(ownLock));
 }
