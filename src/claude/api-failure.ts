@@ -9,7 +9,7 @@ const TAIL_BYTES = 1024 * 1024;
  */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
   const noted = lastApiError(transcriptPath);
-  const kind = kindOf(payload['error'] ?? noted?.kind);
+  const kind = apiErrorKind(payload['error'] ?? noted?.kind);
   const said = payload['last_assistant_message'];
   const message = typeof said === 'string' && said !== '' ? said : (noted?.message ?? 'no details');
   return { kind, message: message.slice(0, 500), resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null };
@@ -43,7 +43,8 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
   return found;
 }
 
-function kindOf(error: unknown): ApiError['kind'] {
+/** What the client's own word for an error of the API means for a loop. */
+export function apiErrorKind(error: unknown): ApiError['kind'] {
   switch (error) {
     case 'rate_limit':
       return 'rate-limited';
@@ -69,7 +70,8 @@ function kindOf(error: unknown): ApiError['kind'] {
 /** The last second that the four-digit year of a state file can hold. */
 const LAST_SECOND = 253_402_300_799;
 
-function resetTime(limits: unknown): string | null {
+/** When a usage limit resets, as the client says it: `resetsAt` in seconds. ISO-8601 UTC, null where it says nothing usable. */
+export function resetTime(limits: unknown): string | null {
   const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;
   return new Date(seconds * 1000).toISOString();

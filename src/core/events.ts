@@ -77,6 +77,8 @@ export type EngineEvent =
   | { readonly type: 'block-overridden'; readonly at: string }
   | { readonly type: 'suspended'; readonly at: string; readonly reason: PauseReason; readonly message: string }
   | { readonly type: 'task-missing'; readonly at: string; readonly message: string }
+  /** A driver cannot have the agent work: the loop ends as an error, and the message says how to go on. */
+  | { readonly type: 'agent-failed'; readonly at: string; readonly message: string }
   /** Something that the user and the next prompt have to hear; the same key is told once. */
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }

@@ -9,6 +9,7 @@ import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { SELDOM } from './transitions/seldom.ts';
 import {
+  cannotGoOn,
   firstPrompt,
   noticed,
   overridden,
@@ -16,7 +17,6 @@ import {
   released,
   steeringDelivered,
   suspended,
-  taskMissing,
   waitedOut,
 } from './transitions/small.ts';
 import { timePassed } from './transitions/time-passed.ts';
@@ -53,7 +53,8 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'suspended':
       return suspended(state, happened);
     case 'task-missing':
-      return taskMissing(state, happened);
+    case 'agent-failed':
+      return cannotGoOn(state, happened);
     case 'noticed':
       return noticed(state, happened);
     case 'waited-out':

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { RalphError } from '../core/ralph-error.ts';
 import type { TaskTerms } from '../core/schema/contract.ts';
 import type { Policy } from '../core/schema/policy.ts';
+import type { LoopState } from '../core/schema/state.ts';
 import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
 import { regularFile } from '../state/regular-file.ts';
 import { argumentProblems } from '../task/argument-problems.ts';
@@ -41,6 +42,8 @@ export interface ContractRequest {
   readonly launched: boolean;
   readonly clientVersion: string | null;
   readonly bundleDir: string | null;
+  /** What drives the loop; the Stop hook where left out. */
+  readonly mode?: LoopState['mode'];
 }
 
 type Resolved = Extract<ResolvedPolicy, { ok: true }>;
@@ -76,10 +79,11 @@ export function prepareContract(request: ContractRequest): PreparedContract {
     throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
   }
   const task = taskTermsOf(request, taskPath, resolved);
-  const slow = timeoutProblem(resolved.policy, resolved.settings.validation, task);
+  const driven = request.mode === 'runner';
+  const slow = driven ? null : timeoutProblem(resolved.policy, resolved.settings.validation, task);
   if (slow !== null) throw new RalphError('task-invalid', slow);
-  // The client tells its cost to a status line, and runs one only in a terminal.
-  const cost = costProblem(resolved.policy.budget, request.launched && !request.headless);
+  // The client tells its cost to the runner, and to a status line, which it runs only in a terminal.
+  const cost = costProblem(resolved.policy.budget, driven || (request.launched && !request.headless));
   if (cost !== null) throw new RalphError('task-invalid', cost);
   const warnings = [...checked.problems, ...resolved.problems].filter(({ severity }) => severity === 'warning');
   return {

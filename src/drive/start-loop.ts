@@ -40,7 +40,7 @@ export interface StartedLoop {
  * with every problem at once; then nothing was changed.
  */
 export function startLoop(request: StartRequest): StartedLoop {
-  const { projectDir, name, env, at } = request;
+  const { projectDir, name, env, at, mode = 'hook' } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
   tidy(files, at);
@@ -55,7 +55,7 @@ export function startLoop(request: StartRequest): StartedLoop {
       initialState({
         loopId,
         name,
-        mode: 'hook',
+        mode,
         taskPath: prepared.terms.taskPath,
         contractHash: stored.hash,
         maxIterations,
@@ -64,6 +64,7 @@ export function startLoop(request: StartRequest): StartedLoop {
       });
     const state: LoopState = {
       ...base,
+      mode,
       contractHash: stored.hash,
       maxIterations,
       taskPath: prepared.terms.taskPath,

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { fullRegistration, type Registration } from './registration.ts';
+import { shellWord } from './shell-word.ts';
 
 export interface LaunchedLoop {
   readonly loopId: string;
@@ -44,10 +45,5 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
 function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Platform): string {
   const program = join(dirname(mainPath), 'statusline.cjs');
   if (platform === 'win32') return `"${node}" "${program}"`;
-  return `NODE_EXTRA_CA_CERTS= exec ${quoted(node)} ${quoted(program)}`;
-}
-
-/** As one word of a POSIX shell. */
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
+  return `NODE_EXTRA_CA_CERTS= exec ${shellWord(node)} ${shellWord(program)}`;
 }

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
+import { shellWord } from './shell-word.ts';
 import { HOOK_MESSAGES } from './texts.ts';
 
 /** A hook as the client's settings hold it. With `args` the client starts the command itself, without a shell. */
@@ -110,20 +112,35 @@ export function fullRegistration(platform: NodeJS.Platform = process.platform): 
   return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform);
 }
 
-function registration(definitions: readonly HookDefinition[], platform: NodeJS.Platform): Registration {
+/**
+ * The hooks of an agent that the runner starts, run from the bundle itself, so that a project needs no installation:
+ * those of tool calls, and the one that keeps a client which the agent starts out of the loop. The runner decides by
+ * itself when a turn is over.
+ */
+export function agentRegistration(bundleDir: string, platform: NodeJS.Platform = process.platform): Registration {
+  const definitions = [...SESSION_HOOKS.filter(({ event }) => event === 'SessionStart'), ...TOOL_HOOKS];
+  return registration(definitions, platform, (file) => join(bundleDir, 'hooks', file.replace('ralph-', '')));
+}
+
+function registration(
+  definitions: readonly HookDefinition[],
+  platform: NodeJS.Platform,
+  placeOf: ((file: string) => string) | null = null,
+): Registration {
   return Object.fromEntries(
     definitions.map((definition) => {
-      const group = { hooks: [commandHook(definition, platform)] };
+      const group = { hooks: [commandHook(definition, platform, placeOf?.(definition.file) ?? null)] };
       return [definition.event, [TOOL_HOOKS.includes(definition) ? { matcher: '*', ...group } : group]];
     }),
   );
 }
 
-function commandHook(definition: HookDefinition, platform: NodeJS.Platform): CommandHook {
+/** `place` is the program's absolute path, null where it is the project's own. */
+function commandHook(definition: HookDefinition, platform: NodeJS.Platform, place: string | null): CommandHook {
   const { event, timeout, statusMessage } = definition;
   return {
     type: 'command',
-    ...(platform === 'win32' ? windowsCommand(definition) : { command: unixCommand(definition) }),
+    ...(platform === 'win32' ? windowsCommand(definition, place) : { command: unixCommand(definition, place) }),
     timeout,
     statusMessage,
     ...(event === 'PreToolUse' ? { onFailure: 'block' as const } : {}),
@@ -134,12 +151,13 @@ function commandHook(definition: HookDefinition, platform: NodeJS.Platform): Com
  * Before anything else a session without a loop is let go. NODE_EXTRA_CA_CERTS costs every node start 80 ms, so the
  * hook runs without it; commands that the hook starts get it back from RALPH_NODE_EXTRA_CA_CERTS.
  */
-function unixCommand({ file, timeout, event, withoutNode }: HookDefinition): string {
+function unixCommand({ file, timeout, event, withoutNode }: HookDefinition, place: string | null): string {
+  const program = place === null ? `"$CLAUDE_PROJECT_DIR/.claude/hooks/${file}"` : shellWord(place);
   const more = event === 'Stop' ? ` --timeout ${timeout}` : '';
   return [
     '[ "$RALPH_ACTIVE" = 1 ] || exit 0',
     `command -v "\${RALPH_NODE:-node}" >/dev/null 2>&1 || { ${answerWithoutNode(withoutNode)}; }`,
-    `RALPH_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS" NODE_EXTRA_CA_CERTS= exec "\${RALPH_NODE:-node}" ${NODE_FLAGS} "$CLAUDE_PROJECT_DIR/.claude/hooks/${file}"${more}`,
+    `RALPH_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS" NODE_EXTRA_CA_CERTS= exec "\${RALPH_NODE:-node}" ${NODE_FLAGS} ${program}${more}`,
   ].join('; ');
 }
 
@@ -160,7 +178,10 @@ function answerWithoutNode(withoutNode: HookDefinition['withoutNode']): string {
 const NODE_FLAGS = '--v8-pool-size=0';
 
 /** No shell to count on: the client starts node itself and fills the project directory in (measured). */
-function windowsCommand({ file, timeout, event }: HookDefinition): { command: string; args: string[] } {
+function windowsCommand(
+  { file, timeout, event }: HookDefinition,
+  place: string | null,
+): { command: string; args: string[] } {
   const more = event === 'Stop' ? ['--timeout', String(timeout)] : [];
-  return { command: 'node', args: [NODE_FLAGS, `\${CLAUDE_PROJECT_DIR}/.claude/hooks/${file}`, ...more] };
+  return { command: 'node', args: [NODE_FLAGS, place ?? `\${CLAUDE_PROJECT_DIR}/.claude/hooks/${file}`, ...more] };
 }

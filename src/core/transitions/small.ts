@@ -82,7 +82,7 @@ export function suspended(state: Live, happened: Of<'suspended'>): Transition {
   };
 }
 
-export function taskMissing(state: Live, happened: Of<'task-missing'>): Transition {
+export function cannotGoOn(state: Live, happened: Of<'task-missing' | 'agent-failed'>): Transition {
   return end(state, happened.at, 'error', happened.message);
 }
 

@@ -43,6 +43,8 @@ export interface Turn {
   loaded: Loaded;
   /** What a task folder's loop learns beside. */
   readonly task?: TaskTurn | null;
+  /** Under which a runner works; a hook has none. */
+  readonly lease?: { readonly loopId: string; readonly epoch: number };
 }
 
 /** Carries the effects out until one of them is the answer. */
@@ -150,16 +152,16 @@ function versionOf({ context, loaded }: Turn): string | null {
   return loaded.stored?.contract.clientVersion ?? clientVersion(context.input.transcriptPath);
 }
 
-type Step = Extract<Effect, { type: 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' }>;
+export type Step = Extract<Effect, { type: 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' }>;
 
-function isStep(effect: Effect): effect is Step {
+export function isStep(effect: Effect): effect is Step {
   return ['prompt', 'allow', 'wait', 'look', 'verify', 'ignore'].includes(effect.type);
 }
 
 /** Tells the engine what came of an effect, under the lock and only while the loop is still this one. */
 export function feed(turn: Turn, event: EngineEvent): readonly Effect[] {
-  const { loaded, context } = turn;
-  return withState(context.files, LOCK_WAIT, (current) => {
+  const { loaded, context, lease } = turn;
+  return withState(context.files, { ...LOCK_WAIT, ...(lease && { lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) {
       const message = endedLoop(context.files, loaded.state.loopId)?.message ?? null;
       return { next: 'keep' as const, result: [{ type: 'allow', message }] as const };
@@ -176,7 +178,7 @@ export function interruption({ context, options }: Turn): EngineEvent {
   return { type: 'interrupted', at: context.now(), by };
 }
 
-async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
+export async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
   const { context, options, deadline, loaded } = turn;
   // Between two iterations a task that is edited is read when the delay is over, as ever.
   const pace = loaded.state.status === 'waiting' && loaded.state.waiting.why === 'pace';
@@ -209,7 +211,7 @@ function showAlive({ task, context }: Turn): NodeJS.Timeout | undefined {
 }
 
 /** Wake on change: compares what is watched, and what the commands show, with what it was when the agent said idle. */
-async function look(turn: Turn): Promise<readonly Effect[]> {
+export async function look(turn: Turn): Promise<readonly Effect[]> {
   const { context, options, loaded } = turn;
   const { idle } = loaded.policy;
   const { projectDir } = context.files;
@@ -234,7 +236,7 @@ async function look(turn: Turn): Promise<readonly Effect[]> {
 }
 
 /** Runs the checks outside the lock; the client's signal ends them and their whole process groups. */
-async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
+export async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
   const { context, options, loaded } = turn;
   const results = await options.work.runChecks(loaded.stored, context.files.projectDir, {
     signal: options.signal,

@@ -23,6 +23,8 @@ export interface TurnFacts {
   readonly projectMark: string | null;
   /** What a task folder's snapshots tell; without them the project's mark does. */
   readonly progress?: 'yes' | 'no' | 'unknown';
+  /** What a driver knows that has heard the agent itself, in place of what the client's files say. */
+  readonly heard?: Pick<Gathered['event'], 'usage' | 'costUsd' | 'error' | 'timedOut' | 'transcriptMark'>;
 }
 
 export interface Gathered {
@@ -42,12 +44,13 @@ export function gatherIteration(
   const failuresKnown = atLeast(stored?.contract.clientVersion ?? null, REPORTS_FAILURES);
   const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
   const { usage, marks } = readUsage(input.transcriptPath, state.marks);
+  const { heard, ...said } = facts;
   const { projectMark } = facts;
   const at = context.now();
   return {
     marks: { ...marks, callsBytes },
     event: {
-      ...facts,
+      ...said,
       ...calls,
       type: 'iteration-ended',
       at,
@@ -60,6 +63,7 @@ export function gatherIteration(
       error: null,
       timedOut: outOfTime(state, stored?.contract.policy.pace.iterationTimeoutMs ?? null, at),
       scenario: null,
+      ...heard,
     },
   };
 }

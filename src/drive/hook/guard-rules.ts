@@ -7,7 +7,7 @@ import type { GuardRules } from '../../guard/guard-rules.ts';
 import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
-import { drivenElsewhere } from './ownership.ts';
+import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
 /** Commands that serve agents; every other one is the user's alone (spec ruling 21). */
 const AGENT_COMMANDS = [
@@ -47,8 +47,13 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     agentCommands: AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: variables(env),
-    guardrails: stored === null || drivenElsewhere(env) ? null : guardrailsOf(stored),
+    guardrails: stored !== null && rulesHold(stored, env) ? guardrailsOf(stored) : null,
   };
+}
+
+/** The user's rules are those of the loop that is driven here. */
+function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolean {
+  return !drivenElsewhere(env) || runnersOwn(contract.loopId, env);
 }
 
 const RULES: Shape = {

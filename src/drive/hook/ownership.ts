@@ -24,6 +24,11 @@ export function drivenElsewhere(env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router';
 }
 
+/** Whether this hook runs in the agent that the runner of this very loop has started: the runner decides, the rules hold. */
+export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
+  return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
+}
+
 /** The client that runs this hook. */
 export function clientIdentity({ env, input }: HookContext): ClientIdentity {
   const pid = Number(env['CLAUDE_PID']);

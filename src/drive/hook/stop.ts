@@ -114,7 +114,7 @@ function decideFirst(
   return { state: { ...decided.state, marks }, effects, task };
 }
 
-function notices(context: HookContext, { state, stored, mended }: Loaded): EngineEvent[] {
+export function notices(context: HookContext, { state, stored, mended }: Loaded): EngineEvent[] {
   const at = context.now();
   const events: EngineEvent[] = [];
   if (mended !== null) events.push({ type: 'noticed', at, key: `mended ${at}`, warning: mended });
@@ -127,7 +127,7 @@ function notices(context: HookContext, { state, stored, mended }: Loaded): Engin
   return events;
 }
 
-function takeFingerprints(
+export function takeFingerprints(
   context: HookContext,
   options: StopOptions,
   stored: StoredContract | null,

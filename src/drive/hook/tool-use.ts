@@ -11,7 +11,7 @@ import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { deliverSteering } from './deliver-steering.ts';
 import { guardRules } from './guard-rules.ts';
-import { drivenElsewhere, ownership } from './ownership.ts';
+import { drivenElsewhere, ownership, runnersOwn } from './ownership.ts';
 import { underTombstone } from './tombstone.ts';
 import type { Live } from './with-own-loop.ts';
 
@@ -87,8 +87,8 @@ function guardedLoop(context: HookContext): Live | 'unreadable' | 'none' {
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
   if (state.status === 'ended') return 'none';
-  // The runner's children and a host session have their own rules; the files are the same.
-  if (drivenElsewhere(env)) return 'unreadable';
+  // Another loop's runner and a host session have their own rules; the files are the same.
+  if (drivenElsewhere(env)) return state.mode === 'runner' && runnersOwn(state.loopId, env) ? state : 'unreadable';
   return ownership(state, context) === 'foreign' ? 'none' : state;
 }
 
