@@ -8,18 +8,20 @@ import { instantText } from '../../src/term/instant-text.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
-import { EXPLAIN_TEXTS, explainEnd, explainLive } from './explain-texts.ts';
+import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './explain-texts.ts';
+import { explainedLoop } from './explained-loop.ts';
+import { forLoop } from './for-loop.ts';
 import { journalLine } from './journal-line.ts';
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
   summary: 'Why the loop stopped, or what it waits for.',
-  usage: '[--loop NAME] [--json]',
-  help: 'Says in plain words why the loop stopped or what it waits for, what led to it, and what to do next: from its state, its archive and its journal.',
+  usage: '[PATH] [--loop NAME] [--json]',
+  help: 'Says in plain words why the loop stopped or what it waits for, what led to it, and what to do next: from its state, its archive and its journal. PATH is the task folder or task file of the loop, live or over; without it and without --loop it is the only loop that is live, or else the one that ended last.',
   options: {},
   control: false,
   run(context) {
-    const explanation = explain(context);
+    const explanation = explain(explainedLoop(context));
     context.out(context.forPeople ? forReading(explanation, context) : JSON.stringify(explanation, null, 2));
     return 0;
   },
@@ -27,6 +29,8 @@ export const EXPLAIN_COMMAND: Command = {
 
 export interface Explanation {
   readonly active: boolean;
+  /** null for the default loop. */
+  readonly name: string | null;
   readonly status: string | null;
   readonly loopId: string | null;
   readonly iteration: number | null;
@@ -48,39 +52,48 @@ const ROUTINE = new Set([
 ]);
 const MAX_EVENTS = 8;
 
-function explain({ files }: CommandContext): Explanation {
+function explain(files: LoopFiles): Explanation {
   const found = readState(files.state);
   switch (found.kind) {
     case 'loop':
       return explained(found.state, files);
     case 'four-keys': {
       const { iteration, lastRunAt } = found.file;
-      const common = { active: true, status: 'running', loopId: null, iteration, at: lastRunAt, events: [] };
-      return { ...common, ...EXPLAIN_TEXTS.fourKeys };
+      const common = { active: true, name: files.name, status: 'running', loopId: null, iteration, at: lastRunAt };
+      return { ...common, events: [], ...advised(EXPLAIN_TEXTS.fourKeys, files) };
     }
     case 'newer':
-      return unusable(EXPLAIN_TEXTS.newer(files.state));
+      return unusable(EXPLAIN_TEXTS.newer(files.state), files);
     case 'corrupt':
-      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem));
+      return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem), files);
     case 'absent': {
       const last = listArchive(files)
         .reverse()
         .find(({ content }) => content.kind === 'loop');
-      return last?.content.kind === 'loop' ? explained(last.content.state, files, true) : unusable(EXPLAIN_TEXTS.none);
+      return last?.content.kind === 'loop'
+        ? explained(last.content.state, files, true)
+        : unusable(EXPLAIN_TEXTS.none, files);
     }
     default:
       return found satisfies never;
   }
 }
 
-function unusable(texts: { readonly why: string; readonly next: string }): Explanation {
-  return { active: false, status: null, loopId: null, iteration: null, at: null, ...texts, events: [] };
+function unusable(texts: Explained, files: LoopFiles): Explanation {
+  const nothing = { status: null, loopId: null, iteration: null, at: null, events: [] };
+  return { active: false, name: files.name, ...nothing, ...advised(texts, files) };
+}
+
+/** `why` may be the engine's word or the user's, and stays as it is. */
+function advised({ why, next }: Explained, { name }: LoopFiles): Explained {
+  return { why, next: forLoop(next, name) };
 }
 
 function explained(state: LoopState, files: LoopFiles, archived = false): Explanation {
   const { loopId, iteration } = state;
+  const { name } = files;
   const events = eventsOf(files, loopId);
-  const common = { loopId, iteration, events };
+  const common = { name, loopId, iteration, events };
   if (state.status === 'ended') {
     const { as, at, message } = state.ended;
     const before = events.filter((event) => event['type'] !== 'loop.ended' || event['at'] !== at);
@@ -90,13 +103,16 @@ function explained(state: LoopState, files: LoopFiles, archived = false): Explan
       at,
       ...common,
       events: before,
-      ...explainEnd(as, message, state.ended.verified),
+      ...advised(explainEnd(as, message, state.ended.verified), files),
     };
   }
-  if (archived)
-    return { active: false, status: state.status, at: state.lastRunAt, ...common, ...EXPLAIN_TEXTS.putAway };
+  if (archived) {
+    const texts = advised(EXPLAIN_TEXTS.putAway, files);
+    return { active: false, status: state.status, at: state.lastRunAt, ...common, ...texts };
+  }
   const alive = state.clientPid === null ? null : clientAlive(state);
-  return { active: true, status: state.status, ...common, ...explainLive(state, alive) };
+  const texts = explainLive(state, alive);
+  return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, files) };
 }
 
 /** The last telling events of this loop. */
@@ -108,11 +124,11 @@ function eventsOf(files: LoopFiles, loopId: string): Explanation['events'] {
 
 function forReading(explanation: Explanation, { env, forPeople, now }: CommandContext): string {
   const paint = painter(forPeople, env);
-  const { status, at, why, next, events, iteration } = explanation;
+  const { name, status, at, why, next, events, iteration } = explanation;
   const head =
     status === null
       ? printable(why)
-      : `${paint('bold', status)}${iteration === null ? '' : ` after iteration ${iteration}`}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
+      : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${iteration === null ? '' : ` after iteration ${iteration}`}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
   return [
     head,
     ...(events.length === 0 ? [] : ['', 'What led to it:', ...events.map((event) => `  ${journalLine(event, env)}`)]),

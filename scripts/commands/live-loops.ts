@@ -32,41 +32,60 @@ export function liveLoops({ projectDir, env }: Where): LiveLoop[] {
 
 /** The live loops on a task file, or on the one in a task folder. `path` is absolute or from the current directory. */
 export function liveLoopsOn(where: Where, path: string): LiveLoop[] {
+  return liveLoops(where).filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
+}
+
+/** Whether a path, absolute or from the current directory, names this task file, or the task folder that it is in. */
+export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
   const wanted = realPath(resolve(path));
-  return liveLoops(where).filter(({ taskPath }) => {
-    const task = realPath(join(where.projectDir, taskPath));
-    return task === wanted || (basename(task) === 'RALPH.md' && dirname(task) === wanted);
-  });
+  const task = realPath(join(projectDir, taskPath));
+  return task === wanted || (basename(task) === 'RALPH.md' && dirname(task) === wanted);
+}
+
+/** The path that a command was given, or null. Throws `usage` for more than one, and for one beside --loop. */
+export function pathOrLoop({ positionals, values }: CommandContext, command: string): string | null {
+  const path = onePath(command, positionals);
+  if (path === null || values['loop'] === undefined) return path;
+  throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
 }
 
 /**
  * The loop that a command is for: the one on the path that was given, the one that --loop or RALPH_LOOP names, or else
  * the only one that is live; the default one where none is. Throws `usage` with a list where several could be meant.
+ * `command` is how it is written before a path.
  */
-export function chosenLoop(context: CommandContext, command: string): LoopFiles {
-  const path = onePath(command, context.positionals);
-  if (path !== null) {
-    if (context.values['loop'] !== undefined) {
-      throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
-    }
-    return only(liveLoopsOn(context, path), command, `on ${path}`)?.files ?? nothingOn(path);
-  }
+export function chosenLoop(
+  context: CommandContext,
+  command: string,
+  path: string | null = pathOrLoop(context, command),
+): LoopFiles {
+  if (path !== null) return only(liveLoopsOn(context, path), command, `on ${path}`)?.files ?? nothingOn(path);
   if (context.files.name !== null) return context.files;
   return only(liveLoops(context), command, 'here')?.files ?? context.files;
 }
 
 function only(loops: readonly LiveLoop[], command: string, where: string): LiveLoop | undefined {
   if (loops.length <= 1) return loops[0];
-  const rows = loops.map(({ files, found, taskPath }) => [
-    '',
-    files.name ?? '(default)',
-    found.kind === 'loop' ? found.state.status : found.kind,
-    printable(taskPath),
-  ]);
   throw new RalphError(
     'usage',
-    `${loops.length} loops are active ${where}. Say which one: main.cjs ${command} PATH, or --loop NAME.\n${table(rows)}`,
+    `${loops.length} loops are active ${where}. Say which one: main.cjs ${command} PATH, or --loop NAME.\n${loopTable(loops.map(briefly))}`,
   );
+}
+
+/** A live loop in brief. `status`: the loop's, or what is wrong with its state file. */
+export interface BriefLoop {
+  readonly name: string | null;
+  readonly status: string;
+  readonly taskPath: string;
+}
+
+export function briefly({ files, found, taskPath }: LiveLoop): BriefLoop {
+  return { name: files.name, status: found.kind === 'loop' ? found.state.status : found.kind, taskPath };
+}
+
+/** Loops for people, one a line. */
+export function loopTable(loops: readonly BriefLoop[]): string {
+  return table(loops.map(({ name, status, taskPath }) => ['', name ?? '(default)', status, printable(taskPath)]));
 }
 
 function nothingOn(path: string): never {

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readOn } from '../../src/state/read-all-lines.ts';
 import type { Lines } from '../../src/state/read-lines.ts';
 import type { Command, CommandContext } from './command.ts';
 import { exportLogs, wantsExport } from './export-logs.ts';
 import { journalLine } from './journal-line.ts';
+import { liveLoops } from './live-loops.ts';
 
 /** How often `--follow` looks: quick for people, nothing for the machine. */
 const POLL_MS = 500;
@@ -21,7 +24,8 @@ export const LOGS_COMMAND: Command = {
   control: false,
   async run(context) {
     if (wantsExport(context)) return exportLogs(context);
-    const { files, values, err } = context;
+    const { values, err } = context;
+    const files = loggedLoop(context);
     const journals = [
       { path: files.events, next: 0 },
       ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
@@ -34,7 +38,9 @@ export const LOGS_COMMAND: Command = {
       const entries = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
       for (const entry of entries) print(entry, context);
       if (values['follow'] !== true) {
-        if (entries.length === 0 && context.forPeople) context.out('Nothing has been recorded yet.');
+        if (entries.length === 0 && context.forPeople) {
+          context.out('Nothing has been recorded yet. main.cjs list shows all loops; --loop NAME prints those of one.');
+        }
         return 0;
       }
       if (!told && entries.length === 0) err('ralph: nothing yet; waiting.');
@@ -43,6 +49,14 @@ export const LOGS_COMMAND: Command = {
     }
   },
 };
+
+/** The loop that was named, else the default one; where that has recorded nothing, the only loop that is live. */
+function loggedLoop(context: CommandContext): LoopFiles {
+  const { files } = context;
+  if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return files;
+  const [only, ...more] = liveLoops(context);
+  return only !== undefined && more.length === 0 ? only.files : files;
+}
 
 interface Journal {
   readonly path: string;

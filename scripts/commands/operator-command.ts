@@ -11,24 +11,28 @@ interface OperatorCommandParts {
   readonly help: string;
   readonly usage?: string;
   readonly options?: Command['options'];
-  /** Whether its word is the path of a task folder or task file whose loop is meant. */
-  readonly takesPath?: boolean;
+  /** Which loop is meant; without it the one on the path that is the command's only word. */
+  readonly loopOf?: (context: CommandContext) => LoopFiles;
   /** Says what came of it. */
   readonly answer: (done: Operated) => string;
   readonly command: (context: CommandContext, state: LoopState) => OperatorCommand;
 }
+
+/** For the help of every command that is about a live loop. */
+export const WHICH_LOOP =
+  'PATH is the task folder or task file of the loop; without it and without --loop, the only loop that is live.';
 
 /** A command of the user to a live loop: one event for the engine, one answer. */
 export function operatorCommand(parts: OperatorCommandParts): Command {
   return {
     name: parts.name,
     summary: parts.summary,
-    usage: parts.usage ?? (parts.takesPath ? '[PATH]' : ''),
-    help: parts.help,
+    usage: parts.usage ?? '[PATH] [--loop NAME]',
+    help: parts.usage === undefined ? `${parts.help} ${WHICH_LOOP}` : parts.help,
     options: parts.options ?? {},
     control: true,
     run(context) {
-      const files = parts.takesPath ? chosenLoop(context, parts.name) : context.files;
+      const files = parts.loopOf?.(context) ?? chosenLoop(context, parts.name);
       return operateOn(files, parts, context);
     },
   };

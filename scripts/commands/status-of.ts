@@ -10,6 +10,9 @@ import { endedLoopOf, lastEnded } from './last-ended.ts';
 
 export type Status = InactiveStatus | ActiveStatus;
 
+/** What the status of a default loop that is not there says. */
+export const NO_LOOP = 'No active loop.';
+
 export interface InactiveStatus {
   readonly active: false;
   readonly message: string;
@@ -54,7 +57,7 @@ export function statusOf({ files, env, projectDir }: Pick<CommandContext, 'files
   const guardrailsExists = exists('.claude/ralph/guardrails.md');
   switch (found.kind) {
     case 'absent':
-      return inactive(files.name === null ? 'No active loop.' : `No active loop named ${files.name}.`);
+      return inactive(files.name === null ? NO_LOOP : `No active loop named ${files.name}.`);
     case 'corrupt':
       return inactive(`The state file ${files.state} cannot be used (${found.problem}). main.cjs reset puts it away.`);
     case 'newer':

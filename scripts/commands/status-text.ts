@@ -1,23 +1,36 @@
 import { elapsed } from '../../src/core/clock.ts';
 import { formatDuration } from '../../src/core/duration.ts';
 import { iterations } from '../../src/core/texts.ts';
+import { loopNames } from '../../src/install/loop-names.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { CommandContext } from './command.ts';
+import { forLoop } from './for-loop.ts';
 import type { EndedLoop } from './last-ended.ts';
-import type { ActiveStatus } from './status-of.ts';
+import { loopTable } from './live-loops.ts';
+import type { ActiveStatus, InactiveStatus } from './status-of.ts';
 import { type ReportedStatus, runLines } from './task-status.ts';
 
 /** The status for people. */
-export function statusText(status: ReportedStatus, { now, env, forPeople }: CommandContext): string {
+export function statusText(status: ReportedStatus, context: CommandContext): string {
+  const { now, env, forPeople } = context;
   const paint = painter(forPeople, env);
   const at = now();
   const run = status.run ? runLines(status.run, at) : [];
   if (status.active) return [activeText(status, at, paint), ...run].join('\n');
   const ended = status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)];
-  return [printable(status.message), ...ended, ...run].join('\n');
+  return [printable(status.message), ...ended, ...run, ...othersText(status, context)].join('\n');
+}
+
+/** Where to look when the loop that was asked for is not live. */
+function othersText({ name, loops, lastLoop }: InactiveStatus & ReportedStatus, where: CommandContext): string[] {
+  if (loops !== undefined) {
+    return ['Active here, to be asked for with their path or --loop NAME:', loopTable(loops)];
+  }
+  const others = lastLoop === null && loopNames(where.projectDir, where.env).some((other) => other !== name);
+  return others ? ['main.cjs list shows the loops that are over.'] : [];
 }
 
 function activeText(status: ActiveStatus, at: string, paint: Paint): string {
@@ -51,9 +64,10 @@ function progressText({ iteration, maxIterations, idleIterations }: ActiveStatus
   return `${iteration} of ${maxIterations} done${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 
-function clientText({ clientPid, clientAlive, mode }: ActiveStatus, paint: Paint): string {
+function clientText({ clientPid, clientAlive, mode, name }: ActiveStatus, paint: Paint): string {
   if (clientPid === null || clientAlive === null) return mode === 'hook' ? 'none yet' : mode;
-  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} is gone: main.cjs start --resume`);
+  if (clientAlive) return `process ${clientPid}`;
+  return paint('red', forLoop(`process ${clientPid} is gone: main.cjs start --resume`, name));
 }
 
 function usageText(usage: NonNullable<ActiveStatus['usage']>): string {

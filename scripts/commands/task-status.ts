@@ -9,12 +9,25 @@ import { instantText } from '../../src/term/instant-text.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { CommandContext } from './command.ts';
 import { lastEnded } from './last-ended.ts';
-import { chosenLoop, liveLoopsOn } from './live-loops.ts';
-import { type Status, statusOf } from './status-of.ts';
+import { type BriefLoop, briefly, chosenLoop, liveLoops, liveLoopsOn } from './live-loops.ts';
+import { NO_LOOP, type Status, statusOf } from './status-of.ts';
 import { taskPlace } from './task-place.ts';
 
-/** `run` is there for the loop of a task folder; null where the folder tells nothing. */
-export type ReportedStatus = Status & { readonly run?: RunState | null };
+export type ReportedStatus = Status & {
+  /** There for the loop of a task folder; null where the folder tells nothing. */
+  readonly run?: RunState | null;
+  /** The loops that are live where the one that was asked for is not; left out where there are none. */
+  readonly loops?: readonly BriefLoop[];
+};
+
+/** How the default loop or the one that was named stands; where it is not live, with the loops that are. */
+export function statusHere(context: CommandContext): ReportedStatus {
+  const status = withRun(context.projectDir, statusOf(context));
+  const live = status.active ? [] : liveLoops(context).filter(({ files }) => files.name !== context.files.name);
+  if (status.active || live.length === 0) return status;
+  const message = status.message === NO_LOOP ? 'The default loop is not active.' : status.message;
+  return { ...status, message, loops: live.map(briefly) };
+}
 
 /** How the loop on a path stands: the live one, or, with what its task folder still tells, the one that is over. */
 export function statusOnPath(context: CommandContext, path: string): ReportedStatus {

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
+
+function started(p: Project, ...folders: string[]): void {
+  for (const folder of folders) {
+    p.write(`${folder}/RALPH.md`, TASK);
+    const { code, stderr } = p.ralph(['start', '--task', folder]);
+    assert.equal(code, 0, stderr);
+  }
+}
+
+function startedDefault(p: Project): void {
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  assert.equal(p.ralph(['start']).code, 0);
+}
+
+function stateOf(p: Project, name: string): Record<string, unknown> {
+  return JSON.parse(p.read(`.claude/context/runtime/ralph-state${name}.json`)) as Record<string, unknown>;
+}
+
+test('status of a default loop that is not there names the loops that are', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a', 'tasks/b');
+  assert.deepEqual(p.ralph(['status']).json, {
+    ...{ active: false, message: 'The default loop is not active.', name: null, lastLoop: null },
+    loops: [
+      { name: 'a', status: 'running', taskPath: 'tasks/a/RALPH.md' },
+      { name: 'b', status: 'running', taskPath: 'tasks/b/RALPH.md' },
+    ],
+  });
+  const named = p.ralph(['status', '--loop', 'c']).json;
+  assert.deepEqual([named['message'], (named['loops'] as unknown[]).length], ['No active loop named c.', 2]);
+  p.ralph(['stop', 'tasks/a']);
+  p.ralph(['stop', 'tasks/b']);
+  assert.ok(!('loops' in p.ralph(['status']).json));
+});
+
+test('status of a live default loop names no others', (t) => {
+  const p = project(t);
+  started(p, 'a');
+  startedDefault(p);
+  assert.deepEqual([p.ralph(['status']).json['active'], 'loops' in p.ralph(['status']).json], [true, false]);
+});
+
+/** What each command does to the loop, as its state shows it. */
+const COMMANDS: readonly [name: string, words: string[], done: (state: Record<string, unknown>) => boolean][] = [
+  ['pause', [], ({ status }) => status === 'paused'],
+  ['steer', ['look'], ({ steering }) => (steering as unknown[]).length === 1],
+  ['accept', [], ({ maxIterations }) => maxIterations === 7],
+];
+
+for (const [name, words, done] of COMMANDS) {
+  test(`${name} takes the only live loop, asks where there are several, and takes a path or a name`, (t) => {
+    const p = project(t);
+    started(p, 'tasks/a');
+    p.write('tasks/a/RALPH.md', TASK.replace('5', '7'));
+    assert.ok(!done(stateOf(p, '.a')), 'not so before');
+    const { code, stderr } = p.ralph([name, ...words]);
+    assert.equal(code, 0, stderr);
+    assert.ok(done(stateOf(p, '.a')));
+
+    started(p, 'tasks/b');
+    startedDefault(p);
+    p.write('tasks/b/RALPH.md', TASK.replace('5', '7'));
+    const tree = p.tree();
+    const several = p.ralph([name, ...words]);
+    assert.equal(several.code, 1);
+    const how = name === 'steer' ? 'steer --path' : name;
+    assert.match(
+      several.stderr,
+      new RegExp(`^ralph: 3 loops are active here\\. Say which one: main\\.cjs ${how} PATH`),
+    );
+    assert.match(
+      several.stderr,
+      /\(default\) +running .*\n +a +(running|paused) .*\n +b +running +tasks\/b\/RALPH\.md/,
+    );
+    assert.deepEqual(p.tree(), tree);
+
+    const path = name === 'steer' ? ['--path', 'tasks/b'] : ['tasks/b'];
+    assert.equal(p.ralph([name, ...path, '--loop', 'b', ...words]).code, 1, 'a path or a name');
+    assert.equal(p.ralph([name, ...path, ...words]).code, 0);
+    assert.ok(done(stateOf(p, '.b')));
+    assert.ok(!done(stateOf(p, '')), 'the default loop was not meant');
+    const prompt = '.claude/ralph/PROMPT.md';
+    const onDefault = name === 'steer' ? ['--path', prompt] : [prompt];
+    assert.equal(p.ralph([name, ...onDefault, ...words]).code, 0, 'the default loop has a path, too');
+    assert.equal(p.ralph([name, '--loop', 'a', ...words]).code, 0);
+  });
+}
+
+test('wake without a path wakes the only loop that is live', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  assert.match(String(p.ralph(['wake']).json['message']), /does not wait; it is running/);
+  assert.match(p.ralph(['wake', 'tasks/b']).stderr, /no live loop works on tasks\/b/);
+});
+
+test('explain takes the only live loop, asks where there are several, and advises commands for it', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  p.ralph(['pause']);
+  const { json } = p.ralph(['explain']);
+  assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
+  assert.match(String(json['next']), /^main\.cjs resume --loop a, then send any message/);
+  startedDefault(p);
+  const several = p.ralph(['explain']);
+  assert.equal(several.code, 1);
+  assert.match(several.stderr, /2 loops are active here\. Say which one: main\.cjs explain PATH/);
+  assert.equal(p.ralph(['explain', 'tasks/a']).json['name'], 'a');
+  assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md']).json['name'], null);
+});
+
+test('explain of a path, or without one, tells of a loop that is over', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a', 'tasks/b');
+  p.ralph(['cancel', 'tasks/b']);
+  p.ralph(['stop', 'tasks/a']);
+  const seen = (...args: string[]): unknown[] => {
+    const { json } = p.ralph(['explain', ...args]);
+    return [json['active'], json['name'], json['status']];
+  };
+  assert.deepEqual(seen('tasks/b'), [false, 'b', 'cancelled']);
+  assert.deepEqual(seen('tasks/a/RALPH.md'), [false, 'a', 'stopped']);
+  assert.deepEqual(seen(), [false, 'a', 'stopped'], 'the one that ended last');
+  assert.deepEqual(seen('--loop', 'b'), [false, 'b', 'cancelled']);
+  assert.match(p.ralph(['explain', 'tasks/c']).stderr, /no loop has worked on tasks\/c/);
+  assert.match(p.ralph(['explain', 'tasks/a', '--loop', 'a']).stderr, /a path or --loop, not both/);
+});
+
+test('logs without a name prints the only live loop where the default one has recorded nothing', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  assert.match(p.ralph(['logs']).stdout, /loop\.started/);
+  started(p, 'tasks/b');
+  assert.equal(p.ralph(['logs']).stdout, '');
+  assert.match(p.ralph(['logs', '--loop', 'b']).stdout, /loop\.started/);
+});
