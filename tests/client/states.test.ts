@@ -73,7 +73,7 @@ for (const name of ['missing', 'empty']) {
         assert.equal(run.code, 1);
         assert.equal(project.ended().as, 'error');
         assert.match(project.archive()[0]?.name ?? '', /-error\.json$/);
-        assert.match(run.said, /the task file .*PROMPT\.md is missing or empty, so the loop is over/);
+        assert.match(run.said, /the task file .*PROMPT\.md is missing, empty or no file, so the loop is over/);
       },
     );
   });
