@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';
@@ -8,6 +8,7 @@ import { RALPH_FILE } from '../../src/task/task-folder.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
+import { readTaskText } from './read-task-text.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',
@@ -23,7 +24,7 @@ export const CHECK_COMMAND: Command = {
     const isFolder = statSync(named, { throwIfNoEntry: false })?.isDirectory() === true;
     const path = isFolder ? join(named, RALPH_FILE) : named;
     const file = isFolder ? join(given ?? '', RALPH_FILE) : (given ?? DEFAULT_TASK);
-    const { kind, problems } = checkTaskFile(path, read(path, file));
+    const { kind, problems } = checkTaskFile(path, readTaskText(path, file));
     const ok = !problems.some(({ severity }) => severity === 'error');
     context.out(
       context.forPeople ? forReading(file, problems, context) : JSON.stringify({ ok, file, kind, problems }, null, 2),
@@ -31,16 +32,6 @@ export const CHECK_COMMAND: Command = {
     return ok ? 0 : 1;
   },
 };
-
-function read(path: string, shown: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
-    throw new RalphError('task-missing', `${shown}: ${why}.`, error);
-  }
-}
 
 function forReading(file: string, problems: readonly Problem[], { env, forPeople }: CommandContext): string {
   const paint = painter(forPeople, env);

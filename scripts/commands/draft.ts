@@ -6,6 +6,7 @@ import { type Draft, draftTask } from '../../src/task/draft-task.ts';
 import { projectSignals } from '../../src/task/project-signals.ts';
 import type { Command, CommandContext } from './command.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './new-task-folder.ts';
+import { openTask, taskToOpen } from './open-task.ts';
 import { reviewDraft } from './review-draft.ts';
 
 /** More than that is a document, not a task in plain words: it belongs into the RALPH.md itself. */
@@ -13,14 +14,17 @@ const LIMIT = 20_000;
 
 export const DRAFT_COMMAND: Command = {
   name: 'draft',
-  summary: 'Draft a task folder from a task in plain words.',
-  usage: '[--name NAME] "TEXT"',
-  help: 'Drafts a RALPH.md from TEXT and from what this project offers: its package manager, its test, lint, build and type-check commands (package.json, Cargo, Go, Python, Make). Limits follow the kind of the task: analysis, fix, migration or general. In a terminal the draft is shown for review: start it, edit it ($EDITOR), keep it for later, or cancel. Otherwise it is written to a folder below the current directory, and its path is printed. An existing RALPH.md is never overwritten.',
+  summary: 'Draft a task folder from a task in plain words, or open one that is there.',
+  usage: '[--name NAME] "TEXT" | PATH',
+  help: 'Drafts a RALPH.md from TEXT and from what this project offers: its package manager, its test, lint, build and type-check commands (package.json, Cargo, Go, Python, Make). Limits follow the kind of the task: analysis, fix, migration or general. In a terminal the draft is shown for review: start it, edit it ($EDITOR), keep it for later, or cancel. Otherwise it is written to a folder below the current directory, and its path is printed. An existing RALPH.md is never overwritten. The PATH of a task folder that is there, or of its RALPH.md, opens that one instead: at a terminal to review, edit or start it, otherwise it is checked and printed, with exit code 1 when there is an error. A word that could be both is taken for the path; with --name it is the task.',
   options: {
-    name: { type: 'string', value: 'NAME', help: 'The task folder; without it a name made of the words of TEXT.' },
+    name: { type: 'string', value: 'NAME', help: 'The new task folder; without it a name made of the words of TEXT.' },
   },
   control: false,
   async run(context) {
+    const mayAsk = context.forPeople && process.stdin.isTTY === true;
+    const there = taskToOpen(context);
+    if (there !== null) return openTask(context, there, mayAsk);
     const task = context.positionals.join(' ').trim();
     if (task === '') throw new RalphError('usage', 'say what is to be done: main.cjs draft "TEXT".');
     if (task.length > LIMIT) {
@@ -31,7 +35,6 @@ export const DRAFT_COMMAND: Command = {
     }
     const draft = draftTask(task, projectSignals(context.projectDir));
     const path = placeFor(context, draft);
-    const mayAsk = context.forPeople && process.stdin.isTTY === true;
     return mayAsk ? review(context, draft, path) : write(context, draft, path);
   },
 };

@@ -5,8 +5,8 @@ import { safePath } from '../../src/install/safe-path.ts';
 import { relativePathProblem } from '../../src/task/relative-path-problem.ts';
 import type { CommandContext } from './command.ts';
 
-/** Folders of the client, of git and of loops: an agent may make task folders, and none of these is a place for one. */
-const NOT_FOR_TASKS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
+/** Folders of the client, of git and of loops: an agent may make folders with these commands, but none there. */
+const NOT_FOR_AGENTS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
 
 /** Where new task folders go: the project that --project names, else the current directory. */
 export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 'projectDir'>): string {
@@ -20,7 +20,7 @@ export function newTaskFile(base: string, name: string): string {
   if (problem !== null) {
     throw new RalphError('usage', `"${name}" cannot be the name of a task folder below ${base}: it ${problem}.`);
   }
-  const taken = plain.split('/').find((segment) => NOT_FOR_TASKS.test(segment));
+  const taken = foreignSegment(plain);
   if (taken !== undefined) {
     throw new RalphError(
       'usage',
@@ -28,6 +28,11 @@ export function newTaskFile(base: string, name: string): string {
     );
   }
   return safePath(base, join(plain, 'RALPH.md'));
+}
+
+/** The part of a path that belongs to another program, or undefined. */
+export function foreignSegment(path: string): string | undefined {
+  return path.split(/[\\/]/).find((segment) => NOT_FOR_AGENTS.test(segment));
 }
 
 /** Writes a new RALPH.md with its folder. Throws `refused`, with nothing changed, where something lies there already. */

@@ -7,6 +7,7 @@ import type { Draft } from '../../src/task/draft-task.ts';
 import { printable } from '../../src/term/printable.ts';
 import { ask } from './ask.ts';
 import type { CommandContext } from './command.ts';
+import { readTaskText } from './read-task-text.ts';
 
 export interface Reviewed {
   readonly answer: 'start' | 'keep' | 'cancel';
@@ -32,6 +33,27 @@ export async function reviewDraft({ env, err }: CommandContext, draft: Draft, sh
   }
 }
 
+/** Shows a RALPH.md that is there until the user starts it or leaves it. It is edited in its place. */
+export async function reviewTaskFile(
+  { env, err }: CommandContext,
+  path: string,
+  shown: string,
+): Promise<'start' | 'leave'> {
+  const text = readTaskText(path, shown);
+  err(`${shown}:\n\n${printable(text)}`);
+  tellProblems(text, err);
+  for (;;) {
+    const answer = (await ask('[s]tart, [e]dit, [l]eave it as it is: '))?.toLowerCase();
+    if (answer === undefined || answer === 'l' || answer === 'leave') return 'leave';
+    if (answer === 's' || answer === 'start') {
+      if (tellProblems(readTaskText(path, shown), err)) return 'start';
+    } else if (answer === 'e' || answer === 'edit') {
+      openEditor(path, env, err);
+      tellProblems(readTaskText(path, shown), err);
+    }
+  }
+}
+
 /** Whether the text could be started. */
 function tellProblems(text: string, err: CommandContext['err']): boolean {
   const { problems } = checkTaskFile('RALPH.md', text);
@@ -41,20 +63,26 @@ function tellProblems(text: string, err: CommandContext['err']): boolean {
 
 /** The text as the user's editor leaves it; unchanged where there is no editor or it fails. */
 function edited(text: string, env: NodeJS.ProcessEnv, err: CommandContext['err']): string {
-  const editor = env['VISUAL'] || env['EDITOR'];
-  if (!editor) {
-    err('Neither VISUAL nor EDITOR names an editor. Keep the draft and edit it, or set EDITOR.');
-    return text;
-  }
   const dir = mkdtempSync(join(tmpdir(), 'ralph-draft-'));
   try {
     const file = join(dir, 'RALPH.md');
     writeFileSync(file, text);
-    // By the shell, because an editor may come with options: EDITOR="code --wait".
-    const { status, error } = spawnSync(`${editor} "${file}"`, { shell: true, stdio: 'inherit', env });
-    if (error !== undefined || status !== 0) err(`The editor failed (${error?.message ?? `exit code ${status}`}).`);
+    openEditor(file, env, err);
     return readFileSync(file, 'utf8');
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Waits until the user's editor has been left. */
+function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['err']): void {
+  const editor = env['VISUAL'] || env['EDITOR'];
+  if (!editor) {
+    err('Neither VISUAL nor EDITOR names an editor. Set EDITOR, or leave this and edit the file yourself.');
+    return;
+  }
+  // By the shell, because an editor may come with options: EDITOR="code --wait". The file's name is no part of its text.
+  const command = `${editor} "${process.platform === 'win32' ? '%RALPH_EDIT%' : '$RALPH_EDIT'}"`;
+  const { status, error } = spawnSync(command, { shell: true, stdio: 'inherit', env: { ...env, RALPH_EDIT: file } });
+  if (error !== undefined || status !== 0) err(`The editor failed (${error?.message ?? `exit code ${status}`}).`);
 }

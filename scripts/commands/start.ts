@@ -12,9 +12,9 @@ import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
-import { insideLoopsClient } from '../../src/state/inside-client.ts';
 import { readState } from '../../src/state/read-state.ts';
 import type { Command, CommandContext } from './command.ts';
+import { isAgent } from './refuse-agent.ts';
 import { startTarget } from './start-target.ts';
 
 export const START_COMMAND: Command = {
@@ -64,7 +64,7 @@ export const START_COMMAND: Command = {
   async run(called) {
     const { files, task, args, formerArgs } = startTarget(called);
     const context: CommandContext = { ...called, files };
-    const byAgent = context.env['CLAUDECODE'] === '1' || insideLoopsClient();
+    const byAgent = isAgent(context.env);
     const { values } = context;
     if (values['consent'] === true) return consent(context, byAgent);
     if (byAgent && values['launch'] === true) {

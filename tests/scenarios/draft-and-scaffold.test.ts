@@ -104,6 +104,56 @@ test('a draft without words, or with a whole document, is refused', (t) => {
   assert.deepEqual(p.tree(), {});
 });
 
+test('draft with the path of a task folder checks and prints its RALPH.md, and changes nothing', (t) => {
+  const p = project(t);
+  const text = '---\nmax_iterations: 5\n---\nWork.\n';
+  p.write('tasks/auth/RALPH.md', text);
+  p.write('broken/RALPH.md', '---\nmax_iterations: 99\n---\nWork.\n');
+  const tree = p.tree();
+  for (const word of ['tasks/auth', './tasks/auth', 'tasks/auth/', 'tasks/auth/RALPH.md', join(p.dir, 'tasks/auth')]) {
+    const { code, json } = p.ralph(['draft', word]);
+    const path = join(p.dir, 'tasks/auth/RALPH.md');
+    assert.deepEqual([code, json], [0, { success: true, path, problems: [], text }], word);
+  }
+  const broken = p.ralph(['draft', 'broken']);
+  assert.deepEqual([broken.code, broken.json['success']], [1, false]);
+  assert.match(broken.stdout, /max_iterations must be/);
+  assert.deepEqual(p.tree(), tree);
+});
+
+test('a word that is a task and a task folder opens the folder, and says how to mean the other', (t) => {
+  const p = project(t);
+  p.write('auth/RALPH.md', '---\n---\nWork.\n');
+  p.write('lint/notes.md', 'no task folder');
+  const opened = p.ralph(['draft', 'auth']);
+  assert.match(opened.stderr, /auth is a task folder and is opened\. .* main\.cjs draft --name NAME "auth"/);
+  assert.equal(opened.json['path'], join(p.dir, 'auth/RALPH.md'));
+  assert.equal(p.ralph(['draft', './auth']).stderr, '', 'a path alone needs no word about it');
+  assert.equal(p.ralph(['draft', '--name', 'new', 'auth']).json['path'], join(p.dir, 'new/RALPH.md'));
+  assert.equal(p.ralph(['draft', 'lint']).json['path'], join(p.dir, 'lint/RALPH.md'), 'a folder is no task folder');
+});
+
+test('what is written like a path and names no task folder is not taken for a task', (t) => {
+  const p = project(t);
+  mkdirSync(join(p.dir, 'empty'));
+  p.write('../home/other/RALPH.md', '---\n---\nWork.\n');
+  const tree = p.tree();
+  for (const [word, why] of [
+    ['./gone', /there is no such task folder/],
+    ['gone/', /there is no such task folder/],
+    ['gone/RALPH.md', /there is no such task folder/],
+    ['./empty', /it has no RALPH\.md/],
+    [join(p.home, 'other'), /lies outside the project/],
+    ['../home/other', /lies outside the project/],
+  ] as const) {
+    const { code, stderr } = p.ralph(['draft', word]);
+    assert.equal(code, 1, word);
+    assert.match(stderr, why, word);
+    assert.deepEqual(p.tree(), tree);
+  }
+  assert.equal(p.ralph(['draft', 'support and/or login']).code, 0, 'words with a slash are words');
+});
+
 test('draft and scaffold serve agents too', (t) => {
   const p = project(t);
   assert.equal(p.ralph(['draft', 'add CSV'], AGENT).code, 0);

@@ -73,3 +73,31 @@ test('a draft that is started is written first, and started with the client', as
   );
   assert.ok(p.has(PATH));
 });
+
+test('a task folder that is there is reviewed, edited in its place, and left', async (t) => {
+  const p = project(t);
+  p.write(PATH, '---\nmax_iterations: 5\n---\nWork.\n');
+  const editor = join(p.home, 'my editor');
+  const script = `printf '#!/bin/sh\\nsed -i s/max_iterations:.*/max_iterations:\\\\ $1/ "$2"\\n' > "${editor}"; chmod +x "${editor}"; $RALPH draft fix-parser/`;
+  const shown = await peopleTerminal(t, p, script, { EDITOR: `"${editor}" 99` });
+  await shown.waitFor(/\[s\]tart, \[e\]dit, \[l\]eave/);
+  assert.match(await shown.history(), /fix-parser\/RALPH\.md:\n\n---\nmax_iterations: 5\n/);
+  await shown.submit('e');
+  await shown.waitFor(/error, line \d+: max_iterations must be .*50/);
+  await shown.submit('s');
+  await shown.waitFor((screen) => screen.split('max_iterations must be').length === 3);
+  await shown.submit('l');
+  assert.equal(await shown.waitForExit(), 0);
+  assert.match(p.read(PATH), /max_iterations: 99/);
+});
+
+test('a task folder that is there is started from its review', async (t) => {
+  const p = project(t);
+  p.write(PATH, '---\nmax_iterations: 5\n---\nWork.\n');
+  const shown = await peopleTerminal(t, p, '$RALPH draft fix-parser');
+  await shown.waitFor(/\[s\]tart, \[e\]dit, \[l\]eave/);
+  assert.match(await shown.history(), /fix-parser is a task folder and is opened/);
+  await shown.submit('s');
+  assert.equal(await shown.waitForExit(), 1);
+  assert.match(await shown.history(), /the hooks are not installed in this project/);
+});

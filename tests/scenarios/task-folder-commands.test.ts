@@ -296,6 +296,42 @@ test('logs refuses a destination that is taken, and every other misuse, with not
   assert.equal(p.ralph(['logs', 'a', '--dest', 'empty']).code, 0, 'an empty folder will do');
 });
 
+test('an agent exports into the project alone, the user anywhere', (t) => {
+  const p = project(t);
+  aRun(p);
+  const away = join(p.home, 'away');
+  mkdirSync(away);
+  symlinkSync(away, join(p.dir, 'link'));
+  symlinkSync(join(p.dir, 'a'), join(p.home, 'back'));
+  mkdirSync(join(p.dir, '.claude/agents'), { recursive: true });
+  const agent = { CLAUDECODE: '1' };
+  const tree = (): unknown => [readdirSync(p.dir, { recursive: true }).sort(), readdirSync(p.home).sort()];
+  const before = tree();
+  for (const [dest, why, from] of [
+    [join(p.home, 'out'), /is outside the project/],
+    ['../home/out', /is outside the project/],
+    ['../home/back/out', /is outside the project/],
+    ['.', /is outside the project/],
+    ['link/out', /leads out of the project through a symbolic link/],
+    ['a/../link/../link/out', /leads out of the project through a symbolic link/],
+    ['.claude/agents', /\.claude belongs to another program/],
+    ['sub/.git/x', /\.git belongs to another program/],
+    [null, /is outside the project/, p.home],
+  ] as const) {
+    const args = ['logs', join(p.dir, 'a'), '--project', p.dir, ...(dest === null ? [] : ['--dest', dest])];
+    const { code, stderr } = p.ralph(args, agent, from ?? p.dir);
+    assert.equal(code, 1, `${dest}`);
+    assert.match(stderr, why, `${dest}`);
+    assert.deepEqual(tree(), before, `${dest}`);
+  }
+  assert.equal(p.ralph(['logs', 'a', '--dest', 'out/logs'], agent).code, 0);
+  assert.deepEqual(readdirSync(join(p.dir, 'out/logs'), { recursive: true }).sort(), EXPORTED);
+  for (const dest of [join(p.home, 'out'), 'link/out']) {
+    assert.equal(p.ralph(['logs', 'a', '--dest', dest]).code, 0, `${dest} of the user`);
+  }
+  assert.deepEqual(readdirSync(join(away, 'out'), { recursive: true }).sort(), EXPORTED);
+});
+
 test('a path that is no task folder of this project has its own error in every command', (t) => {
   const p = project(t);
   p.write('notes.md', 'x');
