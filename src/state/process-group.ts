@@ -1,24 +1,30 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { watchParent } from './parent-watch.ts';
 
 const GRACE_MS = 2_000;
 const AFTER_KILL_MS = 500;
 const POLL_MS = 20;
 
-/** Groups that run now. Whatever ends this process in an orderly way ends them too. */
-const running = new Set<number>();
+/** Groups that run now, each with what calls its watch off. Whatever ends this process ends them too. */
+const running = new Map<number, () => void>();
 
 function endAllAtOnce(): void {
-  for (const leader of running) signalGroup(leader, 'SIGKILL');
+  for (const leader of running.keys()) signalGroup(leader, 'SIGKILL');
 }
 
-/** Has this child's group ended with our own process, until `forgetGroup`. The child must lead a group of its own. */
+/**
+ * Has this child's group ended with our own process, even where that is killed, until `forgetGroup`. The child must
+ * lead a group of its own.
+ */
 export function rememberGroup(leader: number): void {
   if (running.size === 0) process.on('exit', endAllAtOnce);
-  running.add(leader);
+  running.set(leader, watchParent(leader));
 }
 
+/** To be called as soon as the group is gone: its number may be given to another one. */
 export function forgetGroup(leader: number): void {
+  running.get(leader)?.();
   if (running.delete(leader) && running.size === 0) process.off('exit', endAllAtOnce);
 }
 

@@ -4,7 +4,6 @@ import type { AgentMessage } from './agent-message.ts';
 import type { AgentOptions, AgentRun, FinishedRun } from './agent-run.ts';
 import { byteLines } from './byte-lines.ts';
 import { classifyRun, type EndedBy, type RunExit } from './classify-run.ts';
-import { watchParent } from './parent-watch.ts';
 import { readMessages } from './read-messages.ts';
 import { addFact, NO_FACTS, type RunFacts } from './run-facts.ts';
 
@@ -81,12 +80,14 @@ export function startAgent(options: AgentOptions): AgentRun {
       end(facts.result === null ? 'silence' : 'lingering');
     if (timeMs !== null && now - began > timeMs) end(facts.result === null ? 'time' : 'lingering');
   }, 200);
-  const unwatch = pid === undefined ? () => undefined : guardGroup(pid);
+  if (pid !== undefined) rememberGroup(pid);
   write(userMessage(prompt));
   const finish = async (exit: Omit<RunExit, 'endedBy'>): Promise<FinishedRun> => {
     clearInterval(patience);
-    if (pid !== undefined) await endGroup(pid);
-    unwatch();
+    if (pid !== undefined) {
+      await endGroup(pid);
+      forgetGroup(pid);
+    }
     if (lines.end()) lose();
     const outcome = classifyRun(facts, { ...exit, endedBy });
     return { outcome, facts, durationMs: Date.now() - began, complaint: complaint.trim() };
@@ -115,16 +116,6 @@ function readLine(line: string, hear: (message: AgentMessage) => void, lose: () 
 function userMessage(text: string, priority?: string): object {
   const message = { role: 'user', content: [{ type: 'text', text }] };
   return { type: 'user', message, ...(priority !== undefined && { priority }) };
-}
-
-/** Its group ends with our process: by our own exit, or by the watch where we are killed. */
-function guardGroup(pid: number): () => void {
-  rememberGroup(pid);
-  const unwatch = watchParent(pid);
-  return () => {
-    unwatch();
-    forgetGroup(pid);
-  };
 }
 
 /** Resolves when the process has exited and its output is read: others that hold its pipe are not waited for. */

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
  * Waits for the end of its input, which comes when the process that holds the other end is gone, however it went: then
- * it ends the group, politely first. The agent itself does not notice: at the end of its input it works on (measured).
+ * it ends the group, politely first. The group itself would not notice: a client works on at the end of its input
+ * (measured), and a command has none.
  */
 const SCRIPT =
   'read -r _; kill -s TERM -- "-$1" 2>/dev/null || exit 0; n=0; ' +
@@ -20,7 +21,7 @@ export function watchParent(leader: number): () => void {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without a shell there is no watch; the agent is then ended by all but a SIGKILL of this process.
+  // Without a shell there is no watch; the group is then ended by all but a SIGKILL of this process.
   watch.on('error', () => undefined);
   watch.stdin?.on('error', () => undefined);
   watch.unref();

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const program = join(dirname(fileURLToPath(import.meta.url)), 'support', 'run-and-hang.ts');
+
+const running = (commandLine: string): number[] =>
+  readdirSync('/proc').flatMap((name) => {
+    try {
+      const found = /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'utf8') === commandLine;
+      return found ? [Number(name)] : [];
+    } catch {
+      return []; // it has just gone
+    }
+  });
+
+const until = async (what: string, condition: () => boolean): Promise<void> => {
+  for (const end = Date.now() + 20_000; !condition(); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`still not: ${what}`);
+  }
+};
+
+/** Two processes, one of them deaf to a polite word. */
+const command = (seconds: string) => `(trap '' TERM; sleep ${seconds}) & sleep ${seconds}`;
+
+test('a command ends with all it started when the process that runs it is killed', {
+  skip: process.platform !== 'linux' && 'there is no /proc here to see it',
+}, async (context) => {
+  const [watched, unwatched] = [`600.${process.pid}`, `601.${process.pid}`];
+  const processes = (seconds: string) => running(`sleep\0${seconds}\0`);
+  const child = spawn(process.execPath, ['--import', 'tsx', program, command(watched), command(unwatched)], {
+    stdio: 'ignore',
+  });
+  context.after(() => {
+    for (const pid of [watched, unwatched].flatMap(processes)) process.kill(pid, 'SIGKILL');
+  });
+  await until('both commands run', () => [watched, unwatched].every((seconds) => processes(seconds).length === 2));
+  child.kill('SIGKILL');
+  await until('the command is gone', () => processes(watched).length === 0);
+  assert.equal(processes(unwatched).length, 2, 'control: one that nobody watches runs on');
+});

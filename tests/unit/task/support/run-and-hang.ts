@@ -1,0 +1,13 @@
+// A process that a test kills: it runs a command as the loop does, and the same one as nobody should.
+import { spawn } from 'node:child_process';
+import { runCommand } from '../../../../src/task/run-command.ts';
+
+const [watched = '', unwatched = ''] = process.argv.slice(2);
+spawn('/bin/sh', ['-c', unwatched], { detached: true, stdio: 'ignore' });
+await runCommand({
+  run: watched,
+  directory: process.cwd(),
+  env: process.env,
+  timeoutMs: 60_000,
+  signal: new AbortController().signal,
+});
