@@ -26,16 +26,22 @@ export const childrenOf = (parent: number): number[] => {
 export const descendants = (root: number): number[] =>
   childrenOf(root).flatMap((child) => [child, ...descendants(child)]);
 
+/** With spaces between its words; '' for a process that has ended. Linux only. */
+const commandLineOf = (pid: number | string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+};
+
 /** Whether a process with such a command line runs; Linux only. */
 export const isRunning = (commandLine: string): boolean =>
-  readdirSync('/proc').some((name) => {
-    try {
-      if (!/^\d+$/.test(name)) return false;
-      return readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').startsWith(commandLine);
-    } catch {
-      return false; // it has just gone
-    }
-  });
+  readdirSync('/proc').some((name) => /^\d+$/.test(name) && commandLineOf(name).startsWith(commandLine));
+
+/** The descendant of a process whose command line matches. */
+export const descendantRunning = (root: number, commandLine: RegExp): number | undefined =>
+  descendants(root).find((pid) => commandLine.test(commandLineOf(pid)));
 
 export const signalQuietly = (pid: number, signal: NodeJS.Signals): void => {
   try {
