@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from './support/loop-project.ts';
+import { isRunning } from './support/process-tree.ts';
+import { bash, steps, text } from './support/scripted-model.ts';
+import { taskLoop } from './support/task-loop.ts';
+import { inTerminal } from './support/terminal-loop.ts';
+
+const endless = `sleep 600.${process.pid}`;
+const ralph = `---
+commands: [{ name: look, run: "cat go || ${endless}", timeout: 300 }]
+max_iterations: 9
+completion_promise: DONE
+---
+Do the work: {{ commands.look }}
+`;
+const options = {
+  loop: 'my-task',
+  files: { 'my-task/RALPH.md': ralph, 'my-task/OPEN_QUESTIONS.md': '# P0\n', go: 'went\n' },
+};
+
+test('Esc while a command of the task runs ends the command and pauses the loop; after resume it goes on with its counters', async () => {
+  const script = steps([
+    bash('rm go'),
+    text('one'),
+    text('I am here.'),
+    text('Going on.'),
+    text('two'),
+    text('Done.\n\n<promise>DONE</promise>'),
+  ]);
+  await inTerminal(options, script, async (loop) => {
+    const { workspace, project } = loop;
+    const task = taskLoop(project, 'my-task');
+    const terminal = await loop.launch('--task', 'my-task');
+    await until('control: the command runs', () => project.iterations().length === 1 && isRunning(endless));
+    await terminal.key('Escape');
+    const paused = await loop.waitForState('the pause', ({ status }) => status === 'paused');
+    assert.equal(paused.paused?.reason, 'interrupted');
+    await until('nothing of the command is left', () => !isRunning(endless));
+    assert.equal(task.status().status, 'paused');
+    await terminal.waitFor('ralph: my-task │ paused (interrupted) │ iter 1/9');
+
+    await terminal.submit('are you there?');
+    assert.match(await terminal.waitFor('I am here.'), /paused, because it was interrupted/);
+    await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+
+    workspace.write('go', 'went again\n');
+    loop.main('resume', 'my-task');
+    await terminal.submit('go on');
+    const ended = await loop.waitForEnd();
+    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+    const prompt = task.told()[4] ?? '';
+    assert.match(prompt, /Iteration 2 of 9/);
+    assert.match(prompt, /^Do the work: went again$/m);
+    assert.deepEqual(
+      task.records().map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
+  });
+});
+
+test('Ctrl+C while the first commands of the task run ends them, and no client is started', async () => {
+  const { go: _go, ...files } = options.files;
+  await inTerminal({ ...options, files }, steps([]), async (loop) => {
+    const terminal = await loop.launch('--task', 'my-task');
+    await until('control: the command runs', () => isRunning(endless));
+    await terminal.key('C-c');
+    assert.equal(await terminal.waitForExit(), 130);
+    assert.equal(isRunning(endless), false);
+    assert.equal(loop.model.requests.length, 0);
+    assert.equal(loop.state()?.status, 'paused');
+  });
+});
