@@ -7,17 +7,22 @@ import { taskLoop } from './support/task-loop.ts';
 import { inTerminal } from './support/terminal-loop.ts';
 
 const endless = `sleep 600.${process.pid}`;
-const ralph = `---
-commands: [{ name: look, run: "cat go || ${endless}", timeout: 300 }]
+const untilGo = 'cat go 2>/dev/null || { touch asked; until [ -e go ]; do sleep 0.05; done; echo late; }';
+const withCommand = (run: string) => ({
+  loop: 'my-task',
+  files: {
+    'my-task/RALPH.md': `---
+commands: [{ name: look, run: "${run}", timeout: 300 }]
 max_iterations: 9
 completion_promise: DONE
 ---
 Do the work: {{ commands.look }}
-`;
-const options = {
-  loop: 'my-task',
-  files: { 'my-task/RALPH.md': ralph, 'my-task/OPEN_QUESTIONS.md': '# P0\n', go: 'went\n' },
-};
+`,
+    'my-task/OPEN_QUESTIONS.md': '# P0\n',
+    go: 'went\n',
+  },
+});
+const options = withCommand(`cat go || ${endless}`);
 
 test('Esc while a command of the task runs ends the command and pauses the loop; after resume it goes on with its counters', async () => {
   const script = steps([
@@ -69,5 +74,25 @@ test('Ctrl+C while the first commands of the task run ends them, and no client i
     assert.equal(isRunning(endless), false);
     assert.equal(loop.model.requests.length, 0);
     assert.equal(loop.state()?.status, 'paused');
+  });
+});
+
+test('a message that is typed while a command of the task runs reaches the agent in its next iteration, which counts', async () => {
+  const done = text('Done.\n\n<promise>DONE</promise>');
+  const script = steps([bash('rm go'), text('one'), bash('echo working'), text('I use the BLUE-DOOR.'), done]);
+  await inTerminal(withCommand(untilGo), script, async (loop) => {
+    const { workspace, project } = loop;
+    const terminal = await loop.launch('--task', 'my-task');
+    await until('the command runs', () => workspace.has('asked'));
+    await terminal.submit('use the BLUE-DOOR');
+    await terminal.waitFor('use the BLUE-DOOR');
+    workspace.write('go', 'went again\n');
+    const ended = await loop.waitForEnd();
+    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
+    const told = taskLoop(project, 'my-task').told();
+    assert.deepEqual(
+      told.map((each) => each.includes('BLUE-DOOR')),
+      [false, false, false, true, false],
+    );
   });
 });
