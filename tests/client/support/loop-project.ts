@@ -11,7 +11,9 @@ import { killTree, signalQuietly } from './process-tree.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from './scripted-model.ts';
 import { createWorkspace, type JsonObject, type Workspace } from './workspace.ts';
 
-const mainPath = join(dirname(fileURLToPath(import.meta.url)), '../../../dist/scripts/main.cjs');
+/** The built bundle. */
+export const bundle = join(dirname(fileURLToPath(import.meta.url)), '../../../dist');
+const mainPath = join(bundle, 'scripts', 'main.cjs');
 export const promptFile = '.claude/ralph/PROMPT.md';
 export const launcherFile = '.claude/ralph/ralph-audit.sh';
 const clientDefaults = ['--output-format', 'stream-json', '--verbose'];
