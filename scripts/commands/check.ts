@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';
@@ -13,7 +13,7 @@ import { readTaskText } from './read-task-text.ts';
 export const CHECK_COMMAND: Command = {
   name: 'check',
   summary: 'Check a task file, all problems at once.',
-  usage: '[PATH] [--json]',
+  usage: '[PATH]',
   help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or PATH from the current directory, a task file or a task folder with a RALPH.md. Exit code 1 when there is an error.`,
   options: {},
   control: false,
@@ -21,7 +21,7 @@ export const CHECK_COMMAND: Command = {
     const [given, ...more] = context.positionals;
     if (more.length > 0) throw new RalphError('usage', 'check takes one file.');
     const named = given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(given);
-    const isFolder = statSync(named, { throwIfNoEntry: false })?.isDirectory() === true;
+    const isFolder = existsSync(named) && statSync(named).isDirectory();
     const path = isFolder ? join(named, RALPH_FILE) : named;
     const file = isFolder ? join(given ?? '', RALPH_FILE) : (given ?? DEFAULT_TASK);
     const { kind, problems } = checkTaskFile(path, readTaskText(path, file));

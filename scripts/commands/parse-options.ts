@@ -7,9 +7,15 @@ export type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'res
   readonly problem: string | null;
 };
 
-/** A command's own options and those that every command has. Everything after `--` passes through untouched. */
+/** Ends the usage of a command that starts one. */
+const FOR_THE_CLIENT = '[-- CLIENT OPTIONS]';
+
+/**
+ * A command's own options and those that every command has. What follows `--` passes through untouched where it is for
+ * the client, and otherwise is words, whatever they begin with.
+ */
 export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
-  const end = args.indexOf('--');
+  const end = command.usage.endsWith(FOR_THE_CLIENT) ? args.indexOf('--') : -1;
   const own = end === -1 ? args : args.slice(0, end);
   const rest = end === -1 ? [] : args.slice(end + 1);
   try {

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
+
+/** What start, check, status, archive and stop make of one task folder, in the order in which a user would call them. */
+function walk(p: Project, given: string, taskPath: string, name: string): void {
+  const done = (...args: string[]): Record<string, unknown> => {
+    const { code, stderr, stdout } = p.ralph(args);
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}${stdout}`);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  assert.deepEqual(done('check', given)['problems'], []);
+  const started = done('start', `--task=${given}`);
+  assert.deepEqual([started['taskPath'], started['name']], [taskPath, name]);
+  const live = done('status', given);
+  assert.deepEqual([live['active'], live['taskPath'], live['maxIterations']], [true, taskPath, 5]);
+  assert.match(p.ralph(['archive', given]).stderr, /is active\. End it first/);
+  assert.equal(done('stop', given)['status'], 'ended');
+  const over = done('status', given);
+  assert.equal((over['lastLoop'] as Record<string, unknown>)['status'], 'stopped');
+  assert.ok(existsSync(String(done('archive', given)['path'])));
+  assert.match(p.ralph(['stop', given]).stderr, /no live loop works on/);
+}
+
+const DEEP = Array.from({ length: 40 }, (_, level) => `level-${level}`).join('/');
+
+for (const [what, given, folder, name] of [
+  ['spaces', 'my tasks/fix  it ', 'my tasks/fix  it ', 'fix-it'],
+  ['a name that is not ASCII', 'задачи/修正-é', 'задачи/修正-é', 'e'],
+  ['nothing in its name that a loop’s name may have', '修正', '修正', /^task-[0-9a-f]{8}$/],
+  ['a leading dash', './-x', '-x', 'x'],
+  ['forty folders above it', DEEP, DEEP, 'level-39'],
+  ['a name of 200 characters', 'n'.repeat(200), 'n'.repeat(200), 'n'.repeat(50)],
+  ['quotes, a dollar and a semicolon in its name', `it's "$HOME"; x`, `it's "$HOME"; x`, 'it-s-HOME-x'],
+] as const) {
+  test(`a task folder with ${what} is checked, started, shown, stopped and put away`, (t) => {
+    const p = project(t);
+    p.write(`${folder}/RALPH.md`, TASK);
+    const made = typeof name === 'string' ? name : String(p.ralph(['start', '--task', given]).json['name']);
+    if (typeof name !== 'string') {
+      assert.match(made, name);
+      p.ralph(['stop', given]);
+    }
+    walk(p, given, `${folder}/RALPH.md`, made);
+  });
+}
+
+test('a word that begins with a dash can follow --', (t) => {
+  const p = project(t);
+  p.write('-x/RALPH.md', TASK);
+  assert.match(p.ralph(['check', '-x']).stderr, /Unknown option '-x'/);
+  assert.equal(p.ralph(['check', '--', '-x']).json['ok'], true);
+  assert.equal(p.ralph(['start', '--task=-x']).code, 0);
+  assert.equal(p.ralph(['status', '--', '-x']).json['active'], true);
+  assert.equal(p.ralph(['stop', '--', '-x/RALPH.md']).code, 0);
+});
+
+test('a task folder behind a link is started where it really lies, and has one loop', (t) => {
+  const p = project(t);
+  p.write('tasks/a/RALPH.md', TASK);
+  symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
+  walk(p, 'short', 'tasks/a/RALPH.md', 'a');
+  assert.equal(p.ralph(['start', '--task', 'short/RALPH.md']).json['name'], 'a');
+  assert.equal(p.ralph(['status', 'tasks/a']).json['active'], true);
+  assert.match(p.ralph(['resume', 'tasks/a']).stderr, /is active/);
+});
+
+test('a task folder behind a link that leads out of the project is refused, and nothing is written there', (t) => {
+  const p = project(t);
+  const away = join(p.home, 'away');
+  mkdirSync(away);
+  writeFileSync(join(away, 'RALPH.md'), TASK);
+  symlinkSync(away, join(p.dir, 'out'));
+  for (const given of ['out', 'out/RALPH.md']) {
+    for (const [args, why] of [
+      [['start', '--task', given], /lies outside the project/],
+      [['status', given], /lies outside the project/],
+      [['archive', given], /lies outside the project/],
+      [['resume', given], /lies outside the project/],
+      [['stop', given], /no live loop works on out/],
+    ] as const) {
+      const { code, stderr } = p.ralph(args);
+      assert.equal(code, 1, args.join(' '));
+      assert.match(stderr, why, args.join(' '));
+    }
+  }
+  assert.deepEqual(readdirSync(away), ['RALPH.md']);
+});
+
+for (const [what, make, answers] of [
+  [
+    'is a folder',
+    (p) => mkdirSync(join(p.dir, 'a/RALPH.md'), { recursive: true }),
+    { start: /cannot be read/, check: /a\/RALPH\.md: it cannot be read \(no regular file\)/, archive: /no run state/ },
+  ],
+  [
+    'is a link to itself',
+    (p) => {
+      mkdirSync(join(p.dir, 'a'));
+      symlinkSync(join(p.dir, 'a/RALPH.md'), join(p.dir, 'a/RALPH.md'));
+    },
+    { start: /cannot be read \(ELOOP\)/, check: /cannot be read \(ELOOP\)/, archive: /it has no RALPH\.md/ },
+  ],
+  [
+    'is a link to nothing',
+    (p) => {
+      mkdirSync(join(p.dir, 'a'));
+      symlinkSync(join(p.dir, 'gone'), join(p.dir, 'a/RALPH.md'));
+    },
+    { start: /there is no RALPH\.md/, check: /there is no such file/, archive: /it has no RALPH\.md/ },
+  ],
+  ['is empty', (p) => p.write('a/RALPH.md', ''), { start: /is empty/, check: /frontmatter/, archive: /no run state/ }],
+] as [string, (p: Project) => void, Record<string, RegExp>][]) {
+  test(`a RALPH.md that ${what} gets a clear word from every command`, (t) => {
+    const p = project(t);
+    make(p);
+    for (const [name, why] of Object.entries(answers)) {
+      const { code, stderr, stdout } = p.ralph(name === 'start' ? ['start', '--task', 'a'] : [name, 'a']);
+      assert.equal(code, 1, name);
+      assert.match(stderr + stdout, why, name);
+      assert.doesNotMatch(stderr, /should not happen/, name);
+    }
+    assert.match(p.ralph(['stop', 'a']).stderr, /no live loop works on a/);
+    assert.doesNotMatch(p.ralph(['status', 'a']).stderr, /should not happen/);
+  });
+}
+
+test('a RALPH.md that may not be read says so', {
+  skip: process.getuid?.() === 0 && 'root may read everything',
+}, (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK, 0o000);
+  assert.match(p.ralph(['start', '--task', 'a']).stderr, /a\/RALPH\.md cannot be read \(EACCES\)/);
+  assert.match(p.ralph(['check', 'a']).stderr, /a\/RALPH\.md: it cannot be read \(EACCES\)/);
+  assert.equal(p.ralph(['status', 'a']).json['active'], false);
+});
+
+test('a RALPH.md that vanishes under its loop can still be shown, stopped and put away', (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK);
+  p.ralph(['start', '--task', 'a']);
+  p.sh('rm a/RALPH.md');
+  assert.deepEqual([p.ralph(['status', 'a']).json['promptExists'], p.ralph(['stop', 'a']).code], [false, 0]);
+  assert.equal(p.ralph(['archive', 'a']).code, 0);
+  assert.match(p.ralph(['resume', 'a']).stderr, /a is no task folder: it has no RALPH\.md|a\/RALPH\.md is gone/);
+});
+
+test('a RALPH.md of a megabyte is a task file like any other, and a frontmatter of that size is refused', (t) => {
+  const p = project(t);
+  p.write('big/RALPH.md', TASK + 'Work on this line.\n'.repeat(55_000));
+  walk(p, 'big', 'big/RALPH.md', 'big');
+  p.write('worse/RALPH.md', `---\n${'# a comment\n'.repeat(90_000)}---\nWork.\n`);
+  const { code, stdout } = p.ralph(['check', 'worse']);
+  assert.equal(code, 1);
+  assert.match(stdout, /frontmatter/);
+  assert.equal(p.ralph(['start', '--task', 'worse']).code, 1);
+});
+
+test('a RALPH.md with CRLF and a byte-order mark is a task file like any other', (t) => {
+  const p = project(t);
+  p.write('win/RALPH.md', `\uFEFF${TASK.replaceAll('\n', '\r\n')}`);
+  walk(p, 'win', 'win/RALPH.md', 'win');
+});
