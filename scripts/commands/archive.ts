@@ -19,8 +19,8 @@ interface ArchivedFile {
 export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
   summary: 'The loops that are over, one of them whole, or a run put away.',
-  usage: '[show FILE | PATH] [--loop NAME] [--json]',
-  help: 'Lists the archived states of the loop, newest last. archive show FILE prints one of them as it lies there. archive PATH moves the run state of a task folder, .ralph-runner, whole into .ralph-runner-archive beside it, under the time of now; it refuses while a loop is active there, and is for the user alone.',
+  usage: '[show FILE | PATH] [--loop NAME]',
+  help: 'Lists the archived states of the default loop, or of the one that --loop names, newest last. archive show FILE prints one of them as it lies there. archive PATH moves the run state of a task folder, .ralph-runner, whole into .ralph-runner-archive beside it, under the time of now; it refuses while a loop is active there, and is for the user alone.',
   options: {},
   control: false,
   run(context) {

@@ -10,5 +10,6 @@ export function commandList(commands: readonly Command[]): string {
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     '',
     'main.cjs COMMAND --help says more about one. main.cjs --version gives the version.',
+    'Exit code 0: done; 1: refused, or something is wrong. start --launch leaves with the exit code of its loop.',
   ].join('\n');
 }

@@ -13,7 +13,7 @@ import { VERSION } from './version.ts';
 export const DOCTOR_COMMAND: Command = {
   name: 'doctor',
   summary: 'Find what would keep a loop from running here.',
-  usage: '[--fix] [--json]',
+  usage: '[--fix]',
   help: 'Looks at everything that can break a loop: node, the client, settings, hooks, the task file, what earlier loops left. Then it fires the installed Stop hook on a made-up loop and sees whether it answers. Exit code 1 when an error remains. --fix mends what can be mended without losing anything of yours.',
   options: { fix: { type: 'boolean', help: 'Mend what can be mended safely.' } },
   control: false,

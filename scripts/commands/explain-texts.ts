@@ -131,7 +131,7 @@ function running(state: LoopState, clientAlive: boolean | null): Explained {
   if (clientAlive === null && state.mode === 'hook') {
     return {
       why: 'it was started, and no client has taken it up yet.',
-      next: 'start the client through .claude/ralph/ralph-audit.sh, or as main.cjs start has told.',
+      next: 'start the client: .claude/ralph/ralph-audit.sh --resume, or main.cjs start --resume --launch.',
     };
   }
   return {

@@ -16,7 +16,7 @@ import { journalLine } from './journal-line.ts';
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
   summary: 'Why the loop stopped, or what it waits for.',
-  usage: '[PATH] [--loop NAME] [--json]',
+  usage: '[PATH] [--loop NAME]',
   help: 'Says in plain words why the loop stopped or what it waits for, what led to it, and what to do next: from its state, its archive and its journal. PATH is the task folder or task file of the loop, live or over; without it and without --loop it is the only loop that is live, or else the one that ended last.',
   options: {},
   control: false,

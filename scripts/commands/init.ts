@@ -62,10 +62,15 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
   ].join('\n');
 }
 
-/** The many files of the bundle are one line. */
+/** Folders of which nobody reads file by file what became of them. */
+const MANY_FILES = ['.claude/skills/ralph-loop', '.claude/skills/ralph-draft', '.claude/hooks'];
+
 function grouped(title: string, paths: readonly string[]): string[] {
-  const bundle = paths.filter((path) => path.startsWith('.claude/skills/ralph-loop/')).length;
-  const others = paths.filter((path) => !path.startsWith('.claude/skills/ralph-loop/'));
-  const shown = [...(bundle === 0 ? [] : [`.claude/skills/ralph-loop (${bundle} files)`]), ...others];
+  const folderOf = (path: string): string | undefined => MANY_FILES.find((folder) => path.startsWith(`${folder}/`));
+  const counted = MANY_FILES.flatMap((folder) => {
+    const inside = paths.filter((path) => folderOf(path) === folder);
+    return inside.length > 1 ? [`${folder} (${inside.length} files)`] : inside;
+  });
+  const shown = [...counted, ...paths.filter((path) => folderOf(path) === undefined)];
   return shown.length === 0 ? [] : [`${title}:`, ...shown.map((path) => `  ${path}`)];
 }

@@ -27,7 +27,7 @@ interface ListedLoop {
 export const LIST_COMMAND: Command = {
   name: 'list',
   summary: 'All loops of this project, live and last ended.',
-  usage: '[--json]',
+  usage: '',
   help: 'Lists the default loop and the named ones, those of task folders among them: what each works on, how it stands, and how the one before it ended.',
   options: {},
   control: false,

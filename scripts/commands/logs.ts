@@ -14,7 +14,7 @@ export const LOGS_COMMAND: Command = {
   name: 'logs',
   summary: 'What happened: iterations and events.',
   usage: '[--events] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
-  help: 'Prints the journals of the loop in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json. With the PATH of a task folder or its RALPH.md it copies that run instead: status.json, iterations.jsonl, events.jsonl and transcripts, into a new folder. Links and flags stay behind, and nothing is overwritten.',
+  help: 'Prints the journals of the default loop, or of the one that --loop names, in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json. With the PATH of a task folder or its RALPH.md it copies that run instead: status.json, iterations.jsonl, events.jsonl and transcripts, into a new folder. Links and flags stay behind, and nothing is overwritten. An agent exports into the project only.',
   options: {
     events: { type: 'boolean', help: 'Events only.' },
     follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl+C.' },

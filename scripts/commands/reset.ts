@@ -15,7 +15,7 @@ export const RESET_COMMAND: Command = {
   name: 'reset',
   summary: 'Put the loop, whatever state it is in, into the archive.',
   usage: '[--loop NAME] [--force]',
-  help: 'Moves the state of the loop, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client of the loop is alive; --force does it all the same, and ends the loop like cancel.',
+  help: 'Moves the state of the default loop, or of the one that --loop names, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client of the loop is alive; --force does it all the same, and ends the loop like cancel.',
   options: { force: { type: 'boolean', help: 'Do it although the client of the loop is alive.' } },
   control: true,
   run(context) {

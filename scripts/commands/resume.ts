@@ -22,8 +22,8 @@ const {
 export const RESUME_COMMAND: Command = {
   name: 'resume',
   summary: 'Go on with a paused loop, or run a task folder once more.',
-  usage: '[PATH] [--launch] [-- CLIENT OPTIONS]',
-  help: 'A paused loop goes on at the next stop of its session: send any message there. The breaker is closed. A loop whose client is gone goes on with: main.cjs start --resume. With the PATH of a task folder or its RALPH.md on which no loop is active, it starts a new run, with the options of start.',
+  usage: '[PATH] [--loop NAME] [--launch] [-- CLIENT OPTIONS]',
+  help: 'A paused loop goes on at the next stop of its session: send any message there. The breaker is closed. A loop whose client is gone goes on with: main.cjs start --resume. With the PATH of a task folder or its RALPH.md on which no loop is active, it starts a new run, with the options of start, and with --launch its exit codes. Without PATH and --loop the only loop that is live is meant.',
   options: RUN_OPTIONS,
   control: true,
   run(context) {

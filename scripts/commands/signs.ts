@@ -10,7 +10,7 @@ const GUARDRAILS = '.claude/ralph/guardrails.md';
 export const SIGNS_COMMAND: Command = {
   name: 'signs',
   summary: 'The lessons in guardrails.md.',
-  usage: '[--json]',
+  usage: '',
   help: `Lists the signs of ${GUARDRAILS}: what failures of earlier iterations taught.`,
   options: {},
   control: false,

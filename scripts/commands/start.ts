@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { findClient } from '../../src/claude/find-client.ts';
 import { exitCode } from '../../src/core/exit-code.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
-import type { Contract } from '../../src/core/schema/contract.ts';
 import { giveConsent } from '../../src/drive/give-consent.ts';
 import { launch } from '../../src/drive/launch.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
@@ -12,9 +11,11 @@ import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
+import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
 import { startTarget } from './start-target.ts';
 
 export const START_COMMAND: Command = {
@@ -93,7 +94,7 @@ export const START_COMMAND: Command = {
       task,
       args,
       formerArgs,
-      flags: flags(context),
+      flags: startFlags(context),
       env: context.env,
       at: context.now(),
       existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
@@ -158,18 +159,14 @@ function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): n
       ? `The loop awaits the consent of the user: main.cjs ${consentTo} in a terminal.`
       : `The loop ${files.name ?? loopId} is ready.`,
   );
-  if (!byAgent) context.out(byHand(loopId, files.name));
+  if (!byAgent) context.out(byHand(loopId, files));
   return 0;
 }
 
-/** A claim would be believed. A required gate asks for outputs and open questions even where it runs no command. */
-function verifiesNothing({ validation, task, policy }: Contract): boolean {
-  return validation.length === 0 && task?.gate !== 'required' && policy.completion.kind !== 'none';
-}
-
-function byHand(loopId: string, name: string | null): string {
+function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
   return [
-    'Start the client for it, or let main.cjs start --launch do all of this:',
+    'Start the client for it, or give the same command with --launch, which does all of this:',
+    ...(process.cwd() === realpathSync(projectDir) ? [] : [`  cd '${projectDir.replaceAll("'", "'\\''")}'`]),
     '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
     `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,
     '  claude',
@@ -190,28 +187,4 @@ function mayAsk({ files, forPeople, values }: CommandContext): boolean {
   // Over a loop that lies there a start may be refused, and an answer must not be asked for nothing.
   if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
   return forPeople && process.stdin.isTTY === true && values['yes'] !== true && values['headless'] !== true;
-}
-
-/** Settings that flags give, by key path of the frontmatter. */
-function flags({ values, rest }: CommandContext): Record<string, string> {
-  const out: Record<string, string> = {};
-  const passed = modeIn(rest);
-  if (passed !== null) out['permission_mode'] = passed;
-  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort']) {
-    if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
-  }
-  const set = values['set'];
-  for (const pair of Array.isArray(set) ? set : []) {
-    const at = String(pair).indexOf('=');
-    if (at < 1) throw new RalphError('usage', `--set ${String(pair)}: write it as KEY=VALUE, such as idle.delay=10s.`);
-    out[String(pair).slice(0, at)] = String(pair).slice(at + 1);
-  }
-  return out;
-}
-
-function modeIn(rest: readonly string[]): string | null {
-  if (rest.includes('--dangerously-skip-permissions')) return 'bypassPermissions';
-  const at = rest.findIndex((word) => word === '--permission-mode' || word.startsWith('--permission-mode='));
-  if (at === -1) return null;
-  return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
 }

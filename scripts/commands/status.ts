@@ -6,7 +6,7 @@ import { statusHere, statusOnPath } from './task-status.ts';
 export const STATUS_COMMAND: Command = {
   name: 'status',
   summary: 'How the loop stands.',
-  usage: '[PATH] [--loop NAME] [--json]',
+  usage: '[PATH] [--loop NAME]',
   help: 'Says how the default loop or the named one stands, or that there is none and how the last one ended. Where the default loop is not live and others are, it lists those. Of a task folder it tells the last iteration, too; with its PATH, or that of its RALPH.md, also when its loop is over.',
   options: {},
   control: false,

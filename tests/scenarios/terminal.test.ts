@@ -79,3 +79,30 @@ test('logs --follow shows what is added, until Ctrl+C', async (t) => {
   await shown.waitForExit();
   assert.equal((await shown.history()).match(/first\.event/g)?.length, 1);
 });
+
+test('a started task folder tells, to be copied, what its client needs, and status without a path finds it', async (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.write('jobs/auth fix/RALPH.md', '---\nmax_iterations: 5\n---\nWork.\n');
+  const shown = await peopleTerminal(t, p, 'cd jobs && $RALPH start --task "auth fix"; cd ..; $RALPH status');
+  assert.equal(await shown.waitForExit(), 0);
+  const screen = await shown.history();
+  const { loopId } = p.ralph(['status', 'jobs/auth fix']).json;
+  const lines = [
+    `  cd '${p.dir}'`,
+    '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
+    `  export RALPH_LOOP_ID=${loopId} RALPH_LOOP=auth-fix`,
+    '  claude',
+  ];
+  assert.ok(screen.includes(lines.join('\n')), screen);
+  assert.match(screen, /The default loop is not active\.\n.*\n {2}auth-fix {2}running {2}jobs\/auth fix\/RALPH\.md/);
+});
+
+test('init tells people in a few lines what it made', async (t) => {
+  const p = project(t);
+  const shown = await peopleTerminal(t, p, '$RALPH init');
+  assert.equal(await shown.waitForExit(), 0);
+  const screen = await shown.history();
+  assert.match(screen, /\.claude\/hooks \(\d+ files\)/);
+  assert.ok(screen.split('\n').filter((line) => line.trim() !== '').length <= 16, screen);
+});
