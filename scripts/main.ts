@@ -17,6 +17,7 @@ import { VERSION } from './commands/version.ts';
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./commands/start.ts')).START_COMMAND,
+  run: async () => (await import('./commands/run.ts')).RUN_COMMAND,
   stop: async () => (await import('./commands/stop.ts')).STOP_COMMAND,
   cancel: async () => (await import('./commands/cancel.ts')).CANCEL_COMMAND,
   pause: async () => (await import('./commands/pause.ts')).PAUSE_COMMAND,

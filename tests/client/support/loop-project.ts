@@ -13,7 +13,7 @@ import { createWorkspace, type JsonObject, type Workspace } from './workspace.ts
 
 /** The built bundle. */
 export const bundle = join(dirname(fileURLToPath(import.meta.url)), '../../../dist');
-const mainPath = join(bundle, 'scripts', 'main.cjs');
+export const mainPath = join(bundle, 'scripts', 'main.cjs');
 export const promptFile = '.claude/ralph/PROMPT.md';
 export const launcherFile = '.claude/ralph/ralph-audit.sh';
 const clientDefaults = ['--output-format', 'stream-json', '--verbose'];

@@ -1,0 +1,120 @@
+import { findClient } from '../../src/claude/find-client.ts';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
+import { patience } from '../../src/drive/runner/patience.ts';
+import { runLoop } from '../../src/drive/runner/run-loop.ts';
+import type { RunnerOptions } from '../../src/drive/runner/runner.ts';
+import type { RunnerEvent } from '../../src/drive/runner/runner-event.ts';
+import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
+import { START_TEXTS, said } from '../../src/drive/texts.ts';
+import { agentSettings } from '../../src/install/agent-settings.ts';
+import { bundleDir } from '../../src/install/bundle-dir.ts';
+import type { Command, CommandContext } from './command.ts';
+import { runnerLines } from './runner-lines.ts';
+import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
+import { startTarget } from './start-target.ts';
+
+export const RUN_COMMAND: Command = {
+  name: 'run',
+  summary: 'Run a loop, each iteration in a fresh context.',
+  usage: '[TASK] [--arg NAME=VALUE] [-- CLIENT OPTIONS]',
+  help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
+  options: {
+    task: {
+      type: 'string',
+      value: 'PATH',
+      help: 'A task folder with a RALPH.md, or a task file; the same as TASK.',
+    },
+    path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
+    arg: {
+      type: 'string',
+      multiple: true,
+      value: 'NAME=VALUE',
+      help: 'A value for an argument that the RALPH.md declares.',
+    },
+    resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
+    fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
+    'max-iterations': {
+      type: 'string',
+      value: 'N',
+      help: 'Iterations the agent gets, 1 to 100; for a task folder 1 to 50.',
+    },
+    'permission-mode': { type: 'string', value: 'MODE', help: "The client's permission mode; needed." },
+    model: { type: 'string', value: 'NAME', help: "The client's model." },
+    effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
+    set: {
+      type: 'string',
+      multiple: true,
+      value: 'KEY=VALUE',
+      help: 'Any setting of the frontmatter: --set idle.delay=10s.',
+    },
+  },
+  control: true,
+  async run(called) {
+    const context = withTask(called);
+    const { files, task, args, formerArgs } = startTarget(context);
+    const { env, values, rest, projectDir } = context;
+    const waits = patience(env);
+    rateLimitWait(env, 0); // a bad value is told before anything begins
+    const client = findClient(env);
+    const start = (): StartedLoop =>
+      startLoop({
+        projectDir,
+        name: files.name,
+        task,
+        args,
+        formerArgs,
+        flags: startFlags(context),
+        env,
+        at: context.now(),
+        existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+        headless: true,
+        launched: true,
+        consented: true,
+        clientVersion: client.version,
+        bundleDir: bundleDir(),
+        mode: 'runner',
+      });
+    const tell = teller(context);
+    const { code } = await runLoop(files, start, (started): RunnerOptions => {
+      warn(context, started);
+      const { loopId, settings } = started;
+      const own = agentSettings({ loopId, name: files.name, node: process.execPath, bundleDir: bundleDir() });
+      const { permissionMode, model, effort, isolation } = settings;
+      const agentArgs = [
+        ...['--settings', JSON.stringify(own)],
+        // The user's own hooks and servers neither slow nor alter a loop; those of the project are part of it.
+        ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
+        ...(modeIn(rest) === null && permissionMode !== null ? ['--permission-mode', permissionMode] : []),
+        ...(model === null ? [] : ['--model', model]),
+        ...(effort === null ? [] : ['--effort', effort]),
+        ...rest,
+      ];
+      return { program: client.path, args: agentArgs, env, agentEnv: own.env, patience: waits, tell };
+    });
+    return code;
+  },
+};
+
+/** The task may stand alone behind the command. */
+function withTask(context: CommandContext): CommandContext {
+  const { positionals, values } = context;
+  const [task] = positionals;
+  if (task === undefined) return context;
+  if (positionals.length > 1) throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}.`);
+  if (values['task'] !== undefined) throw new RalphError('usage', 'the task is given twice: as TASK and as --task.');
+  return { ...context, values: { ...values, task } };
+}
+
+function teller({ values, out }: CommandContext): (event: RunnerEvent) => void {
+  if (values['json'] === true) return (event) => out(JSON.stringify(event));
+  return (event) => {
+    const lines = runnerLines(event);
+    if (lines.length > 0) out(lines.join('\n'));
+  };
+}
+
+function warn({ err }: CommandContext, { warnings, stored }: StartedLoop): void {
+  for (const { message, line } of warnings) err(said(`${line === null ? '' : `line ${line}: `}${message}`));
+  if (verifiesNothing(stored.contract)) err(said(START_TEXTS.nothingToVerify));
+}

@@ -1,0 +1,35 @@
+import { RalphError } from '../../src/core/ralph-error.ts';
+import type { Contract } from '../../src/core/schema/contract.ts';
+import type { CommandContext } from './command.ts';
+
+/** Settings that flags give, by key path of the frontmatter. */
+export function startFlags({ values, rest }: CommandContext): Record<string, string> {
+  const out: Record<string, string> = {};
+  const passed = modeIn(rest);
+  if (passed !== null) out['permission_mode'] = passed;
+  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort']) {
+    if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
+  }
+  const set = values['set'];
+  for (const pair of Array.isArray(set) ? set : []) {
+    const at = String(pair).indexOf('=');
+    if (at < 1) throw new RalphError('usage', `--set ${String(pair)}: write it as KEY=VALUE, such as idle.delay=10s.`);
+    out[String(pair).slice(0, at)] = String(pair).slice(at + 1);
+  }
+  return out;
+}
+
+/** The permission mode among the client's own options, or null. */
+export function modeIn(rest: readonly string[]): string | null {
+  if (rest.includes('--dangerously-skip-permissions')) return 'bypassPermissions';
+  const at = rest.findIndex((word) => word === '--permission-mode' || word.startsWith('--permission-mode='));
+  if (at === -1) return null;
+  return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
+}
+
+/** A claim would be believed. A required gate asks for outputs and open questions even where it runs no command. */
+export function verifiesNothing({ validation, task, policy }: Contract): boolean {
+  return validation.length === 0 && task?.gate !== 'required' && policy.completion.kind !== 'none';
+}
+
+/** Lines to copy into the shell, as they stand. */

@@ -1,0 +1,70 @@
+import type { FinishedRun } from '../../claude/stream/agent-run.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { UsageDelta } from '../../core/events.ts';
+import { transition } from '../../core/transition.ts';
+import { withState } from '../../state/with-state.ts';
+import type { Loaded } from '../hook/carry-on.ts';
+import { gatherIteration } from '../hook/gather-iteration.ts';
+import { notices, takeFingerprints } from '../hook/stop.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { measureIteration, ofIteration } from '../task/measure-iteration.ts';
+import { type Runner, runnerContext } from './runner.ts';
+
+/**
+ * Tells the engine that an iteration is over, whatever became of it, and gives what follows. `error` says why it failed;
+ * `warning` is what the user and the next prompt have to hear beside.
+ */
+export async function endIteration(
+  runner: Runner,
+  run: FinishedRun,
+  stored: NonNullable<Loaded['stored']>,
+  failure: { readonly error: string | null; readonly timedOut: boolean },
+  warning: string | null,
+): Promise<readonly Effect[]> {
+  const { files, options, loopId, turn } = runner;
+  const { contract } = stored;
+  const text = failure.error === null && !failure.timedOut ? (run.facts.result?.text ?? '') : '';
+  const context = runnerContext(files, options.env, run.facts.sessionId ?? '', text);
+  const measured = contract.task ? await measureIteration(files, contract) : null;
+  const fingerprints = takeFingerprints(context, turn.options, stored, measured);
+  const usage = sum(runner.wasted, run.facts.result?.usage ?? null);
+  runner.wasted = null;
+  return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
+    const loaded: Loaded = { ...turn.loaded, stored, policy: contract.policy, state: current.state, mended: warning };
+    let { state } = loaded;
+    const effects: Effect[] = [];
+    for (const event of notices(context, loaded)) {
+      const told = transition(state, event, loaded.policy);
+      state = told.state;
+      effects.push(...told.effects);
+    }
+    const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
+    const { event, marks } = gatherIteration(context, state, stored, {
+      ...fingerprints,
+      ...(own && { progress: own.progress }),
+      text,
+      origin: 'loop',
+      heard: { ...failure, usage, costUsd: runner.spentUsd, transcriptMark: context.now() },
+    });
+    const decided = transition(state, event, loaded.policy);
+    const next = { ...decided.state, marks };
+    runner.turn = {
+      ...turn,
+      loaded: { ...loaded, mended: null, state: next },
+      task: own && { contract, measured: own, ended: event, record: null, gate: null, waited: false },
+    };
+    return { next, result: [...effects, ...decided.effects] };
+  });
+}
+
+/** The agent's own word for what it has used, of several runs. */
+export function sum(one: UsageDelta | null, other: UsageDelta | null): UsageDelta | null {
+  if (one === null || other === null) return one ?? other;
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+  };
+}

@@ -1,0 +1,112 @@
+import { RalphError } from '../../core/ralph-error.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { transition } from '../../core/transition.ts';
+import { readState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { carryOut } from '../carry-out.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { operate } from '../operate.ts';
+import type { Runner } from './runner.ts';
+import { RUNNER_TEXTS } from './texts.ts';
+
+/** So long after Ctrl+C has ended a wait, another one means that the loop is to stop. */
+const TWICE_MS = 2_000;
+
+/**
+ * Ctrl+C once lets the iteration end and then stops the loop, twice cancels it. During a wait once means to go on now,
+ * twice to stop. Being told to go (SIGTERM, a closed terminal) leaves the loop as it is, to be resumed.
+ */
+export function hearSignals(runner: Runner): () => void {
+  const press = (): void => attempt(runner, () => pressed(runner));
+  const go = (): void => attempt(runner, () => leaveIt(runner));
+  process.on('SIGINT', press);
+  process.on('SIGTERM', go);
+  process.on('SIGHUP', go);
+  return () => {
+    process.off('SIGINT', press);
+    process.off('SIGTERM', go);
+    process.off('SIGHUP', go);
+  };
+}
+
+/** Where there is no loop any more there is nothing to stop, and the runner is about to see so. */
+function attempt(runner: Runner, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof RalphError && error.code === 'no-loop') return;
+    runner.options.tell({ type: 'notice', message: (error as Error).message });
+    leave(runner, 'signal');
+  }
+}
+
+function pressed(runner: Runner): void {
+  const current = readState(runner.files.state);
+  if (current.kind !== 'loop') return;
+  if (Date.now() - runner.wokenAt < TWICE_MS) stopNow(runner);
+  else whatNow(runner, current.state)();
+}
+
+/** What one more Ctrl+C means, by how the loop stands. */
+function whatNow(runner: Runner, state: LoopState): () => void {
+  switch (state.status) {
+    case 'waiting':
+      return () => wake(runner, { kind: 'wake' });
+    case 'paused':
+      return state.paused.reason === 'rate-limited'
+        ? () => wake(runner, { kind: 'resume', by: 'launcher' })
+        : () => leave(runner, 'paused');
+    case 'running':
+    case 'verifying':
+      return state.stopRequested ? () => cancel(runner) : () => finish(runner);
+    case 'awaiting-consent':
+    case 'ended':
+      return () => leave(runner, 'signal');
+    default:
+      return state satisfies never;
+  }
+}
+
+function wake(runner: Runner, command: { kind: 'wake' } | { kind: 'resume'; by: 'launcher' }): void {
+  runner.wokenAt = Date.now();
+  steerBy(runner, () => command);
+  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.wokenByUser });
+}
+
+function finish(runner: Runner): void {
+  steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
+  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.finishing });
+}
+
+function stopNow(runner: Runner): void {
+  steerBy(runner, () => ({ kind: 'stop', clientAlive: false }));
+  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.stopping });
+  leave(runner, 'signal');
+}
+
+function cancel(runner: Runner): void {
+  steerBy(runner, () => ({ kind: 'cancel' }));
+  leave(runner, 'signal');
+}
+
+function steerBy({ files, options, turn }: Runner, command: Parameters<typeof operate>[3]): void {
+  operate(files, options.env, turn.context.now(), command);
+}
+
+function leaveIt(runner: Runner): void {
+  const { files, turn, loopId } = runner;
+  const at = turn.context.now();
+  const effects = withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
+    const state: LoopState = current.state;
+    const next = transition(state, { type: 'interrupted', at, by: 'client-exit' }, turn.loaded.policy);
+    return { next: next.state, result: next.effects };
+  });
+  carryOut(files, at, effects);
+  leave(runner, 'signal');
+}
+
+function leave(runner: Runner, why: 'signal' | 'paused'): void {
+  runner.leave.abort(why);
+  runner.agent?.end('interrupt');
+}

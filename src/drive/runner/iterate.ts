@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import type { FinishedRun } from '../../claude/stream/agent-run.ts';
+import { startAgent } from '../../claude/stream/start-agent.ts';
+import { bindSession } from '../../core/bind-session.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { Guardrails } from '../../core/schema/contract.ts';
+import { identityOf } from '../../state/process-identity.ts';
+import { withState } from '../../state/with-state.ts';
+import { feed, isStep, type Loaded } from '../hook/carry-on.ts';
+import { readTask } from '../hook/read-task.ts';
+import { waitOut } from '../hook/wait-out.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { recordJournal } from '../record-journal.ts';
+import { HOOK_TEXTS } from '../texts.ts';
+import { backOff, MOST_RETRIES } from './back-off.ts';
+import { endIteration, sum } from './end-iteration.ts';
+import { mendState } from './mend-state.ts';
+import type { Runner } from './runner.ts';
+import { runnerPrompt } from './runner-prompt.ts';
+import { RUNNER_TEXTS } from './texts.ts';
+import { watchAgent } from './watch-agent.ts';
+
+/**
+ * One iteration: makes its prompt, has a fresh agent work on it, again where the run broke, and tells the engine what
+ * came of it. Gives what follows; nothing where the runner has to leave.
+ */
+export async function iterate(
+  runner: Runner,
+  told: Extract<Effect, { type: 'prompt' }>,
+  stored: NonNullable<Loaded['stored']>,
+): Promise<readonly Effect[]> {
+  const { files, leave, options } = runner;
+  const { state } = runner.turn.loaded;
+  const task = readTask(files.projectDir, state.taskPath);
+  if (task === null) {
+    return fail(runner, 'task-missing', HOOK_TEXTS.taskMissing(state.taskPath));
+  }
+  const { iteration, maxIterations } = state;
+  options.tell({ type: 'iteration-started', iteration: iteration + 1, maxIterations });
+  let prompt: string;
+  try {
+    prompt = await runnerPrompt(runner, stored, told, task.body);
+  } catch (error) {
+    if (leave.signal.aborted) return [];
+    throw error;
+  }
+  for (;;) {
+    const ready = feed(runner.turn, { type: 'prompt-made', at: runner.turn.context.now(), outcome: 'ready' });
+    if (ready.some(isStep) || leave.signal.aborted) return ready;
+    const run = await runAgent(runner, stored, prompt);
+    if (leave.signal.aborted) return [];
+    const warning = mendState(runner);
+    const after = await outcomeOf(runner, run, stored, warning);
+    if (after !== 'again') return after;
+  }
+}
+
+async function outcomeOf(
+  runner: Runner,
+  run: FinishedRun,
+  stored: NonNullable<Loaded['stored']>,
+  warning: string | null,
+): Promise<readonly Effect[] | 'again'> {
+  const { outcome } = run;
+  const { turn } = runner;
+  if (outcome.kind !== 'overloaded' && outcome.kind !== 'crashed') runner.broken = 0;
+  if (outcome.kind !== 'rate-limited') runner.limits = 0;
+  switch (outcome.kind) {
+    case 'ok':
+      return endIteration(runner, run, stored, { error: null, timedOut: false }, warning);
+    case 'out-of-time':
+      return endIteration(runner, run, stored, { error: null, timedOut: true }, warning);
+    case 'interrupted':
+    case 'refusal':
+    case 'max-turns':
+    case 'prompt-too-long':
+    case 'hung':
+    case 'other':
+      return endIteration(runner, run, stored, { error: outcome.message, timedOut: false }, warning);
+    case 'rate-limited': {
+      waste(runner, run);
+      const { message, resetsAt } = outcome;
+      const error = { kind: outcome.kind, message, resetsAt };
+      return feed(turn, { type: 'api-error', at: turn.context.now(), error });
+    }
+    case 'authentication':
+    case 'billing':
+    case 'invalid-request':
+    case 'unguarded':
+      return fail(runner, 'agent-failed', RUNNER_TEXTS.refused(outcome.kind, outcome.message));
+    case 'overloaded':
+    case 'crashed': {
+      waste(runner, run);
+      const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: ${run.complaint}`;
+      if (runner.broken >= MOST_RETRIES) return fail(runner, 'agent-failed', RUNNER_TEXTS.gaveUp(message));
+      return retry(runner, message);
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Waits longer each time, unless somebody has a word to say meanwhile. */
+async function retry(runner: Runner, message: string): Promise<'again'> {
+  const { options, leave, turn } = runner;
+  const delay = backOff(options.patience.retryMs, runner.broken, Math.random());
+  runner.broken += 1;
+  options.tell({ type: 'notice', message: RUNNER_TEXTS.retry(message, delay, runner.broken, MOST_RETRIES) });
+  const until = Date.now() + delay;
+  options.tell({ type: 'waiting', why: 'retry', until: new Date(until).toISOString() });
+  const { state } = turn.loaded;
+  await waitOut(turn.context, { until, deadline: turn.deadline, signal: leave.signal, state, taskPath: null });
+  return 'again';
+}
+
+function fail({ turn }: Runner, type: 'task-missing' | 'agent-failed', message: string): readonly Effect[] {
+  return feed(turn, { type, at: turn.context.now(), message });
+}
+
+function waste(runner: Runner, { facts }: FinishedRun): void {
+  runner.wasted = sum(runner.wasted, facts.result?.usage ?? null);
+}
+
+/** Runs the agent once, to its end, and journals what it was and what it cost. */
+async function runAgent(
+  runner: Runner,
+  { contract }: NonNullable<Loaded['stored']>,
+  prompt: string,
+): Promise<FinishedRun> {
+  const { options, files, turn } = runner;
+  const sessionId = randomUUID();
+  bind(runner, sessionId);
+  const agent = startAgent({
+    program: options.program,
+    args: [...options.args, '--session-id', sessionId],
+    cwd: files.projectDir,
+    env: {
+      ...options.env,
+      ...options.agentEnv,
+      CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(contract.policy.backgroundWaitMs),
+    },
+    prompt,
+    silenceMs: options.patience.silenceMs,
+    timeMs: contract.policy.pace.iterationTimeoutMs,
+    lingerMs: contract.policy.backgroundWaitMs,
+    guarded: hasRules(contract.guardrails),
+    onMessage: watchAgent(options.tell),
+  });
+  runner.agent = agent;
+  const run = await agent.done;
+  runner.agent = null;
+  const { facts, outcome, durationMs } = run;
+  if (facts.result?.costUsd != null) runner.spentUsd = (runner.spentUsd ?? 0) + facts.result.costUsd;
+  if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
+  const ended = {
+    iteration: turn.loaded.state.iteration + 1,
+    outcome: outcome.kind,
+    message: outcome.message,
+    durationMs,
+    turns: facts.result?.turns ?? 0,
+    toolCalls: facts.toolCalls,
+    model: facts.model,
+    costUsd: facts.result?.costUsd ?? null,
+    usage: facts.result?.usage ?? null,
+  };
+  options.tell({ type: 'agent-ended', ...ended });
+  const at = turn.context.now();
+  recordJournal(files, at, [
+    { type: 'record-event', event: { type: 'agent.ended', at, loopId: runner.loopId, ...ended } },
+  ]);
+  return run;
+}
+
+/** The agent's session is the loop's, and our process its client: whoever steers the loop asks whether that lives. */
+function bind({ turn, files, loopId }: Runner, sessionId: string): void {
+  const { pid, startedAt } = identityOf(process.pid);
+  withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };
+    const state = bindSession(current.state, { sessionId, clientPid: pid, clientStartedAt: startedAt });
+    turn.loaded = { ...turn.loaded, state };
+    return { next: state, result: undefined };
+  });
+}
+
+function hasRules({ blockCommands, shellAllow, protectedFiles, privateFiles, strict }: Guardrails): boolean {
+  return (
+    strict || shellAllow !== null || blockCommands.length > 0 || protectedFiles.length > 0 || privateFiles.length > 0
+  );
+}

@@ -1,0 +1,123 @@
+import type { Effect } from '../../core/effects.ts';
+import { exitCode } from '../../core/exit-code.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { carryOut } from '../carry-out.ts';
+import { isStep, look, verifyStep, waitStep } from '../hook/carry-on.ts';
+import type { StartedLoop } from '../start-loop.ts';
+import { noteRecord, showIteration } from '../task/task-turn.ts';
+import { listenToOthers } from './control.ts';
+import { hearSignals } from './hear-signals.ts';
+import { iterate } from './iterate.ts';
+import { takeLease } from './lease.ts';
+import { rest } from './rest.ts';
+import { begin, newRunner, type Runner, type RunnerOptions } from './runner.ts';
+import type { RunnerEvent } from './runner-event.ts';
+import { settle } from './settle.ts';
+import { inRunner, RUNNER_TEXTS } from './texts.ts';
+
+export type RunnerEnd = Extract<RunnerEvent, { type: 'loop-ended' }>;
+
+/**
+ * Drives a loop to its end, each iteration in an agent of its own, under the loop's lease: `start` is called once that is
+ * held, and what it throws is thrown. However this ends, no agent is left.
+ */
+export async function runLoop(
+  files: StartedLoop['files'],
+  start: () => StartedLoop,
+  optionsFor: (started: StartedLoop) => RunnerOptions,
+): Promise<RunnerEnd> {
+  let lost = false;
+  let runner: Runner | null = null;
+  const lease = takeLease(files, () => {
+    lost = true;
+    runner?.leave.abort('lease-lost');
+    runner?.agent?.end('interrupt');
+  });
+  try {
+    const started = start();
+    const options = optionsFor(started);
+    runner = newRunner(started, options);
+    if (lost) runner.leave.abort('lease-lost');
+    const { loopId, stored } = started;
+    options.tell({ type: 'loop-started', loopId, name: files.name, taskPath: stored.contract.taskPath });
+    const quiet = [hearSignals(runner), listenToOthers(runner)];
+    try {
+      return tellEnd(runner, await drive(runner));
+    } finally {
+      for (const stop of quiet) stop();
+      runner.agent?.end('interrupt');
+      await runner.agent?.done;
+    }
+  } finally {
+    lease.release();
+  }
+}
+
+/** Carries out what the engine decides, until the loop is over or the runner has to leave. */
+async function drive(runner: Runner): Promise<RunnerEnd> {
+  const { files, options, leave } = runner;
+  let effects = begin(runner);
+  for (;;) {
+    const { turn } = runner;
+    carryOut(files, turn.context.now(), effects);
+    tellNotes(runner, effects);
+    const step = effects.find(isStep);
+    if (turn.task) {
+      noteRecord(turn.task, effects);
+      if (step?.type !== 'verify') showIteration(files, turn.task, turn.loaded.state, turn.context.now());
+    }
+    if (leave.signal.aborted) return settle(runner);
+    switch (step?.type) {
+      case 'prompt': {
+        // A contract that the user has accepted meanwhile counts from this iteration on.
+        const stored = readContract(files);
+        if (stored?.contract.loopId !== runner.loopId) return settle(runner);
+        turn.loaded = { ...turn.loaded, stored, policy: stored.contract.policy };
+        effects = await iterate(runner, step, stored);
+        break;
+      }
+      case 'wait': {
+        const why = turn.loaded.state.status === 'waiting' ? (turn.loaded.state.waiting.why ?? 'idle') : 'idle';
+        if (turn.task) turn.task.waited = true;
+        options.tell({ type: 'waiting', why, until: step.until });
+        effects = await waitStep(turn, step.until);
+        break;
+      }
+      case 'look':
+        effects = await look(turn);
+        break;
+      case 'verify':
+        options.tell({ type: 'verifying' });
+        effects = await verifyStep(turn);
+        break;
+      case 'allow':
+      case 'ignore':
+      case undefined: {
+        const resumed = await rest(runner);
+        if (!resumed) return settle(runner);
+        effects = begin(runner);
+        break;
+      }
+      default:
+        step satisfies never;
+    }
+  }
+}
+
+/** What the engine says of a limit is for a session; the runner says itself how it waits. */
+function tellNotes({ options, turn }: Runner, effects: readonly Effect[]): void {
+  const { state } = turn.loaded;
+  if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
+  for (const effect of effects) {
+    if (effect.type === 'notify') options.tell({ type: 'notice', message: inRunner(effect.message) });
+  }
+}
+
+function tellEnd(runner: Runner, end: RunnerEnd): RunnerEnd {
+  const lost = runner.leave.signal.reason === 'lease-lost';
+  const told: RunnerEnd = lost
+    ? { ...end, status: 'error', message: RUNNER_TEXTS.leaseLost, code: exitCode('error') }
+    : end;
+  runner.options.tell(told);
+  return told;
+}

@@ -1,0 +1,110 @@
+import type { AgentRun } from '../../claude/stream/agent-run.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { UsageDelta } from '../../core/events.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { feed, type Turn } from '../hook/carry-on.ts';
+import type { HookContext } from '../hook/context.ts';
+import { stopWork } from '../hook/run-stop-work.ts';
+import type { StartedLoop } from '../start-loop.ts';
+import type { Patience } from './patience.ts';
+import type { Tell } from './runner-event.ts';
+
+export interface RunnerOptions {
+  readonly program: string;
+  /** Everything of the agent's command line but what makes it a run of ours. */
+  readonly args: readonly string[];
+  /** Of the user: checks and commands run in it. */
+  readonly env: NodeJS.ProcessEnv;
+  /** What the agent's environment has beside it. */
+  readonly agentEnv: Readonly<Record<string, string>>;
+  readonly patience: Patience;
+  readonly tell: Tell;
+}
+
+/** Why a runner leaves its loop before the engine has ended it. */
+export type Leaving = 'signal' | 'lease-lost' | 'paused';
+
+/** A runner at work: one loop, one agent at a time. */
+export interface Runner {
+  readonly files: LoopFiles;
+  readonly loopId: string;
+  readonly options: RunnerOptions;
+  /** Aborted with the reason (Leaving) when the runner has to go. */
+  readonly leave: AbortController;
+  /** The iteration in progress, as the engine's other driver knows it too. */
+  turn: Turn;
+  agent: AgentRun | null;
+  /** US dollars that this runner's agents have cost together; null while none has told. */
+  spentUsd: number | null;
+  /** Tokens of runs that came to nothing: they count with the next iteration. */
+  wasted: UsageDelta | null;
+  /** Rate limits in a row, none of which said until when. */
+  limits: number;
+  /** Consecutive runs that broke. */
+  broken: number;
+  /** Epoch milliseconds: when Ctrl+C ended a wait. */
+  wokenAt: number;
+}
+
+export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions): Runner {
+  const leave = new AbortController();
+  const context = runnerContext(files, options.env, '', '');
+  const policy = stored.contract.policy;
+  const turn: Turn = {
+    context,
+    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: leave.signal, work: stopWork },
+    deadline: Number.POSITIVE_INFINITY,
+    notes: [],
+    loaded: { kind: 'loop', state, policy, stored, mended: null, orphaned: false },
+    task: null,
+    lease: { loopId, epoch: state.epoch },
+  };
+  return {
+    files,
+    loopId,
+    options,
+    leave,
+    turn,
+    agent: null,
+    spentUsd: null,
+    wasted: null,
+    limits: 0,
+    broken: 0,
+    wokenAt: 0,
+  };
+}
+
+/** What a hook would be told at the end of this turn: the same code decides there. */
+export function runnerContext(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  sessionId: string,
+  lastMessage: string,
+): HookContext {
+  return {
+    input: {
+      event: 'Stop',
+      sessionId,
+      transcriptPath: null,
+      cwd: files.projectDir,
+      promptId: null,
+      lastMessage,
+      backgroundTasks: [],
+      source: null,
+      prompt: null,
+      raw: {},
+    },
+    env,
+    files,
+    now: () => new Date().toISOString(),
+  };
+}
+
+/** A prompt for a context that knows nothing: what an earlier one was told and could not answer is told again. */
+export function begin({ turn }: Runner): readonly Effect[] {
+  feed(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'given-up' });
+  const { notices, steering } = turn.loaded.state;
+  const effects = feed(turn, { type: 'first-prompt', at: turn.context.now() });
+  if (effects.length > 0) return effects;
+  return [{ type: 'prompt', notices, steering: steering.filter(({ delivery }) => delivery === 'next') }];
+}

@@ -1,0 +1,34 @@
+import { exitCode } from '../../core/exit-code.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { readState } from '../../state/read-state.ts';
+import { endedLoop } from '../ended-loop.ts';
+import { HOOK_TEXTS, LAUNCH_TEXTS } from '../texts.ts';
+import type { Runner } from './runner.ts';
+import type { RunnerEvent } from './runner-event.ts';
+import { inRunner, RUNNER_TEXTS } from './texts.ts';
+
+type End = Extract<RunnerEvent, { type: 'loop-ended' }>;
+
+/** How the loop stands now that the runner leaves it, and with which exit code (spec 01, D34). */
+export function settle({ files, loopId, turn }: Runner): End {
+  const current = readState(files.state);
+  const live = current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+  if (live?.status === 'paused') {
+    const { reason, message } = live.paused;
+    if (reason === 'interrupted') return end(live, 'interrupted', message);
+    return end(live, 'paused', `${message} ${RUNNER_TEXTS.pausedThere}`);
+  }
+  if (live !== null && live.status !== 'ended') return end(live, 'interrupted', LAUNCH_TEXTS.stillThere);
+  const { state } = turn.loaded;
+  // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
+  if (readContract(files)?.contract.loopId === loopId) return end(state, 'error', HOOK_TEXTS.vanished);
+  const ended = endedLoop(files, loopId);
+  return ended === null ? end(state, 'error', LAUNCH_TEXTS.unknownEnd) : end(state, ended.as, ended.message);
+}
+
+function end({ iteration, usage }: LoopState, status: End['status'], message: string): End {
+  const { costUsd } = usage;
+  const code = exitCode(status);
+  return { type: 'loop-ended', status, message: inRunner(message), code, iterations: iteration, costUsd };
+}

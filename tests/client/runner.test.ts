@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inLoopProject } from './support/loop-project.ts';
+import { ofType, runRunner } from './support/runner.ts';
+import { bash, steps, text, tool } from './support/scripted-model.ts';
+
+const done = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+
+test('three iterations each begin with a fresh context, and the last one completes verified', async () => {
+  const frontmatter = 'max_iterations: 5\nvalidation: ["test -f made.txt"]';
+  const model = steps([
+    bash('echo one-of-the-first > first.txt'),
+    text('The FIRST iteration did its work.'),
+    text('SECOND iteration.'),
+    bash('touch made.txt'),
+    done,
+  ]);
+  await inLoopProject({ frontmatter, init: false }, model, async (project) => {
+    const run = await runRunner(project);
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const requests = project.model.mainRequests();
+    assert.equal(new Set(requests.map(({ sessionId }) => sessionId)).size, 3, 'a session an iteration');
+    const begins = [requests[0], requests[2], requests[3]];
+    begins.forEach((request, index) => {
+      assert.match(request?.sinceText ?? '', new RegExp(`Iteration ${index + 1} of 5`));
+      assert.equal(request?.body.messages.filter(({ role }) => role === 'assistant').length, 0);
+      assert.doesNotMatch(JSON.stringify(request?.body), /FIRST iteration|SECOND iteration|one-of-the-first/);
+    });
+    assert.deepEqual(
+      { as: project.ended().as, verified: project.ended().verified },
+      { as: 'complete', verified: true },
+    );
+    assert.deepEqual(
+      project.iterations().map(({ iteration, toolCalls, claimed }) => [iteration, toolCalls, claimed]),
+      [
+        [1, 1, false],
+        [2, 0, false],
+        [3, 1, true],
+      ],
+    );
+    assert.deepEqual(
+      ofType(run.events, 'iteration-started').map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
+    assert.equal(project.state(), null);
+  });
+});
+
+test('a claim that the checks refute goes back, with its reasons, into a fresh context', async () => {
+  const frontmatter = 'max_iterations: 5\nvalidation: [{name: made, run: "test -f made.txt"}]';
+  const model = steps([done, bash('touch made.txt'), done]);
+  await inLoopProject({ frontmatter, init: false }, model, async (project) => {
+    const run = await runRunner(project);
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const [, second] = project.model.mainRequests();
+    assert.match(second?.sinceText ?? '', /rejected/i);
+    assert.match(second?.sinceText ?? '', /made/);
+    assert.equal(project.events('completion.rejected').length, 1);
+  });
+});
+
+test('cost and tokens are those of the last result, subagents included, to the last digit', async () => {
+  const model = {
+    main: ({ index }: { index: number }) =>
+      index === 0 ? tool('Agent', { description: 'sub', prompt: 'do', subagent_type: 'general-purpose' }) : done,
+    subagent: () => text('The subagent is done.', { input_tokens: 1000, output_tokens: 77 }),
+  };
+  await inLoopProject({ frontmatter: 'max_iterations: 5', init: false }, model, async (project) => {
+    const run = await runRunner(project);
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const [agent] = ofType(run.events, 'agent-ended');
+    const calls = project.model.requests.filter(({ kind }) => kind === 'main').length;
+    assert.equal(agent?.usage?.inputTokens, 1000 + 100 * calls);
+    assert.equal(agent?.usage?.outputTokens, 77 + 20 * calls);
+    const usage = project.archive()[0]?.state['usage'] as Record<string, unknown>;
+    assert.equal(usage['costUsd'], agent?.costUsd);
+    assert.ok((agent?.costUsd ?? 0) > 0);
+    assert.equal(usage['inputTokens'], agent?.usage?.inputTokens);
+    assert.equal(ofType(run.events, 'loop-ended')[0]?.costUsd, agent?.costUsd);
+  });
+});
+
+test('a guardrail holds in the runner under bypassPermissions, and the denial is counted', async () => {
+  const frontmatter = [
+    'max_iterations: 5',
+    'guardrails:',
+    '  block_commands: ["git\\\\s+push"]',
+    '  protected_files: ["*.lock"]',
+  ].join('\n');
+  const model = steps([
+    bash('git push origin main; touch pushed.txt'),
+    bash('echo x > yarn.lock'),
+    bash('touch fine.txt'),
+    done,
+  ]);
+  await inLoopProject({ frontmatter, init: false }, model, async (project) => {
+    const run = await runRunner(project);
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.workspace.has('pushed.txt'), false);
+    assert.equal(project.workspace.has('yarn.lock'), false);
+    assert.equal(project.workspace.has('fine.txt'), true);
+    const [, second] = project.model.mainRequests();
+    assert.match(second?.sinceText ?? '', /blocked by guardrail/);
+    assert.deepEqual(
+      project.iterations().map(({ toolCalls, deniedCalls }) => [toolCalls, deniedCalls]),
+      [[3, 2]],
+    );
+    assert.deepEqual(
+      ofType(run.events, 'tool-call').map(({ outcome }) => outcome),
+      ['failed', 'failed', 'ok'],
+    );
+  });
+});
