@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { EnvironmentChanges } from './support/client-environment.ts';
+import { inLoopProject, until } from './support/loop-project.ts';
+import { descendants, signalQuietly } from './support/process-tree.ts';
+import { ofType, runRunner, startRunner } from './support/runner.ts';
+import { bash, delay, hang, rateLimited, status, steps, text } from './support/scripted-model.ts';
+
+/** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
+const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };
+const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+const options = { frontmatter: 'max_iterations: 5', init: false } as const;
+
+test('a usage limit is waited out until it resets, and the iteration that met it is counted once', async () => {
+  let resetsAt = 0;
+  const limited = () => {
+    resetsAt = Math.floor(Date.now() / 1000) + 3;
+    return rateLimited(resetsAt);
+  };
+  await inLoopProject(options, steps([text('one'), limited, text('two'), done]), async (project) => {
+    const run = await runRunner(project, { env: login });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const [, refused, next] = project.model.mainRequests();
+    assert.ok((next?.at ?? 0) >= resetsAt * 1000, 'not before the reset');
+    assert.match(refused?.sinceText ?? '', /Iteration 2 of 5/);
+    assert.match(next?.sinceText ?? '', /Iteration 2 of 5/);
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ['ok', 'rate-limited', 'ok', 'ok'],
+    );
+  });
+});
+
+test('a limit that does not say until when is waited for longer each time', async () => {
+  const limited = status(429, { headers: { 'x-should-retry': 'false' } });
+  await inLoopProject(options, steps([limited, limited, done]), async (project) => {
+    const run = await runRunner(project, { env: { RALPH_RATE_LIMIT_WAIT: '1s' } });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const at = project.model.mainRequests().map((request) => request.at);
+    assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 1_000);
+    assert.ok((at[2] ?? 0) - (at[1] ?? 0) >= 2_000);
+  });
+});
+
+test('refused credentials end the loop at once, with what to do, whatever patience the client has', async () => {
+  await inLoopProject(options, { main: () => status(401) }, async (project) => {
+    const run = await runRunner(project, { env: { CLAUDE_CODE_MAX_RETRIES: undefined } });
+    assert.equal(run.code, 1, run.stdout + run.stderr);
+    assert.ok(project.model.mainRequests().length <= 4, `${project.model.mainRequests().length} requests`);
+    const [end] = ofType(run.events, 'loop-ended');
+    assert.equal(end?.status, 'error');
+    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*main\.cjs run --resume/);
+    assert.equal(project.iterations().length, 0);
+  });
+});
+
+test('a refused request ends the loop at once, and run --resume goes on with its counters', async () => {
+  let refuses = true;
+  const later = steps([text('two'), done]);
+  const script = {
+    main: (request: Parameters<typeof later.main>[0]) =>
+      request.index === 0 ? text('one') : refuses ? status(400) : later.main(request),
+  };
+  await inLoopProject(options, script, async (project) => {
+    const broken = await runRunner(project);
+    assert.equal(broken.code, 1, broken.stdout);
+    assert.match(ofType(broken.events, 'loop-ended')[0]?.message ?? '', /the API refused the request/);
+    refuses = false;
+    const resumed = await runRunner(project, { args: ['--resume'] });
+    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
+  });
+});
+
+test('an overloaded API is asked again by a new agent, and the iteration is counted once', async () => {
+  await inLoopProject(options, steps([status(529), status(529), text('one'), done]), async (project) => {
+    const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '100ms' } });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ['overloaded', 'ok', 'ok'],
+    );
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2],
+    );
+  });
+});
+
+test('an API that stays overloaded ends the loop as an error after a bounded number of tries', async () => {
+  await inLoopProject(options, { main: () => status(529) }, async (project) => {
+    const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms', CLAUDE_CODE_MAX_RETRIES: '0' } });
+    assert.equal(run.code, 1, run.stdout + run.stderr);
+    assert.equal(ofType(run.events, 'agent-ended').length, 6);
+    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /overloaded.*run --resume/);
+  });
+});
+
+test('an agent that is killed is replaced, and its iteration is counted once', async () => {
+  const model = steps([delay(20_000, text('late')), text('one'), done]);
+  await inLoopProject(options, model, async (project) => {
+    const running = startRunner(project, { env: { RALPH_RETRY_WAIT: '50ms' } });
+    await until('the agent works', () => project.model.mainRequests().length === 1);
+    const agents = descendants(running.pid).filter((pid) => isClient(pid));
+    assert.equal(agents.length, 1);
+    signalQuietly(agents[0] ?? 0, 'SIGKILL');
+    const run = await running.done;
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ['crashed', 'ok', 'ok'],
+    );
+    assert.match(ofType(run.events, 'agent-ended')[0]?.message ?? '', /SIGKILL/);
+  });
+});
+
+test('a stream that hangs is ended by the watchdog, and the loop goes on', async () => {
+  await inLoopProject(options, steps([hang('start'), done]), async (project) => {
+    const run = await runRunner(project, { env: { RALPH_SILENCE: '2s' } });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ['hung', 'ok'],
+    );
+    assert.equal(project.events('iteration.failed').length, 1);
+  });
+});
+
+test('an agent that would lie in wait for a background shell for ever is ended once its turn is over', async () => {
+  const model = steps([bash('sleep 300', { run_in_background: true }), text('It runs.'), done]);
+  await inLoopProject({ ...options, frontmatter: 'max_iterations: 5\nbackground_wait: 2s' }, model, async (project) => {
+    const run = await runRunner(project);
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ['ok', 'ok'],
+    );
+  });
+});
+
+test('tools that run without the guardrails having been asked end the loop', async () => {
+  const frontmatter = 'max_iterations: 5\nguardrails: {block_commands: ["rm -rf"]}';
+  const model = { main: ({ index }: { index: number }) => (index === 0 ? bash('echo hi') : text('went on')) };
+  await inLoopProject({ ...options, frontmatter }, model, async (project) => {
+    const run = await runRunner(project, { args: ['--', '--bare'] });
+    assert.equal(run.code, 1, run.stdout + run.stderr);
+    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /guardrails were never asked/);
+    assert.equal(project.iterations().length, 0);
+  });
+});
+
+const isClient = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('stream-json');
+  } catch {
+    return false;
+  }
+};
