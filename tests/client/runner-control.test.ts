@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { ofType, type RunningRunner, runRunner, startRunner } from './support/runner.ts';
+import { bash, delay, hang, steps, text } from './support/scripted-model.ts';
+
+const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+const options = { frontmatter: 'max_iterations: 5', init: false } as const;
+
+/** Processes that work in this project or for its loop: agents, their shells, the watch over them. */
+const leftOver = (project: LoopProject): string[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+        const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0];
+        const works = readFileSync(`/proc/${pid}/environ`, 'utf8').includes(project.workspace.root);
+        return works && state !== 'Z' ? [`${pid} ${line.slice(0, 120)}`] : [];
+      } catch {
+        return []; // gone, or another user's
+      }
+    });
+
+const nobodyIsLeft = (project: LoopProject): Promise<unknown> =>
+  until(`nobody is left: ${leftOver(project).join('; ')}`, () => leftOver(project).length === 0, 10_000);
+
+const working = (project: LoopProject, requests: number): Promise<unknown> =>
+  until(`request ${requests}`, () => project.model.mainRequests().length === requests);
+
+const notices = (running: RunningRunner): string[] => ofType(running.events(), 'notice').map(({ message }) => message);
+
+test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
+  await inLoopProject(options, steps([delay(1_500, text('first done'))]), async (project) => {
+    const running = startRunner(project);
+    await working(project, 1);
+    running.signal('SIGINT');
+    const run = await running.done;
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.ended().as, 'stopped');
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1],
+    );
+    await nobodyIsLeft(project);
+  });
+});
+
+test('Ctrl+C twice cancels now, and no agent is left', async () => {
+  await inLoopProject(options, { main: () => hang('start') }, async (project) => {
+    const running = startRunner(project);
+    await working(project, 1);
+    running.signal('SIGINT');
+    await until('the first is heard', () => notices(running).some((line) => line.startsWith('finishing')));
+    running.signal('SIGINT');
+    const run = await running.done;
+    assert.equal(run.code, 130, run.stdout + run.stderr);
+    assert.equal(project.ended().as, 'cancelled');
+    await nobodyIsLeft(project);
+  });
+});
+
+test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', async () => {
+  const idle = text('Nothing to do.\n\n<!-- ralph:state idle -->');
+  const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
+  await inLoopProject({ ...options, frontmatter }, steps([idle, idle]), async (project) => {
+    const running = startRunner(project);
+    await until('it waits', () => project.state()?.['status'] === 'waiting');
+    running.signal('SIGINT');
+    await working(project, 2);
+    await until('it waits again', () => project.state()?.['status'] === 'waiting');
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    running.signal('SIGINT');
+    await until('the second is heard', () => notices(running).filter((line) => line.startsWith('going')).length === 2);
+    running.signal('SIGINT');
+    const run = await running.done;
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.ended().as, 'stopped');
+    assert.equal(project.events('iteration.idle').length, 2);
+    await nobodyIsLeft(project);
+  });
+});
+
+test('a runner that is told to go leaves its loop to be resumed', async () => {
+  await inLoopProject(options, steps([text('one'), delay(20_000, text('late')), done]), async (project) => {
+    const running = startRunner(project);
+    await working(project, 2);
+    running.signal('SIGTERM');
+    const run = await running.done;
+    assert.equal(run.code, 130, run.stdout + run.stderr);
+    assert.equal(project.state()?.['status'], 'paused');
+    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /run --resume/);
+    await nobodyIsLeft(project);
+    const resumed = await runRunner(project, { args: ['--resume'] });
+    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2],
+    );
+  });
+});
+
+test('a runner that is killed leaves no agent and no shell of it, and run --resume keeps the counters', async () => {
+  const model = steps([text('one'), bash('sleep 300', { run_in_background: true }), hang('start'), done]);
+  await inLoopProject(options, model, async (project) => {
+    const running = startRunner(project);
+    await working(project, 3);
+    assert.ok(leftOver(project).length >= 3, 'runner, agent and its shell are at work');
+    running.kill();
+    await running.done;
+    await nobodyIsLeft(project);
+    assert.equal(project.state()?.['status'], 'running');
+    const refused = await runRunner(project);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /a loop already lies here \(iteration 1\)/);
+    const resumed = await runRunner(project, { args: ['--resume'] });
+    project.model.check();
+    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2],
+    );
+    assert.equal(project.archive()[0]?.state['epoch'], 1);
+  });
+});
+
+test('a second runner on the same loop is refused with who holds it, and changes nothing', async () => {
+  await inLoopProject(options, steps([delay(3_000, done)]), async (project) => {
+    const running = startRunner(project);
+    await working(project, 1);
+    for (const args of [[], ['--resume'], ['--fresh']]) {
+      const second = await runRunner(project, { args });
+      assert.equal(second.code, 1);
+      assert.match(second.stderr, new RegExp(`a runner already works on this loop \\(process ${running.pid}\\)`));
+    }
+    const hook = project.main(['start', '--fresh']);
+    assert.equal(hook.code, 1);
+    assert.match(hook.stderr, /a loop already runs here/);
+    const run = await running.done;
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+  });
+});
+
+test('a loop that is cancelled from another terminal ends with its agent', async () => {
+  await inLoopProject(options, { main: () => hang('start') }, async (project) => {
+    const running = startRunner(project);
+    await working(project, 1);
+    assert.equal(project.main(['cancel']).code, 0);
+    const run = await running.done;
+    assert.equal(run.code, 130, run.stdout + run.stderr);
+    assert.equal(ofType(run.events, 'loop-ended')[0]?.status, 'cancelled');
+    await nobodyIsLeft(project);
+  });
+});
+
+test('a loop that is stopped and one that is paused from another terminal end their iteration first', async () => {
+  const model = steps([delay(1_500, text('one')), delay(1_500, text('two'))]);
+  await inLoopProject(options, model, async (project) => {
+    const running = startRunner(project);
+    await working(project, 1);
+    assert.equal(project.main(['pause']).code, 0);
+    await until('it rests', () => notices(running).some((line) => line.includes('main.cjs resume')));
+    assert.equal(project.main(['resume']).code, 0);
+    await working(project, 2);
+    assert.equal(project.main(['stop']).code, 0);
+    const run = await running.done;
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.ended().as, 'stopped');
+  });
+});
+
+test('what the user says from another terminal reaches the agent in the middle of its iteration, once', async () => {
+  const model = steps([delay(1_500, bash('echo hi')), text('heard'), done], done);
+  await inLoopProject(options, model, async (project) => {
+    const running = startRunner(project);
+    await working(project, 1);
+    assert.equal(project.main(['steer', 'Mind the TEETH.']).code, 0);
+    const run = await running.done;
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const told = project.model.mainRequests().filter(({ sinceText }) => sinceText.includes('Mind the TEETH.'));
+    assert.equal(told.length, 1);
+    assert.equal(project.events('steering.delivered').length, 1);
+  });
+});
