@@ -4,13 +4,13 @@ import { listArchive } from '../../src/state/archive.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readLines } from '../../src/state/read-lines.ts';
 import { readState } from '../../src/state/read-state.ts';
+import { forLoop } from '../../src/term/for-loop.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
 import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './explain-texts.ts';
 import { explainedLoop } from './explained-loop.ts';
-import { forLoop } from './for-loop.ts';
 import { journalLine } from './journal-line.ts';
 
 export const EXPLAIN_COMMAND: Command = {
@@ -84,9 +84,8 @@ function unusable(texts: Explained, files: LoopFiles): Explanation {
   return { active: false, name: files.name, ...nothing, ...advised(texts, files) };
 }
 
-/** `why` may be the engine's word or the user's, and stays as it is. */
 function advised({ why, next }: Explained, { name }: LoopFiles): Explained {
-  return { why, next: forLoop(next, name) };
+  return { why: forLoop(why, name), next: forLoop(next, name) };
 }
 
 function explained(state: LoopState, files: LoopFiles, archived = false): Explanation {

@@ -13,6 +13,7 @@ import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
+import { forLoop } from '../../src/term/for-loop.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
@@ -132,7 +133,7 @@ async function launched(context: CommandContext, loop: StartedLoop, client: stri
     env: { ...env, ...settings.env },
     say: (line) => context.err(said(line)),
   });
-  context.err(said(message));
+  context.err(said(forLoop(message, loop.files.name)));
   return code;
 }
 

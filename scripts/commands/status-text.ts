@@ -2,12 +2,12 @@ import { elapsed } from '../../src/core/clock.ts';
 import { formatDuration } from '../../src/core/duration.ts';
 import { iterations } from '../../src/core/texts.ts';
 import { loopNames } from '../../src/install/loop-names.ts';
+import { forLoop } from '../../src/term/for-loop.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { CommandContext } from './command.ts';
-import { forLoop } from './for-loop.ts';
 import type { EndedLoop } from './last-ended.ts';
 import { loopTable } from './live-loops.ts';
 import type { ActiveStatus, InactiveStatus } from './status-of.ts';
@@ -20,8 +20,8 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   const at = now();
   const run = status.run ? runLines(status.run, at) : [];
   if (status.active) return [activeText(status, at, paint), ...run].join('\n');
-  const ended = status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)];
-  return [printable(status.message), ...ended, ...run, ...othersText(status, context)].join('\n');
+  const ended = status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), status.name)];
+  return [printable(forLoop(status.message, status.name)), ...ended, ...run, ...othersText(status, context)].join('\n');
 }
 
 /** Where to look when the loop that was asked for is not live. */

@@ -7,6 +7,7 @@ import { transition } from '../../core/transition.ts';
 import { BEAT_MS } from '../../state/heartbeat.ts';
 import { withState } from '../../state/with-state.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
+import { forLoop } from '../../term/for-loop.ts';
 import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
@@ -253,5 +254,5 @@ function letGo(turn: Turn, message: string | null): StopAnswer | null {
   const lines = message === null ? turn.notes : [...turn.notes, message];
   // Told to go by the client: nobody reads what is printed now.
   if (lines.length === 0 || turn.options.signal.aborted) return null;
-  return { systemMessage: lines.map(said).join('\n') };
+  return { systemMessage: forLoop(lines.map(said).join('\n'), turn.context.files.name) };
 }
