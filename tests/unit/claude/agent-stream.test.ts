@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { byteLines } from '../../../src/claude/stream/byte-lines.ts';
+import { readMessages } from '../../../src/claude/stream/read-messages.ts';
+import { addFact, NO_FACTS } from '../../../src/claude/stream/run-facts.ts';
+import { startAgent } from '../../../src/claude/stream/start-agent.ts';
+
+const cut = (chunks: readonly Buffer[], limit: number): { lines: string[]; long: number; torn: boolean } => {
+  const lines: string[] = [];
+  let long = 0;
+  const splitter = byteLines(
+    limit,
+    (line) => lines.push(line),
+    () => {
+      long += 1;
+    },
+  );
+  for (const chunk of chunks) splitter.add(chunk);
+  return { lines, long, torn: splitter.end() };
+};
+
+test('lines come out whole wherever the stream is cut, within a character too', () => {
+  const line = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\n'));
+  fc.assert(
+    fc.property(fc.array(line), fc.array(fc.nat()), (wanted, cuts) => {
+      const bytes = Buffer.from(wanted.map((text) => `${text}\n`).join(''));
+      const places = [...new Set(cuts.map((at) => at % (bytes.length + 1)))].sort((a, b) => a - b);
+      const chunks = [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length));
+      const { lines, torn } = cut(chunks, 1_000_000);
+      assert.deepEqual(
+        lines,
+        wanted.map((text) => Buffer.from(text).toString('utf8')),
+      );
+      assert.equal(torn, false);
+    }),
+  );
+});
+
+test('a line that is too long is left out and told once, and the next one comes', () => {
+  const { lines, long, torn } = cut(
+    [Buffer.from('ab\n'), Buffer.alloc(50, 'x'), Buffer.alloc(50, 'x'), Buffer.from('\ncd\nef')],
+    60,
+  );
+  assert.deepEqual(lines, ['ab', 'cd']);
+  assert.equal(long, 1);
+  assert.equal(torn, true);
+});
+
+test('whatever JSON a line holds, it is read without an exception', () => {
+  const types = fc.constantFrom('system', 'assistant', 'user', 'result', 'rate_limit_event', 'new');
+  const subtypes = fc.constantFrom('init', 'hook_started', 'api_retry', 'compact_boundary', 'x');
+  fc.assert(
+    fc.property(fc.jsonValue(), types, subtypes, fc.jsonValue(), (any, type, subtype, message) => {
+      const fields = { type, subtype, message, is_api_error_message: any, rate_limit_info: any, modelUsage: any };
+      for (const value of [any, fields]) {
+        const messages = readMessages(JSON.stringify(value)) ?? [];
+        messages.reduce(addFact, NO_FACTS);
+      }
+    }),
+  );
+  assert.equal(readMessages('{"type":"ass'), null);
+  assert.equal(readMessages('[]'), null);
+});
+
+/** A stand-in for the client: a node program that is given the client's own options and ignores them. */
+const withProgram = async (source: string, body: (program: string) => Promise<void>): Promise<void> => {
+  const dir = mkdtempSync(join(tmpdir(), 'ralph-agent-'));
+  const program = join(dir, 'agent');
+  writeFileSync(program, `#!${process.execPath}\n${source}`, { mode: 0o755 });
+  try {
+    await body(program);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+};
+
+const defaults = {
+  args: [],
+  cwd: tmpdir(),
+  env: { PATH: process.env['PATH'] },
+  prompt: 'go',
+  silenceMs: 20_000,
+  timeMs: null,
+  lingerMs: 20_000,
+  guarded: false,
+  onMessage: () => undefined,
+} as const;
+
+test('an agent that does not listen to a polite end is ended by force', async () => {
+  const deaf = 'process.on("SIGTERM", () => {}); console.log("{}"); setInterval(() => {}, 1000);';
+  await withProgram(deaf, async (program) => {
+    const run = await startAgent({ ...defaults, program, silenceMs: 300 }).done;
+    assert.equal(run.outcome.kind, 'hung');
+  });
+});
+
+test('an iteration that has had its time is ended however much it talks', async () => {
+  await withProgram('setInterval(() => console.log("{}"), 20);', async (program) => {
+    const run = await startAgent({ ...defaults, program, timeMs: 500 }).done;
+    assert.equal(run.outcome.kind, 'out-of-time');
+  });
+});
+
+test('a program that there is not, and a torn last line, are told and thrown by nobody', async () => {
+  const missing = await startAgent({ ...defaults, program: '/no/such/claude' }).done;
+  assert.equal(missing.outcome.kind, 'crashed');
+  assert.match(missing.outcome.message, /could not be started/);
+  await withProgram(
+    'process.stdout.write("{}\\nno json\\n{\\"type\\":\\"res"); process.stderr.write("oh no");',
+    async (program) => {
+      const run = await startAgent({ ...defaults, program }).done;
+      assert.equal(run.facts.lostLines, 2);
+      assert.equal(run.complaint, 'oh no');
+    },
+  );
+});
+
+test('messages reach the agent until its turn is over', async () => {
+  const echo = `
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { type, message, priority } = JSON.parse(line);
+      if (type === "control_request") console.log(JSON.stringify({ type: "result", result: "stopped", num_turns: 1, terminal_reason: "completed" }));
+      else console.log(JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: message.content[0].text + (priority ?? "") }] } }));
+    });`;
+  await withProgram(echo, async (program) => {
+    const heard: string[] = [];
+    const agent = startAgent({
+      ...defaults,
+      program,
+      onMessage: (message) => {
+        if (message.kind === 'text') heard.push(message.text);
+        if (heard.length === 2) agent.interrupt();
+      },
+    });
+    assert.equal(agent.send('more ', 'later'), true);
+    const run = await agent.done;
+    assert.deepEqual(heard, ['go', 'more later']);
+    assert.equal(run.outcome.kind, 'ok');
+    assert.equal(agent.send('too late'), false);
+  });
+});
+
+test('a stream of 100 MB passes through 40 MB of memory', async () => {
+  const talker = `
+    const line = JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: "x".repeat(100000) }] } }) + "\\n";
+    let left = 1000;
+    const talk = () => { while (left-- > 0) if (!process.stdout.write(line)) return void process.stdout.once("drain", talk); };
+    talk();`;
+  const source = new URL('../../../src/claude/stream/start-agent.ts', import.meta.url).href;
+  await withProgram(talker, async (program) => {
+    const read = (keep: boolean): { status: number | null; stdout: string } => {
+      const script = `
+        const { startAgent } = await import(${JSON.stringify(source)});
+        const kept = [];
+        let bytes = 0;
+        const options = ${JSON.stringify({ ...defaults, program })};
+        const onMessage = (message) => { bytes += message.text.length; if (${keep}) kept.push(message.text + bytes.toString().repeat(1)); };
+        await startAgent({ ...options, onMessage }).done;
+        console.log(bytes);`;
+      return spawnSync(
+        process.execPath,
+        ['--max-old-space-size=40', '--import', 'tsx', '--input-type=module', '-e', script],
+        { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+      );
+    };
+    const run = read(false);
+    assert.equal(run.status, 0);
+    assert.equal(run.stdout.trim(), '100000000');
+    assert.notEqual(read(true).status, 0, 'the control: who keeps the texts runs out of memory');
+  });
+});

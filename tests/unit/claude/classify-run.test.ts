@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { classifyRun, type RunExit, type RunOutcome } from '../../../src/claude/stream/classify-run.ts';
+import { readMessages } from '../../../src/claude/stream/read-messages.ts';
+import { addFact, NO_FACTS, type RunFacts } from '../../../src/claude/stream/run-facts.ts';
+
+/** What Claude Code 2.1.330 printed, line for line, without its lists of tools and commands. */
+const factsOf = (name: string): RunFacts =>
+  readFileSync(new URL(`streams/${name}.jsonl`, import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => readMessages(line) ?? assert.fail(`no JSON: ${line}`))
+    .reduce(addFact, NO_FACTS);
+
+const exit = (changes: Partial<RunExit> = {}): RunExit => ({
+  code: 0,
+  signal: null,
+  endedBy: null,
+  startError: null,
+  ...changes,
+});
+
+const recorded: readonly (readonly [string, number, RunOutcome['kind'], RegExp])[] = [
+  ['ok', 0, 'ok', /./],
+  ['hooks', 0, 'ok', /./],
+  ['subagent', 0, 'ok', /./],
+  ['usage-limit', 1, 'rate-limited', /5-hour limit/],
+  ['rate-limit', 1, 'rate-limited', /429/],
+  ['overloaded', 1, 'overloaded', /529/],
+  ['server-error', 1, 'overloaded', /500/],
+  ['authentication', 1, 'authentication', /refused the credentials .*401/],
+  ['forbidden', 1, 'authentication', /403/],
+  ['invalid-request', 1, 'invalid-request', /messages: bad/],
+  ['model-not-found', 1, 'invalid-request', /selected model/],
+  ['billing', 1, 'billing', /Credit balance is too low/],
+  ['prompt-too-long', 1, 'prompt-too-long', /Prompt is too long/],
+  ['refusal', 1, 'refusal', /refused to go on/],
+  ['max-turns', 1, 'max-turns', /Reached maximum number of turns/],
+  ['max-tokens', 1, 'other', /output token maximum/],
+  ['sigint', 0, 'interrupted', /left before/],
+  ['interrupt', 1, 'interrupted', /interrupted/],
+];
+
+for (const [name, code, kind, says] of recorded) {
+  test(`the recorded run "${name}" was ${kind}`, () => {
+    const outcome = classifyRun(factsOf(name), exit({ code }));
+    assert.equal(outcome.kind, kind);
+    assert.match(outcome.message, says);
+  });
+}
+
+test('a usage limit says when it resets, a plain rate limit does not', () => {
+  const at = (name: string): unknown => {
+    const outcome = classifyRun(factsOf(name), exit({ code: 1 }));
+    return outcome.kind === 'rate-limited' ? outcome.resetsAt : assert.fail(outcome.kind);
+  };
+  assert.match(String(at('usage-limit')), /^2026-11-22T\d\d:\d\d:\d\d\.000Z$/);
+  assert.equal(at('rate-limit'), null);
+});
+
+test('success is no subtype: of an error it says "success" as well', () => {
+  const { result } = factsOf('authentication');
+  assert.equal(result?.subtype, 'success');
+  assert.equal(result?.isError, true);
+});
+
+test('of several results the last one counts, with what subagents used in it', () => {
+  const { result } = factsOf('subagent');
+  assert.deepEqual(result?.usage, { inputTokens: 1300, outputTokens: 137, cacheReadTokens: 0, cacheWriteTokens: 0 });
+  assert.equal(result?.costUsd, 0.00794);
+});
+
+test('why we ended a run goes before what it printed, and a turn that was done stays done', () => {
+  const began = factsOf('sigint');
+  const kinds = (facts: RunFacts): string[] =>
+    (['silence', 'time', 'unguarded', 'login', 'interrupt', 'lingering'] as const).map(
+      (endedBy) => classifyRun(facts, exit({ code: 143, endedBy })).kind,
+    );
+  assert.deepEqual(kinds(began), ['hung', 'out-of-time', 'unguarded', 'authentication', 'interrupted', 'interrupted']);
+  assert.deepEqual(kinds(factsOf('ok')).slice(4), ['ok', 'ok']);
+});
+
+test('a process that dies is told from one that leaves', () => {
+  const killed = classifyRun(factsOf('sigint'), exit({ code: null, signal: 'SIGKILL' }));
+  assert.deepEqual(killed, {
+    kind: 'crashed',
+    code: null,
+    signal: 'SIGKILL',
+    message: 'the agent ended by SIGKILL before it had ended its turn.',
+  });
+  assert.equal(classifyRun(NO_FACTS, exit({ code: 1 })).kind, 'crashed');
+  assert.equal(classifyRun(factsOf('ok'), exit({ code: 1 })).kind, 'crashed');
+  assert.match(
+    classifyRun(NO_FACTS, exit({ code: null, startError: 'ENOENT' })).message,
+    /could not be started: ENOENT/,
+  );
+});
+
+test('a tool that ran without a hook is seen, and one that failed before any hook is not', () => {
+  assert.equal(factsOf('ok').unguarded, true);
+  assert.equal(factsOf('hooks').unguarded, false);
+  const failed = addFact(NO_FACTS, { kind: 'tool-result', id: 'a', failed: true, nested: false });
+  assert.equal(failed.unguarded, false);
+});
