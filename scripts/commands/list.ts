@@ -56,16 +56,21 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
   if (loops.length === 0) return 'There has been no loop in this project. Start one: main.cjs start.';
   const paint = painter(forPeople, env);
   const at = now();
-  const head = ['LOOP', 'TASK', 'NOW', 'ITERATIONS', 'LAST TURN', 'LAST ENDED AS'].map((title) => paint('dim', title));
-  const rows = loops.map(({ name, path, live, lastLoop }) => [
+  const head = ['LOOP', 'TASK', 'NOW', 'ITERATIONS', 'LAST SEEN', 'LAST ENDED AS'].map((title) => paint('dim', title));
+  const rows = loops.map(({ name, path, heartbeat, live, lastLoop }) => [
     name ?? '(default)',
     printable(path),
     live === null ? '-' : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
     live === null ? '-' : `${live.iteration}/${live.maxIterations}`,
-    live === null ? '-' : instantText(live.lastRunAt, at),
+    live === null ? '-' : instantText(lastSeen(live.lastRunAt, heartbeat), at),
     lastLoop === null ? '-' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
   ]);
   return table([head, ...rows]);
+}
+
+/** The end of its last turn, or a sign of life since then. */
+function lastSeen(lastRunAt: string, heartbeat: string | null): string {
+  return heartbeat !== null && Date.parse(heartbeat) > Date.parse(lastRunAt) ? heartbeat : lastRunAt;
 }
 
 function stateOf(live: Extract<Status, { active: true }>): string {
