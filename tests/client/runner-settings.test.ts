@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inLoopProject, type LoopProject } from './support/loop-project.ts';
+import { ofType, runRunner } from './support/runner.ts';
+import { bash, delay, steps, text } from './support/scripted-model.ts';
+
+const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+
+/** A hook of the user's own that says that it ran, and one of the project's. */
+const hook = (says: string): object => ({
+  hooks: { Stop: [{ hooks: [{ type: 'command', command: `echo x >> ${says}` }] }] },
+});
+
+const withHooks = (project: LoopProject): void => {
+  const { configDir } = project.workspace;
+  writeFileSync(join(configDir, 'settings.json'), JSON.stringify(hook('$CLAUDE_PROJECT_DIR/of-user.txt')));
+  project.workspace.write('.claude/settings.json', JSON.stringify(hook('$CLAUDE_PROJECT_DIR/of-project.txt')));
+};
+
+test("an agent has the project's own hooks and not the user's, unless the task asks for all", async () => {
+  await inLoopProject({ init: false }, steps([done]), async (project) => {
+    withHooks(project);
+    const run = await runRunner(project);
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual([project.workspace.has('of-project.txt'), project.workspace.has('of-user.txt')], [true, false]);
+  });
+  await inLoopProject({ init: false, frontmatter: 'isolation: client' }, steps([done]), async (project) => {
+    withHooks(project);
+    const run = await runRunner(project);
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual([project.workspace.has('of-project.txt'), project.workspace.has('of-user.txt')], [true, true]);
+  });
+});
+
+test("the project's installed Stop hook leaves a runner's agent alone", async () => {
+  await inLoopProject({ frontmatter: 'max_iterations: 3' }, steps([text('one'), done]), async (project) => {
+    const run = await runRunner(project);
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    const sessions = new Set(project.model.mainRequests().map(({ sessionId }) => sessionId));
+    assert.equal(sessions.size, 2, 'each iteration ended by itself');
+  });
+});
+
+test('a task folder runs with its commands, its outputs and its record', async () => {
+  const ralph = [
+    '---',
+    'commands: [{name: tests, run: "cat result.txt || echo no-result", acceptance: true}]',
+    'max_iterations: 5',
+    'completion_promise: DONE',
+    'required_outputs: [REPORT.md]',
+    '---',
+    'Make it work.',
+    '',
+    '{{ commands.tests }}',
+  ].join('\n');
+  const promise = text('There.\n\n<promise>DONE</promise>');
+  const model = steps([
+    promise,
+    bash('echo green > result.txt; echo x > tasks/auth/REPORT.md; echo none > tasks/auth/OPEN_QUESTIONS.md'),
+    promise,
+  ]);
+  const files = { 'tasks/auth/RALPH.md': ralph };
+  await inLoopProject({ init: false, files, git: true, loop: 'auth' }, model, async (project) => {
+    const run = await runRunner(project, { args: ['tasks/auth'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(project.model.mainRequests()[0]?.sinceText ?? '', /no-result/);
+    const lines = project.workspace.jsonLines('tasks/auth/.ralph-runner/iterations.jsonl');
+    assert.deepEqual(
+      lines.map(({ iteration, progress, changedFiles }) => [iteration, progress, changedFiles]),
+      [
+        [1, false, []],
+        [2, true, ['result.txt', 'tasks/auth/OPEN_QUESTIONS.md', 'tasks/auth/REPORT.md']],
+      ],
+    );
+    assert.equal(project.workspace.json('tasks/auth/.ralph-runner/status.json')['status'], 'complete');
+    assert.ok(ofType(run.events, 'command-ran').length >= 2);
+  });
+});
+
+test('an iteration that has had its time fails, and is counted', async () => {
+  const frontmatter =
+    'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ntimeout: 2\nstop_on_error: false';
+  const files = { 'tasks/slow/RALPH.md': `---\n${frontmatter}\n---\nWork.\n` };
+  const model = steps([delay(20_000, text('late')), text('<promise>DONE</promise>')]);
+  await inLoopProject({ init: false, files, loop: 'slow' }, model, async (project) => {
+    const run = await runRunner(project, { args: ['tasks/slow'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
+      ['out-of-time', 'ok'],
+    );
+    assert.match(project.model.mainRequests()[1]?.sinceText ?? '', /Time ran out in your last iteration/);
+    assert.equal(project.events('iteration.failed').length, 1);
+  });
+});
+
+test('a state that the agent rewrites is put back as the runner knows it', async () => {
+  const rewrite = (project: LoopProject) => () => {
+    const state = JSON.parse(readFileSync(project.files.state, 'utf8')) as Record<string, unknown>;
+    writeFileSync(project.files.state, JSON.stringify({ ...state, maxIterations: 90, iteration: 0 }));
+    return text('two');
+  };
+  let second = (): ReturnType<typeof text> => text('unset');
+  const model = steps([text('one'), () => second(), done]);
+  await inLoopProject({ init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
+    second = rewrite(project);
+    const run = await runRunner(project);
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(run.stdout, /had been rewritten from outside/);
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
+    assert.equal(
+      project.archive().some(({ name }) => name.includes('tampered')),
+      true,
+    );
+  });
+});
+
+test('people read a header, the calls, the words and what it cost', async () => {
+  const model = steps([bash('echo hi'), bash('exit 3'), done]);
+  await inLoopProject({ init: false, frontmatter: 'max_iterations: 5' }, model, async (project) => {
+    const run = await runRunner(project, { json: false });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(
+      run.stdout,
+      /─── Iteration 1 of 5 ───\n {2}✓ Bash echo hi\n {2}✗ Bash exit 3\nDone\.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n─── \S+ │ 3 turns │ \$0\.00\d+ ───/,
+    );
+    assert.match(run.stdout, /ralph: complete: complete after 1 iteration/);
+  });
+});
+
+test('a runner without a permission mode, with two tasks or with a bad duration says so before anything begins', async () => {
+  await inLoopProject({ init: false }, steps([]), async (project) => {
+    const said = async (options: Parameters<typeof runRunner>[1]): Promise<string> => {
+      const run = await runRunner(project, options);
+      assert.equal(run.code, 1, run.stdout);
+      return run.stderr;
+    };
+    assert.match(await said({ permissionMode: null }), /permission mode/);
+    assert.match(await said({ args: ['a', 'b'] }), /one task at a time/);
+    assert.match(await said({ env: { RALPH_SILENCE: 'soon' } }), /RALPH_SILENCE is "soon"/);
+    assert.match(await said({ env: { CLAUDECODE: '1' } }), /is for the user at a terminal/);
+    assert.equal(project.state(), null);
+  });
+});
