@@ -24,21 +24,24 @@ export function lastAssistantText(path: string | null): string {
   return texts.join('\n');
 }
 
-/** Whether a person's own command (`!ls`) or queued message began the turn of this prompt. */
-export function begunByUser(path: string | null, promptId: string): boolean {
-  let byUser = false;
+/**
+ * Who began the turn of this prompt: `user` for a person's own command (`!ls`) or queued message, `loop` for any other
+ * prompt, null where the transcript does not have it.
+ */
+export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
+  let by: 'user' | 'loop' | null = null;
   scan(
     path,
     (entry) => {
       if (entry['type'] !== 'user' || entry['promptId'] !== promptId || entry['isMeta'] === true) return false;
       const content = object(entry['message'])['content'];
-      if (entry['promptSource'] === 'queued') byUser = true;
-      if (typeof content === 'string' && content.startsWith('<bash-input>')) byUser = true;
-      return byUser;
+      const command = typeof content === 'string' && content.startsWith('<bash-input>');
+      by = entry['promptSource'] === 'queued' || command ? 'user' : 'loop';
+      return by === 'user';
     },
     promptId,
   );
-  return byUser;
+  return by;
 }
 
 /** Whether the client says that it overrode a block of a Stop hook after `since`. */

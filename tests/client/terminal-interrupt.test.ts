@@ -104,8 +104,17 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
     });
   });
 
-  test('a shell command of the user after Esc is theirs: its answer pauses the loop and is not counted', async () => {
-    const script = steps([text('one'), bash(forEver), text(`I see it\n\n${complete}`)]);
+  // A reply like any other, and one that would complete the loop if it counted.
+  for (const [reply, signal] of [
+    ['I see it', 'no signal'],
+    [`I see it\n\n${complete}`, 'a signal'],
+  ] as const) {
+    test(`a shell command of the user after Esc is theirs: its answer, with ${signal}, pauses the loop and is not counted`, () =>
+      userCommand(reply));
+  }
+
+  async function userCommand(reply: string): Promise<void> {
+    const script = steps([text('one'), bash(forEver), text(reply)]);
     await inTerminal({}, script, async (loop) => {
       const terminal = await loop.launch();
       await terminal.waitFor(forEver);
@@ -116,5 +125,5 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
       assert.equal((await paused(loop)).iteration, 1);
       assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /by the user/);
     });
-  });
+  }
 });

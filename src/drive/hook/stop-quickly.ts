@@ -99,9 +99,10 @@ function decide(
 
 /** This session's own loop, running, with nothing asked of it. */
 function ordinary(state: LoopState, context: HookContext): state is Extract<LoopState, { status: 'running' }> {
-  return (
-    state.status === 'running' && state.sessionId === context.input.sessionId && ownership(state, context) === 'ours'
-  );
+  const { sessionId, promptId } = context.input;
+  // Who began the turn of a prompt that the loop does not know is found out in the slow way.
+  const known = promptId === null || state.promptId === null || promptId === state.promptId;
+  return known && state.status === 'running' && state.sessionId === sessionId && ownership(state, context) === 'ours';
 }
 
 /** The task's body where the file still begins as it did at the start; null for whatever else it may be now. */

@@ -1,4 +1,4 @@
-import { begunByUser, lastAssistantText } from '../../claude/transcript.ts';
+import { lastAssistantText } from '../../claude/transcript.ts';
 import { digest } from '../../core/digest.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
@@ -18,6 +18,7 @@ import { carryOn, type Loaded, type StopOptions } from './carry-on.ts';
 import type { HookContext } from './context.ts';
 import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
 import { loadLoop } from './load-loop.ts';
+import { originOf } from './origin-of.ts';
 import { ownership } from './ownership.ts';
 import { readTask } from './read-task.ts';
 import { clearTombstone, underTombstone } from './tombstone.ts';
@@ -34,7 +35,8 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
     clearTombstone(files);
     return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
   }
-  const waited = await waitForBackground(context, options, deadline);
+  const notes: string[] = [];
+  const waited = await waitForBackground(context, options, deadline, notes);
   if (waited !== 'decide') return waited;
   // Whose loop it is shows under the lock; until then an unreadable contract is nobody's trouble.
   const found = findContract(files);
@@ -43,6 +45,7 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
   if (cancelled !== null) return cancelled;
   const measured = await measureOwn(context, stored);
   const fingerprints = takeFingerprints(context, options, stored, measured);
+  const origin = await originOf(context, options.signal);
   const first = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided } => {
     const loaded = loadLoop(current, context);
     if (loaded.kind === 'none') {
@@ -51,13 +54,13 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
       const message = loaded.message ?? (vanished ? HOOK_TEXTS.vanished : null);
       return { next: 'keep', result: { loaded: null, message, effects: [] } };
     }
-    const decided = decideFirst(context, loaded, fingerprints, measured);
+    const decided = decideFirst(context, loaded, { ...fingerprints, origin }, measured);
     const { state, effects, task } = decided;
     return { next: state, result: { loaded: { ...loaded, state }, message: null, effects, task } };
   });
   if (first.loaded === null) return first.message === null ? null : { systemMessage: said(first.message) };
   const { loaded, effects, task } = first;
-  return carryOn({ context, options, deadline, notes: [], loaded, ...(task && { task }) }, effects);
+  return carryOn({ context, options, deadline, notes, loaded, ...(task && { task }) }, effects);
 }
 
 interface Decided {
@@ -79,7 +82,7 @@ async function measureOwn(context: HookContext, stored: StoredContract | null): 
 function decideFirst(
   context: HookContext,
   loaded: Loaded,
-  fingerprints: Pick<TurnFacts, 'seen' | 'projectMark'>,
+  facts: Pick<TurnFacts, 'seen' | 'projectMark' | 'origin'>,
   measured: Measured | null,
 ): { state: LoopState; effects: readonly Effect[]; task?: TaskTurn | null } {
   const { policy, stored } = loaded;
@@ -95,14 +98,12 @@ function decideFirst(
     state = told.state;
     effects.push(...told.effects);
   }
-  const { lastMessage, promptId, transcriptPath } = context.input;
-  const unknownPrompt = promptId !== null && state.promptId !== null && promptId !== state.promptId;
+  const { lastMessage, transcriptPath } = context.input;
   const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
   const { event, marks } = gatherIteration(context, state, stored, {
-    ...fingerprints,
+    ...facts,
     ...(own && { progress: own.progress }),
     text: lastMessage ?? lastAssistantText(transcriptPath),
-    origin: unknownPrompt && begunByUser(transcriptPath, promptId) ? 'user' : 'loop',
   });
   const decided = transition(state, event, policy);
   effects.push(...decided.effects);

@@ -17,6 +17,8 @@ export async function waitForBackground(
   context: HookContext,
   options: StopOptions,
   deadline: number,
+  /** What the user should read beside the decision, whoever makes it. */
+  notes: string[],
 ): Promise<StopAnswer | null | 'decide'> {
   const running = context.input.backgroundTasks.filter((task) => task.running);
   if (running.length === 0) return 'decide';
@@ -28,7 +30,8 @@ export async function waitForBackground(
   const awaited = running.filter(({ id }) => !loaded.state.waitedOut.includes(id));
   const { status } = loaded.state;
   if (awaited.length === 0 || status === 'paused' || status === 'awaiting-consent') return 'decide';
-  const turn: Turn = { context, options, deadline, notes: [], loaded };
+  const turn: Turn = { context, options, deadline, notes, loaded };
+  if (loaded.mended !== null) tellMended(turn, loaded.mended);
   const end = await waitOut(context, {
     until: Date.now() + loaded.policy.backgroundWaitMs,
     deadline,
@@ -55,4 +58,12 @@ export async function waitForBackground(
     default:
       return end satisfies never;
   }
+}
+
+/** The Stop that is decided after the wait finds the state whole: what was mended has to be told before. */
+function tellMended(turn: Turn, warning: string): void {
+  const at = turn.context.now();
+  const effects = feed(turn, { type: 'noticed', at, key: `mended ${at}`, warning });
+  carryOut(turn.context.files, at, effects);
+  for (const effect of effects) if (effect.type === 'notify') turn.notes.push(effect.message);
 }

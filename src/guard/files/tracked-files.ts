@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 /** Directories that are looked at upwards for a repository. */
@@ -28,10 +28,16 @@ function topOf(directory: string): string | null {
   return null;
 }
 
-/** null for an index that is missing or of another version than 2, which writes every path out. */
+/** Of a larger index nothing is known; it belongs to some two million files. */
+const MAX_INDEX = 256 * 1024 * 1024;
+
+/** null for an index that is missing, no plain file, or of another version than 2, which writes every path out. */
 function readIndex(git: string): Buffer | null {
   try {
-    const index = readFileSync(join(repositoryOf(git), 'index'));
+    const path = join(repositoryOf(git), 'index');
+    const stat = statSync(path);
+    if (!stat.isFile() || stat.size > MAX_INDEX) return null;
+    const index = readFileSync(path);
     return index.toString('latin1', 0, 4) === 'DIRC' && index.readUInt32BE(4) === 2 ? index : null;
   } catch {
     return null;
@@ -42,9 +48,10 @@ function readIndex(git: string): Buffer | null {
 function repositoryOf(git: string): string {
   let text: string;
   try {
+    if (!statSync(git).isFile()) return git; // a directory, as in most repositories
     text = readFileSync(git, 'utf8');
   } catch {
-    return git; // a directory, as in most repositories
+    return git;
   }
   const [, path = ''] = /^gitdir: (.+)$/m.exec(text) ?? [];
   return resolve(dirname(git), path);

@@ -6,7 +6,7 @@ import { apiFailure, lastApiError } from '../../../src/claude/api-failure.ts';
 import { parseHookInput } from '../../../src/claude/hook-input.ts';
 import { watchQueue } from '../../../src/claude/queued-messages.ts';
 import { toolCall } from '../../../src/claude/tool-call.ts';
-import { begunByUser, blockOverridden, clientVersion, lastAssistantText } from '../../../src/claude/transcript.ts';
+import { begunBy, blockOverridden, clientVersion, lastAssistantText } from '../../../src/claude/transcript.ts';
 import { transcriptSize } from '../../../src/claude/transcript-size.ts';
 import { readUsage } from '../../../src/claude/transcript-usage.ts';
 import { readSignals } from '../../../src/core/signals.ts';
@@ -88,7 +88,7 @@ export function readersNeverThrow(directory: string, watch: Stopwatch): fc.IProp
       writeFileSync(join(subagents, 'agent-1.jsonl'), transcriptBytes(subagent));
     }
     assert.equal(typeof watch.time('lastAssistantText', () => lastAssistantText(path)), 'string');
-    watch.time('begunByUser', () => begunByUser(path, 'p1'));
+    watch.time('begunBy', () => begunBy(path, 'p1'));
     watch.time('blockOverridden', () => blockOverridden(path, '2026-02-28T10:00:00Z'));
     const version = watch.time('clientVersion', () => clientVersion(path));
     assert.ok(version === null || typeof version === 'string');
