@@ -1,5 +1,6 @@
 import { transition } from '../../core/transition.ts';
 import { findContract } from '../../state/contract-store.ts';
+import { BEAT_MS } from '../../state/heartbeat.ts';
 import { log } from '../../state/log.ts';
 import { readState } from '../../state/read-state.ts';
 import { runFiles } from '../../state/run-files.ts';
@@ -9,6 +10,7 @@ import { taskFolder } from '../../task/task-folder.ts';
 import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { operate } from '../operate.ts';
+import { mirrorOf } from '../task/mirror.ts';
 import type { Runner } from './runner.ts';
 
 /** Others steer the loop through its files: heard within half a second. */
@@ -16,8 +18,13 @@ const LOOK_MS = 330;
 
 /** Hears what others want of the loop while the runner is busy, until what it gives back is called. */
 export function listenToOthers(runner: Runner): () => void {
+  let shown = Date.now();
   const timer = setInterval(() => {
     try {
+      if (Date.now() - shown >= BEAT_MS) {
+        shown = Date.now();
+        showAlive(runner);
+      }
       heedFlags(runner);
       if (runner.agent !== null) heedState(runner);
     } catch (error) {
@@ -26,6 +33,12 @@ export function listenToOthers(runner: Runner): () => void {
     }
   }, LOOK_MS);
   return () => clearInterval(timer);
+}
+
+/** A loop whose agent works for long is no dead one: its task folder says so every minute. */
+function showAlive({ files, turn }: Runner): void {
+  const at = turn.context.now();
+  mirrorOf(files, at, turn.loaded.stored?.contract).status(at);
 }
 
 /** A task folder can be told by a file in it. */

@@ -23,6 +23,11 @@ export interface Lease {
  * it by then, and the state's epoch keeps this runner from writing.
  */
 export function takeLease(files: LoopFiles, onLost: () => void): Lease {
+  let lost = false;
+  const lose = (): void => {
+    lost = true;
+    onLost();
+  };
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const path = join(files.outsideDir, `runner${files.name === null ? '' : `.${files.name}`}`);
   const holder = `${path}.holder.json`;
@@ -33,10 +38,12 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
       // Only one takes it at a time, so nobody else can have taken the dead holder's place.
       rmSync(`${path}.lease`, { recursive: true, force: true });
     }
-    const release = lock(path, onLost);
+    const release = lock(path, lose);
     writeAtomically(holder, `${JSON.stringify(newOwner())}\n`, 0o600);
     return {
       release: () => {
+        // What was lost is another runner's by now.
+        if (lost) return;
         rmSync(holder, { force: true });
         release();
       },

@@ -3,7 +3,7 @@ import { waitOut } from '../hook/wait-out.ts';
 import { operate } from '../operate.ts';
 import { rateLimitWait } from '../rate-limit-wait.ts';
 import type { Runner } from './runner.ts';
-import { RUNNER_TEXTS } from './texts.ts';
+import { inRunner, RUNNER_TEXTS } from './texts.ts';
 
 /** A limit has surely reset a second after the client says so. */
 const MARGIN_MS = 1_000;
@@ -25,7 +25,7 @@ export async function rest(runner: Runner): Promise<boolean> {
     options.tell({ type: 'notice', message: RUNNER_TEXTS.waitingForLimit(at) });
     options.tell({ type: 'waiting', why: 'rate-limit', until: at });
   } else {
-    options.tell({ type: 'notice', message: RUNNER_TEXTS.pausedByUser });
+    options.tell({ type: 'notice', message: inRunner(RUNNER_TEXTS.pausedByUser, files.name) });
   }
   const end = await waitOut(turn.context, {
     until,

@@ -105,11 +105,11 @@ async function drive(runner: Runner): Promise<RunnerEnd> {
 }
 
 /** What the engine says of a limit is for a session; the runner says itself how it waits. */
-function tellNotes({ options, turn }: Runner, effects: readonly Effect[]): void {
+function tellNotes({ files, options, turn }: Runner, effects: readonly Effect[]): void {
   const { state } = turn.loaded;
   if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
   for (const effect of effects) {
-    if (effect.type === 'notify') options.tell({ type: 'notice', message: inRunner(effect.message) });
+    if (effect.type === 'notify') options.tell({ type: 'notice', message: inRunner(effect.message, files.name) });
   }
 }
 

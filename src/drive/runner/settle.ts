@@ -12,6 +12,7 @@ type End = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
 /** How the loop stands now that the runner leaves it, and with which exit code (spec 01, D34). */
 export function settle({ files, loopId, turn }: Runner): End {
+  const end = endOf(files.name);
   const current = readState(files.state);
   const live = current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
   if (live?.status === 'paused') {
@@ -27,8 +28,13 @@ export function settle({ files, loopId, turn }: Runner): End {
   return ended === null ? end(state, 'error', LAUNCH_TEXTS.unknownEnd) : end(state, ended.as, ended.message);
 }
 
-function end({ iteration, usage }: LoopState, status: End['status'], message: string): End {
-  const { costUsd } = usage;
-  const code = exitCode(status);
-  return { type: 'loop-ended', status, message: inRunner(message), code, iterations: iteration, costUsd };
+function endOf(name: string | null): (state: LoopState, status: End['status'], message: string) => End {
+  return ({ iteration, usage }, status, message) => ({
+    type: 'loop-ended',
+    status,
+    message: inRunner(message, name),
+    code: exitCode(status),
+    iterations: iteration,
+    costUsd: usage.costUsd,
+  });
 }

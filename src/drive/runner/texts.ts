@@ -1,4 +1,5 @@
 import { formatDuration } from '../../core/duration.ts';
+import { forLoop } from '../../term/for-loop.ts';
 
 /** What the runner says to people: what happened, what to do next. */
 export const RUNNER_TEXTS = {
@@ -35,10 +36,11 @@ export const RUNNER_TEXTS = {
     `${name} is "${value}": give a duration such as 90s or 5m, longer than 0.`,
 } as const;
 
-/** The engine names the command that starts a loop; a runner's loop goes on in a runner. */
-export function inRunner(message: string): string {
-  return message.replace(
+/** The engine names the command that starts a loop; a runner's loop goes on in a runner, and a named one has to be named. */
+export function inRunner(message: string, name: string | null): string {
+  const text = message.replace(
     /main\.cjs start --resume(?: --launch \(the launcher: ralph-audit\.sh --resume\))?/g,
     'main.cjs run --resume',
   );
+  return forLoop(text, name);
 }

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runnerLines } from '../../../../scripts/commands/runner-lines.ts';
+import { initialState } from '../../../../src/core/initial-state.ts';
+import { transition } from '../../../../src/core/transition.ts';
+import { backOff, MOST_RETRIES } from '../../../../src/drive/runner/back-off.ts';
+import { takeLease } from '../../../../src/drive/runner/lease.ts';
+import { patience } from '../../../../src/drive/runner/patience.ts';
+import { inRunner } from '../../../../src/drive/runner/texts.ts';
+import { newOwner } from '../../../../src/state/lock-owner.ts';
+import { loopFiles } from '../../../../src/state/loop-files.ts';
+import { policy } from '../../core/support/loop.ts';
+
+test('each wait is up to twice the one before, never more than two minutes, and never all alike', () => {
+  const waits = Array.from({ length: MOST_RETRIES }, (_, nth) => [backOff(5_000, nth, 0), backOff(5_000, nth, 0.999)]);
+  assert.deepEqual(waits[0], [2_500, 4_998]);
+  assert.deepEqual(waits[4], [40_000, 79_960]);
+  assert.equal(backOff(5_000, 40, 1), 120_000);
+  assert.equal(backOff(600_000, 3, 1), 600_000);
+});
+
+test('durations of the environment are read, and what is none is told by its name', () => {
+  assert.deepEqual(patience({}), { silenceMs: 1_200_000, retryMs: 5_000 });
+  assert.deepEqual(patience({ RALPH_SILENCE: '90s', RALPH_RETRY_WAIT: '1m' }), { silenceMs: 90_000, retryMs: 60_000 });
+  assert.throws(() => patience({ RALPH_RETRY_WAIT: '0' }), /RALPH_RETRY_WAIT is "0"/);
+});
+
+test('the command that goes on names the runner, and a named loop', () => {
+  const text = 'stopped. Go on: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
+  assert.equal(inRunner(text, null), 'stopped. Go on: main.cjs run --resume.');
+  assert.equal(
+    inRunner('Grant more: main.cjs start --resume --max-iterations N.', 'docs'),
+    'Grant more: main.cjs run --loop docs --resume --max-iterations N.',
+  );
+});
+
+test('an agent that cannot work ends its loop as an error, with the words of the driver', () => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const loop = {
+    loopId: 'l',
+    name: null,
+    taskPath: 'PROMPT.md',
+    contractHash: null,
+    maxIterations: 5,
+    at,
+    consented: true,
+  };
+  const state = initialState({ ...loop, mode: 'runner' });
+  const next = transition(state, { type: 'agent-failed', at, message: 'no credentials' }, policy());
+  assert.equal(next.state.status === 'ended' && next.state.ended.as, 'error');
+  assert.equal(next.state.status === 'ended' && next.state.ended.message, 'no credentials');
+  assert.deepEqual(
+    next.effects.map(({ type }) => type),
+    ['record-event', 'archive', 'allow'],
+  );
+});
+
+test('a lease has one holder, who is named, and a dead one holds nothing', () => {
+  const root = mkdtempSync(join(tmpdir(), 'ralph-lease-'));
+  try {
+    const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
+    const other = loopFiles(root, 'other', { XDG_STATE_HOME: join(root, 'state') });
+    const lease = takeLease(files, () => assert.fail('lost'));
+    assert.throws(() => takeLease(files, () => undefined), new RegExp(`process ${process.pid}\\)`));
+    takeLease(other, () => undefined).release();
+    lease.release();
+    // A holder that was killed leaves both its name and its lease.
+    mkdirSync(join(files.outsideDir, 'runner.lease'));
+    assert.throws(
+      () => takeLease(files, () => undefined),
+      /another machine, or one that has just ended/,
+      'nobody knows of whom',
+    );
+    rmSync(join(files.outsideDir, 'runner.lease'), { recursive: true });
+    const again = takeLease(files, () => undefined);
+    again.release();
+    mkdirSync(join(files.outsideDir, 'runner.lease'));
+    const dead = { pid: 2 ** 22 - 3, startedAt: 'boot:1', token: 'x', host: newOwner().host };
+    writeFileSync(join(files.outsideDir, 'runner.holder.json'), JSON.stringify(dead));
+    takeLease(files, () => undefined).release();
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test('what an agent says cannot rewrite the terminal', () => {
+  assert.deepEqual(runnerLines({ type: 'text', text: 'a\u001b[2Jb' }), ['ab']);
+  const call = {
+    type: 'tool-call',
+    tool: 'Bash',
+    about: 'echo \u001b]0;x\u0007hi',
+    outcome: 'ok',
+    nested: false,
+  } as const;
+  assert.deepEqual(runnerLines(call), ['  ✓ Bash echo hi']);
+});
