@@ -60,6 +60,11 @@ const attempts = (project: string): readonly Attempt[] => [
     rule: 'private_files: private/**',
     ran: shown,
   },
+  {
+    call: bash('ln private/plan.txt my-task/RALPH_PROGRESS.md'),
+    rule: 'private_files: private/**',
+    ran: has('my-task/RALPH_PROGRESS.md'),
+  },
   { call: bash('cat private/plan.txt'), rule: 'private_files: private/**', ran: shown },
   { call: bash('grep -r secret-plan --include=*.txt .'), rule: 'private_files: private/**', ran: shown },
 ];

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from './support/loop-project.ts';
 import { isRunning } from './support/process-tree.ts';
@@ -105,5 +107,22 @@ test('what a command prints is never expanded, and a comment in it stays', async
     await loop.run({ args: ['--max-iterations', '1', '--arg', 'owner=Ada'] });
     assert.match(loop.told()[0] ?? '', /^\{\{ commands\.other \}\} \{\{ args\.owner \}\} <!-- stays -->$/m);
     assert.doesNotMatch(loop.told()[0] ?? '', /the-other/);
+  });
+});
+
+test('a secret that a command shows reaches the agent, and nothing that is kept', async () => {
+  const secret = 'sk-ant-api03-0123456789abcdefghij';
+  const files = { 'shown.txt': `API_KEY=${secret}\n` };
+  const commands = '[{ name: long, run: cat shown.txt }]';
+  await inTaskFolder({ ralph: ralph(commands), files }, steps([text(`I saw ${secret}.`)]), async (loop) => {
+    await loop.run({ args: ['--max-iterations', '1'] });
+    assert.ok(loop.told()[0]?.includes(secret), 'control: it was shown');
+    const run = loop.workspace.path(loop.inside('.ralph-runner'));
+    const kept = readdirSync(run, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    assert.ok(kept.length >= 5);
+    for (const { name, parentPath } of kept) {
+      // What the agent is sent to read is what it was shown.
+      if (name !== 'prompt.md') assert.ok(!readFileSync(join(parentPath, name), 'utf8').includes(secret), name);
+    }
   });
 });

@@ -1,48 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from './support/example-tasks.ts';
 import { bash, steps, text, tool } from './support/scripted-model.ts';
 import { inTaskFolder } from './support/task-loop.ts';
 
-// The examples that task folders are explained by, letter for letter, each on a small project.
+// Each on a small project of its own.
 
 const promise = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);
-
-const AUTH_FIXES = `---
-args:
-  - owner
-commands:
-  - name: tests
-    run: npm test
-    timeout: 60
-    acceptance: true
-  - name: verify
-    run: ./scripts/verify.sh
-    timeout: 60
-    acceptance: true
-max_iterations: 20
-timeout: 120
-completion_promise: DONE
-completion_gate: required
-required_outputs:
-  - AUTH_FIXES.md
-stop_on_error: false
-guardrails:
-  block_commands:
-    - 'git\\s+push'
-  protected_files:
-    - '.env*'
-    - 'policy:secret-bearing-paths'
----
-Fix the failing auth tests for {{ args.owner }}.
-
-## Current test results
-{{ commands.tests }}
-
-## Verification
-{{ commands.verify }}
-
-Stop with <promise>DONE</promise> only when all tests pass, AUTH_FIXES.md exists, and OPEN_QUESTIONS.md has no remaining P0/P1 items.
-`;
 
 const authProject = {
   'package.json': '{"name":"auth","scripts":{"test":"node --test auth/"}}\n',
@@ -109,12 +73,6 @@ test('the auth example works through its tests, its gate and its guardrails to a
   });
 });
 
-const MINIMAL = `---
-max_iterations: 10
----
-Read TODO.md and implement the next task. Commit when done.
-`;
-
 test('the minimal loop has no promise to give and ends at its limit: max-iterations, with one commit in ten', async () => {
   const turns = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   const commit = bash('git add TODO.md && git commit -qm "Do the first task"');
@@ -149,21 +107,6 @@ test('the minimal loop in which nothing ever changes ends as no-progress-exhaust
   });
 });
 
-const SELF_HEALING = `---
-commands:
-  - name: tests
-    run: npm test
-    timeout: 60
-max_iterations: 20
-completion_promise: DONE
----
-{{ commands.tests }}
-
-Fix failing tests before starting new work.
-Read TODO.md and implement the next task.
-Stop with <promise>DONE</promise> when all tests pass and OPEN_QUESTIONS.md has no remaining P0/P1 items.
-`;
-
 test('the self-healing example sees its own test results, fresh in every iteration, until it is done', async () => {
   const script = steps([
     bash(`sed -i 's/99/2/' auth/login.js`),
@@ -186,25 +129,6 @@ test('the self-healing example sees its own test results, fresh in every iterati
     );
   });
 });
-
-const MULTI_ENV = `---
-args:
-  - env
-  - focus
-commands:
-  - name: tests
-    run: npm test -- --env={{ args.env }}
-    timeout: 120
-max_iterations: 15
-guardrails:
-  protected_files:
-    - 'policy:secret-bearing-paths'
----
-Environment: {{ args.env }}
-Focus: {{ args.focus }}
-
-{{ commands.tests }}
-`;
 
 test('the parameterised example fills its arguments into text and commands, as one word each', async () => {
   const files = {
@@ -246,31 +170,6 @@ test('the parameterised example does not start without its arguments', async () 
   });
 });
 
-const MIGRATION = `---
-commands:
-  - name: build
-    run: npm run build
-    timeout: 60
-  - name: tests
-    run: npm test
-    timeout: 120
-required_outputs:
-  - MIGRATION_NOTES.md
-stop_on_error: false
-max_iterations: 30
-completion_promise: DONE
----
-Migrate one module per iteration from the legacy API to the new one.
-
-Build output:
-{{ commands.build }}
-
-Test results:
-{{ commands.tests }}
-
-Stop with <promise>DONE</promise> when MIGRATION_NOTES.md exists, all tests pass, and OPEN_QUESTIONS.md has no remaining P0/P1 items.
-`;
-
 test('the migration example moves one module an iteration, and its promise holds once the notes are there', async () => {
   const files = {
     'package.json': `{"name":"modules","scripts":{"build":"node --check src/a.js && node --check src/b.js && echo built","test":"grep -L modern src/*.js"}}\n`,
@@ -298,26 +197,6 @@ test('the migration example moves one module an iteration, and its promise holds
     assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
   });
 });
-
-const SCAFFOLD = `---
-max_iterations: 10
-timeout: 120
-commands: []
-completion_promise: DONE
-completion_gate: optional
----
-# {{ ralph.name }}
-
-Describe the task here.
-
-## Evidence
-
-Use {{ commands.* }} outputs as evidence.
-
-## Completion
-
-Stop with <promise>DONE</promise> when finished.
-`;
 
 test('the scaffold runs as it is: its promise is believed, and nobody says that it was verified', async () => {
   await inTaskFolder({ ralph: SCAFFOLD }, steps([text('Nothing yet.'), promise('Finished.')]), async (loop) => {

@@ -67,6 +67,26 @@ test('after launcher and client are killed start refuses and names the ways on, 
   });
 });
 
+test('a fresh start puts the loop of a killed client into the archive, and begins anew', async () => {
+  const script = steps([text('one'), hang(), text('anew')]);
+  await inTaskFolder({ ralph: ralph('') }, script, async (loop) => {
+    const running = loop.start();
+    await until('the client hangs', () => loop.project.model.mainRequests().length === 2);
+    const refused = loop.project.main(['start', '--task', 'my-task', '--json']);
+    assert.match(refused.stderr, /a loop already runs here \(iteration 1, client process \d+\)/, 'control: it lives');
+    killTree(running.pid);
+    await running.done;
+    const run = await loop.run({ args: ['--fresh', '--max-iterations', '1'] });
+    assert.equal(run.code, 2, run.said);
+    assert.match(loop.told()[2] ?? '', /Iteration 1 of 1/);
+    assert.deepEqual(
+      loop.project.archive().map(({ name }) => name.replace(/^.*Z-/, '')),
+      ['interrupted.json', 'no-progress-exhaustion.json'],
+    );
+    assert.deepEqual(iterations(loop), [1, 1]);
+  });
+});
+
 let commands = 0;
 /** A command line of its own for each test: what one leaves behind is not another's. */
 const endless = (): string => `sleep 600.${process.pid}${commands++}`;

@@ -122,7 +122,7 @@ test('a user wakes a loop out of a long delay between iterations', async () => {
   await inTaskFolder({ ralph: ralph(frontmatter) }, steps([text('one'), text('two')]), async (loop) => {
     const running = loop.start();
     await until('the loop waits', () => waiting(loop));
-    assert.equal(loop.status().status, 'waiting');
+    await until('its folder says so', () => loop.status().status === 'waiting');
     assert.match(loop.project.main(['status', 'my-task']).stdout, /"waitingFor": "pace"/);
     const wake = loop.project.main(['wake', '--loop', 'my-task']);
     assert.equal(wake.code, 0, wake.stderr);
@@ -131,6 +131,33 @@ test('a user wakes a loop out of a long delay between iterations', async () => {
     assert.deepEqual(
       loop.project.events('pace.ended').map(({ why }) => why),
       ['woken'],
+    );
+  });
+});
+
+test('an idle task folder calls no model until what its commands show has changed', async () => {
+  const frontmatter = `max_iterations: 3
+completion_promise: DONE
+idle: { delay: 200ms, backoff: 1, max: 1h, wake: change }
+commands: [{ name: inbox, run: cat /dev/null inbox.txt && echo looked >> looks.log }]`;
+  const files = { 'inbox.txt': 'empty\n', 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
+  const script = steps([text('Nothing to do.\n\n<!-- ralph:state idle -->'), text('<promise>DONE</promise>')]);
+  await inTaskFolder({ ralph: ralph(frontmatter, 'Look: {{ commands.inbox }}'), files }, script, async (loop) => {
+    const { workspace, project } = loop;
+    const running = loop.start();
+    const looks = (): number => (workspace.has('looks.log') ? workspace.read('looks.log').split('\n').length - 1 : 0);
+    await until('it has looked three times', () => looks() >= 4);
+    assert.equal(project.model.mainRequests().length, 1);
+    workspace.write('inbox.txt', 'news\n');
+    const run = await running.done;
+    assert.equal(run.code, 0, run.said);
+    assert.match(loop.told()[1] ?? '', /^Look: news$/m);
+    assert.deepEqual(
+      loop.records().map(({ status, iteration }) => [status, iteration]),
+      [
+        ['idle', 0],
+        ['completed', 1],
+      ],
     );
   });
 });

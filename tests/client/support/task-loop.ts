@@ -1,4 +1,9 @@
-import type { RunStatus, TaskIterationRecord } from '../../../src/core/schema/run-state.ts';
+import {
+  type RunStatus,
+  runStatus,
+  type TaskIterationRecord,
+  taskIterationRecord,
+} from '../../../src/core/schema/run-state.ts';
 import {
   inLoopProject,
   type LauncherOptions,
@@ -28,9 +33,9 @@ export type TaskLoop = {
   readonly start: (options?: LauncherOptions) => RunningLauncher;
   /** What each of the main agent's requests added to the conversation, without what the client says of itself. */
   readonly told: () => string[];
-  /** Lines of the task folder's iterations.jsonl. */
+  /** Lines of the task folder's iterations.jsonl, each of the published form. */
   readonly records: () => TaskIterationRecord[];
-  /** The task folder's status.json. */
+  /** The task folder's status.json, of the published form. */
   readonly status: () => RunStatus;
   readonly transcript: (name: string) => string;
 };
@@ -56,8 +61,9 @@ export const taskLoop = (project: LoopProject, folder: string): TaskLoop => {
     run: (options) => project.run(withTask(options)),
     start: (options) => project.start(withTask(options)),
     told: () => project.model.mainRequests().map(({ sinceText }) => withoutClient(sinceText)),
-    records: () => workspace.jsonLines(inside('.ralph-runner/iterations.jsonl')) as unknown as TaskIterationRecord[],
-    status: () => workspace.json(inside('.ralph-runner/status.json')) as unknown as RunStatus,
+    records: () =>
+      workspace.jsonLines(inside('.ralph-runner/iterations.jsonl')).map((line) => taskIterationRecord.parse(line)),
+    status: () => runStatus.parse(workspace.json(inside('.ralph-runner/status.json'))),
     transcript: (name) => workspace.read(inside(`.ralph-runner/transcripts/${name}.md`)),
   };
 };
