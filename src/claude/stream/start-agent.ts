@@ -11,7 +11,7 @@ import { addFact, NO_FACTS, type RunFacts } from './run-facts.ts';
 const LONGEST_LINE = 10 * 1024 * 1024;
 /** Characters of its standard error. */
 const COMPLAINT = 2_000;
-/** The client repeats a request with refused credentials for many minutes; a new login serves the second one. */
+/** The client repeats a request with refused credentials for many minutes; one refusal may be a token about to be renewed. */
 const REFUSED_LOGINS = 3;
 /** How long output may still come from a process that has exited, while others hold its pipe. */
 const DRAIN_MS = 500;
