@@ -147,6 +147,8 @@ test('a pattern that RE2 accepts finds the same texts in JavaScript, anywhere an
       const anywhere = new RegExp(native.source, native.flags);
       const whole = new RegExp(`^(?:${native.source})$`, native.flags);
       for (const text of subjects) {
+        // re2js counts the two halves of a character beyond U+FFFF as places between which \B can hold.
+        if (source.includes('\\B') && /[\u{10000}-\u{10ffff}]/u.test(text)) continue;
         assert.equal(
           anywhere.test(text),
           expected.matcher(text).find(),

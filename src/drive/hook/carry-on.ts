@@ -6,7 +6,6 @@ import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import { transition } from '../../core/transition.ts';
 import { BEAT_MS } from '../../state/heartbeat.ts';
 import { withState } from '../../state/with-state.ts';
-import type { Evidence } from '../../task/run-evidence.ts';
 import { forLoop } from '../../term/for-loop.ts';
 import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
@@ -116,7 +115,7 @@ async function sendBack(
   return taskBlockAnswer(turn.loaded, made, notes, versionOf(turn));
 }
 
-async function makeTaskPrompt(
+function makeTaskPrompt(
   { context, loaded, options, task: own }: Turn,
   contract: Contract,
   task: TaskTerms,
@@ -128,24 +127,10 @@ async function makeTaskPrompt(
   const { signal } = options;
   // A look that is seconds old serves for the next iteration, unless a command or somebody else had the time to change something.
   const before = task.commands.length === 0 && own && !own.waited && own.gate === null ? own.measured.after : null;
-  try {
-    return await taskPrompt({
-      files,
-      contract,
-      task,
-      state: loaded.state,
-      body,
-      told,
-      findings,
-      before,
-      env,
-      signal,
-      now,
-    });
-  } catch (error) {
-    if (signal.aborted) return 'aborted';
-    throw error;
-  }
+  const { state } = loaded;
+  return unlessAborted(signal, () =>
+    taskPrompt({ files, contract, task, state, body, told, findings, before, env, signal, now }),
+  );
 }
 
 /** Known from the launch, or else from the client's own transcript. */
@@ -219,14 +204,11 @@ export async function look(turn: Turn): Promise<readonly Effect[]> {
   const contract = loaded.stored?.contract;
   const before = loaded.state.status === 'waiting' ? loaded.state.waiting.seen : null;
   const { signal } = options;
-  let evidence: readonly Evidence[] = [];
-  try {
-    const iteration = loaded.state.iteration + 1;
-    if (contract) evidence = await gatherEvidence(contract, projectDir, { signal, env: context.env, iteration });
-  } catch (error) {
-    if (signal.aborted) return feed(turn, interruption(turn));
-    throw error;
-  }
+  const iteration = loaded.state.iteration + 1;
+  const evidence = await unlessAborted(signal, async () =>
+    contract ? gatherEvidence(contract, projectDir, { signal, env: context.env, iteration }) : [],
+  );
+  if (evidence === 'aborted') return feed(turn, interruption(turn));
   const now = seenBy(
     options.work.watchFingerprint(projectDir, idle?.watch ?? [], loaded.state.taskPath),
     contract,
@@ -239,15 +221,28 @@ export async function look(turn: Turn): Promise<readonly Effect[]> {
 /** Runs the checks outside the lock; the client's signal ends them and their whole process groups. */
 export async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
   const { context, options, loaded } = turn;
-  const results = await options.work.runChecks(loaded.stored, context.files.projectDir, {
-    signal: options.signal,
-    env: context.env,
-    contractHash: loaded.state.contractHash,
-    iteration: loaded.state.iteration,
-  });
-  if (options.signal.aborted) return feed(turn, interruption(turn));
+  const results = await unlessAborted(options.signal, () =>
+    options.work.runChecks(loaded.stored, context.files.projectDir, {
+      signal: options.signal,
+      env: context.env,
+      contractHash: loaded.state.contractHash,
+      iteration: loaded.state.iteration,
+    }),
+  );
+  if (results === 'aborted') return feed(turn, interruption(turn));
   if (turn.task) turn.task.gate = results;
   return feed(turn, { type: 'verified', at: context.now(), results });
+}
+
+/** What is at work when the client says go rejects: that is an answer like any other. Every other failure is one. */
+async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | 'aborted'> {
+  try {
+    const done = await work();
+    return signal.aborted ? 'aborted' : done;
+  } catch (error) {
+    if (signal.aborted) return 'aborted';
+    throw error;
+  }
 }
 
 function letGo(turn: Turn, message: string | null): StopAnswer | null {

@@ -4,7 +4,7 @@ import { readState } from '../../state/read-state.ts';
 import type { HookContext } from './context.ts';
 
 /** The client writes what began a turn some time after it has called the Stop hook: now and then 0.2 s on a busy machine. */
-const PATIENCE_MS = 1_500;
+const PATIENCE_MS = 500;
 const LOOK_MS = 25;
 
 /**
