@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { begunBy } from '../../claude/transcript.ts';
+import { transcriptSize } from '../../claude/transcript-size.ts';
 import { readState } from '../../state/read-state.ts';
 import type { HookContext } from './context.ts';
 
@@ -16,7 +17,8 @@ export async function originOf({ input, files }: HookContext, signal: AbortSigna
   const { promptId, transcriptPath } = input;
   const current = readState(files.state);
   const known = current.kind === 'loop' ? current.state.promptId : null;
-  if (promptId === null || transcriptPath === null || known === null || known === promptId) return 'loop';
+  if (promptId === null || known === null || known === promptId) return 'loop';
+  if (transcriptSize(transcriptPath) === null) return 'loop';
   for (let waited = 0; ; waited += LOOK_MS) {
     const by = begunBy(transcriptPath, promptId);
     if (by !== null) return by;
