@@ -20,6 +20,7 @@ import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
 import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
+import { unlessOvertaken } from './unless-overtaken.ts';
 
 export interface LaunchOptions {
   readonly client: string;
@@ -159,7 +160,7 @@ async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<s
   return `${prompt.preface}\n\nRead ${state.taskPath} now, whole, and work by it.\n\n${prompt.closing}\n`;
 }
 
-/** Runs the task folder's commands first. Ctrl+C ends them, and then no client is started: null. */
+/** Runs the task folder's commands first. null: Ctrl+C, a cancel, stop or pause has ended them, and no client is started. */
 async function firstTaskPrompt(
   { files, stored }: StartedLoop,
   task: TaskTerms,
@@ -171,23 +172,24 @@ async function firstTaskPrompt(
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const name of signals) process.on(name, leave);
   try {
-    const { prompt, path } = await taskPrompt({
-      ...known,
-      files,
-      contract: stored.contract,
-      task,
-      findings: null,
-      env,
-      signal: left.signal,
-      now: () => new Date().toISOString(),
-      onEvidence: ({ name, outcome, durationMs }) => say(LAUNCH_TEXTS.ranCommand(name, outcome, durationMs)),
-    });
+    const made = await unlessOvertaken(files, known.state, left.signal, (signal) =>
+      taskPrompt({
+        ...known,
+        files,
+        contract: stored.contract,
+        task,
+        findings: null,
+        env,
+        signal,
+        now: () => new Date().toISOString(),
+        onEvidence: ({ name, outcome, durationMs }) => say(LAUNCH_TEXTS.ranCommand(name, outcome, durationMs)),
+      }),
+    );
+    if (made === 'aborted' || made === 'overtaken') return null;
+    const { prompt, path } = made;
     const whole = wholePrompt(prompt);
     if (path === null || Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
     return deliverTaskPrompt(prompt, 'pointer', { takesContext: false, promptPath: path }).reason;
-  } catch (error) {
-    if (left.signal.aborted) return null;
-    throw error;
   } finally {
     for (const name of signals) process.off(name, leave);
   }

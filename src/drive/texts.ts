@@ -28,6 +28,7 @@ export const HOOK_TEXTS = {
     'a loop has begun, because RALPH_ACTIVE=1 is set and there is a PROMPT.md. Send it as the first prompt, or leave with: main.cjs cancel.',
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
+  checksGivenUp: 'they were given up, since the loop was ended or paused meanwhile.',
   cancelledStop: 'the loop was cancelled.',
   toolFailed: (message: string): string =>
     `ralph-loop could not judge this call and refuses it: ${message} Try again, or end your turn and say so.`,

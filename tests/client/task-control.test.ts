@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CommandRun, until } from './support/loop-project.ts';
+import { isRunning } from './support/process-tree.ts';
 import { bash, type Step, steps, text } from './support/scripted-model.ts';
 import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from './support/task-loop.ts';
 
@@ -143,41 +144,78 @@ test('cancel with the path ends the loop at the next tool call', async () => {
   );
 });
 
-/** A command of the task that says when it runs, and runs until it is let go. */
-const gated = 'commands: [{ name: slow, run: "touch begun; until [ -e go ]; do sleep 0.02; done", timeout: 60 }]';
+let commands = 0;
+/** A command of the task that shows something where a file is, and else runs on. */
+const endless = (): string => `sleep 600.${process.pid}${commands++}`;
+const showing = (command: string): string =>
+  ralph(`commands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]`);
 
 for (const [word, code, status] of [
   ['cancel', 130, 'cancelled'],
   ['stop', 0, 'stopped'],
   ['pause', 3, 'paused'],
 ] as const) {
-  test(`${word}, while the first commands of the task run, starts no client`, async () => {
-    await inTaskFolder({ ralph: ralph(gated) }, steps([]), async (loop) => {
-      const { workspace, project } = loop;
+  test(`${word}, while the first commands of the task run, ends them and starts no client`, async () => {
+    const command = endless();
+    await inTaskFolder({ ralph: showing(command) }, steps([]), async (loop) => {
       const running = loop.start();
-      await until('the command runs', () => workspace.has('begun'));
+      await until('control: the command runs', () => isRunning(command));
       given(loop, word, '--loop', 'my-task');
-      workspace.write('go', '');
       const run = await running.done;
       assert.equal(run.code, code, run.said);
-      assert.equal(project.model.requests.length, 0);
+      assert.equal(isRunning(command), false);
+      assert.equal(loop.project.model.requests.length, 0);
       assert.equal(loop.status().status, status);
     });
   });
 
-  test(`${word}, while the commands of a later iteration run, is what the loop does next`, async () => {
-    const script = steps([bash('rm -f go begun'), text('one')]);
-    await inTaskFolder({ ralph: ralph(gated), files: { go: '' } }, script, async (loop) => {
-      const { workspace, project } = loop;
+  test(`${word}, while the commands of a later iteration run, ends them and is what the loop does next`, async () => {
+    const command = endless();
+    const script = steps([bash('rm go'), text('one')]);
+    await inTaskFolder({ ralph: showing(command), files: { go: 'went\n' } }, script, async (loop) => {
       const running = loop.start();
-      await until('the first iteration is over', () => project.iterations().length === 1);
-      await until('the command runs', () => workspace.has('begun'));
+      await until('control: the command runs', () => isRunning(command));
       given(loop, word, '--loop', 'my-task');
-      workspace.write('go', '');
       const run = await running.done;
       assert.equal(run.code, code, run.said);
-      assert.equal(project.model.mainRequests().length, 2);
+      assert.equal(isRunning(command), false);
+      assert.equal(loop.project.model.mainRequests().length, 2);
       assert.equal(loop.status().status, status);
     });
   });
 }
+
+/** The same at the gate. */
+const accepting = (command: string): string =>
+  ralph(
+    `completion_promise: DONE\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 60, acceptance: true }]`,
+  );
+const atTheGate = { go: 'went\n', 'my-task/OPEN_QUESTIONS.md': '# P0\n' };
+const claim = () => steps([bash('rm go'), text('<promise>DONE</promise>')]);
+
+test('cancel, while an acceptance command runs, ends it', async () => {
+  const command = endless();
+  await inTaskFolder({ ralph: accepting(command), files: atTheGate }, claim(), async (loop) => {
+    const running = loop.start();
+    await until('control: the command runs', () => isRunning(command));
+    given(loop, 'cancel', 'my-task');
+    const run = await running.done;
+    assert.equal(run.code, 130, run.said);
+    assert.equal(isRunning(command), false);
+    assert.equal(loop.status().status, 'cancelled');
+  });
+});
+
+test('stop, while an acceptance command runs, lets it come to its end: a claim that holds completes the loop', async () => {
+  // It goes on for longer than the driver's looks are apart.
+  const slow = '{ touch begun; until [ -e later ]; do sleep 0.05; done; sleep 1; }';
+  await inTaskFolder({ ralph: accepting(slow), files: atTheGate }, claim(), async (loop) => {
+    const running = loop.start();
+    await until('the command runs', () => loop.workspace.has('begun'));
+    given(loop, 'stop', 'my-task');
+    loop.workspace.write('later', '');
+    const run = await running.done;
+    assert.equal(run.code, 0, run.said);
+    assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
+  });
+});

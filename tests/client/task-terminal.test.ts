@@ -8,11 +8,11 @@ import { inTerminal } from './support/terminal-loop.ts';
 
 const endless = `sleep 600.${process.pid}`;
 const untilGo = 'cat go 2>/dev/null || { touch asked; until [ -e go ]; do sleep 0.05; done; echo late; }';
-const withCommand = (run: string) => ({
+const withCommand = (run: string, more = '') => ({
   loop: 'my-task',
   files: {
     'my-task/RALPH.md': `---
-commands: [{ name: look, run: "${run}", timeout: 300 }]
+commands: [{ name: look, run: "${run}", timeout: 300${more} }]
 max_iterations: 9
 completion_promise: DONE
 ---
@@ -61,6 +61,29 @@ test('Esc while a command of the task runs ends the command and pauses the loop;
       task.records().map(({ iteration }) => iteration),
       [1, 2, 3],
     );
+  });
+});
+
+test('Esc while an acceptance command runs ends it and pauses the loop, and the claim is made again after resume', async () => {
+  const options = withCommand(`cat go || ${endless}`, ', acceptance: true');
+  const claim = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);
+  const script = steps([bash('rm go'), claim('Done.'), text('I am here.'), text('Going on.'), claim('Done, again.')]);
+  await inTerminal(options, script, async (loop) => {
+    const terminal = await loop.launch('--task', 'my-task');
+    await loop.waitForState('the gate', ({ status }) => status === 'verifying');
+    await until('control: the command runs', () => isRunning(endless));
+    await terminal.key('Escape');
+    const paused = await loop.waitForState('the pause', ({ status }) => status === 'paused');
+    assert.deepEqual([paused.paused?.reason, paused.iteration], ['interrupted', 1]);
+    await until('nothing of the command is left', () => !isRunning(endless));
+    await terminal.submit('are you there?');
+    await terminal.waitFor('I am here.');
+    await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
+    loop.workspace.write('go', 'went\n');
+    loop.main('resume', 'my-task');
+    await terminal.submit('go on');
+    const ended = await loop.waitForEnd();
+    assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 2]);
   });
 });
 

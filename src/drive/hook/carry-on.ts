@@ -1,7 +1,7 @@
 import { clientVersion } from '../../claude/transcript.ts';
 import type { PromptParts } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
-import type { EngineEvent } from '../../core/events.ts';
+import type { CheckResult, EngineEvent } from '../../core/events.ts';
 import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import { transition } from '../../core/transition.ts';
 import { BEAT_MS } from '../../state/heartbeat.ts';
@@ -15,6 +15,7 @@ import { mirrorOf } from '../task/mirror.ts';
 import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
 import { noteRecord, showIteration, type TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
+import { unlessOvertaken } from '../unless-overtaken.ts';
 import { blockAnswer, type StopAnswer, taskBlockAnswer } from './answer-block.ts';
 import { CLIENT_GONE } from './client-gone.ts';
 import type { HookContext } from './context.ts';
@@ -112,6 +113,8 @@ async function sendBack(
   }
   const effects = feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'ready' });
   if (effects.some(isStep)) return { meanwhile: effects };
+  // Whoever stood in its way is gone again: it is made anew.
+  if (made === 'overtaken') return { meanwhile: [step] };
   return taskBlockAnswer(turn.loaded, made, notes, versionOf(turn));
 }
 
@@ -122,13 +125,12 @@ function makeTaskPrompt(
   told: Extract<Effect, { type: 'prompt' }>,
   body: string,
   findings: PromptParts['findings'],
-): Promise<TaskPrompt | 'aborted'> {
+): Promise<TaskPrompt | 'aborted' | 'overtaken'> {
   const { files, env, now } = context;
-  const { signal } = options;
   // A look that is seconds old serves for the next iteration, unless a command or somebody else had the time to change something.
   const before = task.commands.length === 0 && own && !own.waited && own.gate === null ? own.measured.after : null;
   const { state } = loaded;
-  return unlessAborted(signal, () =>
+  return unlessOvertaken(files, state, options.signal, (signal) =>
     taskPrompt({ files, contract, task, state, body, told, findings, before, env, signal, now }),
   );
 }
@@ -203,12 +205,14 @@ export async function look(turn: Turn): Promise<readonly Effect[]> {
   const { projectDir } = context.files;
   const contract = loaded.stored?.contract;
   const before = loaded.state.status === 'waiting' ? loaded.state.waiting.seen : null;
-  const { signal } = options;
   const iteration = loaded.state.iteration + 1;
-  const evidence = await unlessAborted(signal, async () =>
+  const evidence = await unlessOvertaken(context.files, loaded.state, options.signal, async (signal) =>
     contract ? gatherEvidence(contract, projectDir, { signal, env: context.env, iteration }) : [],
   );
   if (evidence === 'aborted') return feed(turn, interruption(turn));
+  if (evidence === 'overtaken') {
+    return feed(turn, { type: 'time-passed', at: context.now(), cause: 'elapsed', seen: null });
+  }
   const now = seenBy(
     options.work.watchFingerprint(projectDir, idle?.watch ?? [], loaded.state.taskPath),
     contract,
@@ -218,31 +222,21 @@ export async function look(turn: Turn): Promise<readonly Effect[]> {
   return feed(turn, { type: 'time-passed', at: context.now(), cause, seen: now });
 }
 
+const GIVEN_UP: CheckResult = { name: 'checks', outcome: 'unavailable', detail: HOOK_TEXTS.checksGivenUp };
+
 /** Runs the checks outside the lock; the client's signal ends them and their whole process groups. */
 export async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
   const { context, options, loaded } = turn;
-  const results = await unlessAborted(options.signal, () =>
-    options.work.runChecks(loaded.stored, context.files.projectDir, {
-      signal: options.signal,
-      env: context.env,
-      contractHash: loaded.state.contractHash,
-      iteration: loaded.state.iteration,
-    }),
+  const { files, env } = context;
+  const { contractHash, iteration } = loaded.state;
+  const checked = await unlessOvertaken(files, loaded.state, options.signal, (signal) =>
+    options.work.runChecks(loaded.stored, files.projectDir, { signal, env, contractHash, iteration }),
   );
-  if (results === 'aborted') return feed(turn, interruption(turn));
+  if (checked === 'aborted') return feed(turn, interruption(turn));
+  // What was given up proves nothing, should the loop be at its claim again.
+  const results = checked === 'overtaken' ? [GIVEN_UP] : checked;
   if (turn.task) turn.task.gate = results;
   return feed(turn, { type: 'verified', at: context.now(), results });
-}
-
-/** What is at work when the client says go rejects: that is an answer like any other. Every other failure is one. */
-async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | 'aborted'> {
-  try {
-    const done = await work();
-    return signal.aborted ? 'aborted' : done;
-  } catch (error) {
-    if (signal.aborted) return 'aborted';
-    throw error;
-  }
 }
 
 function letGo(turn: Turn, message: string | null): StopAnswer | null {

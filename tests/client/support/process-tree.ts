@@ -35,7 +35,7 @@ const commandLineOf = (pid: number | string): string => {
   }
 };
 
-/** Whether a process with such a command line runs; Linux only. */
+/** Whether a process runs whose command line begins so; Linux only. */
 export const isRunning = (commandLine: string): boolean =>
   readdirSync('/proc').some((name) => /^\d+$/.test(name) && commandLineOf(name).startsWith(commandLine));
 
