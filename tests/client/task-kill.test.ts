@@ -45,7 +45,10 @@ test('a client that is killed in the middle of an iteration leaves a loop that r
     process.kill(clientOf(loop), 'SIGKILL');
     const run = await running.done;
     assert.equal(run.code, 130, run.said);
-    assert.match(run.said, /interrupted: the client ended while the loop was live/);
+    assert.match(
+      run.said,
+      /interrupted: the client ended while the loop was live\. Go on with: main\.cjs start --loop my-task --resume/,
+    );
     assert.equal(loop.status().status, 'paused');
     await assertWentOn(loop);
   });
