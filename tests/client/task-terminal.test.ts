@@ -57,6 +57,7 @@ test('Esc while a command of the task runs ends the command and pauses the loop;
     const prompt = task.told()[4] ?? '';
     assert.match(prompt, /Iteration 2 of 9/);
     assert.match(prompt, /^Do the work: went again$/m);
+    await until('its folder tells the last iteration', () => task.records().length === 3);
     assert.deepEqual(
       task.records().map(({ iteration }) => iteration),
       [1, 2, 3],
