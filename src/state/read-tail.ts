@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { regularFile } from './regular-file.ts';
 
 const BLOCK = 64 * 1024;
@@ -8,6 +8,7 @@ const BLOCK = 64 * 1024;
  * of a gigabyte costs what one of a megabyte costs. An absent or unreadable file has no lines.
  */
 export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
+  if (!existsSync(path)) return;
   let descriptor: number;
   try {
     descriptor = openSync(regularFile(path), 'r');

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { regularFile } from '../../state/regular-file.ts';
 
@@ -7,6 +7,7 @@ import { regularFile } from '../../state/regular-file.ts';
  * told us. The status line is the only place where the client says it.
  */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
+  if (!existsSync(files.cost)) return null;
   try {
     const { sessionId: owner, costUsd } = JSON.parse(readFileSync(regularFile(files.cost), 'utf8')) as Record<
       string,

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import type { LoopState } from '../../core/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { regularFile } from '../../state/regular-file.ts';
@@ -15,6 +15,8 @@ export function raiseTombstone(files: LoopFiles, state: LoopState): void {
 
 /** Whether this session's loop was cancelled while it worked. */
 export function underTombstone({ env, files, input }: HookContext): boolean {
+  // Looked for first: none is there nearly always, and an exception is the dearest way to hear so.
+  if (!existsSync(files.tombstone)) return false;
   try {
     const { loopId, sessionId } = JSON.parse(readFileSync(regularFile(files.tombstone), 'utf8')) as Record<
       string,
@@ -22,7 +24,7 @@ export function underTombstone({ env, files, input }: HookContext): boolean {
     >;
     return sessionId === input.sessionId || (sessionId === null && loopId === env['RALPH_LOOP_ID']);
   } catch {
-    return false; // none, as nearly always
+    return false; // none that could be read
   }
 }
 
