@@ -23,6 +23,18 @@ const READ: Shape = {
         createdAt: 'instant',
         head: 'string',
         findingsLog: 'text',
+        task: {
+          anyOf: [
+            'null',
+            {
+              has: {
+                args: { values: 'string' },
+                commands: [{ has: { name: 'text', run: 'text', timeoutSeconds: 'amount' } }],
+                requiredOutputs: ['string'],
+              },
+            },
+          ],
+        },
         consented: 'boolean',
         clientVersion: 'string?',
         bundleDir: 'string?',

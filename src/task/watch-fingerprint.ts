@@ -7,6 +7,8 @@ import { projectPath } from './project-file.ts';
 
 const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;
+/** picomatch refuses much longer ones with an exception. */
+const MAX_GLOB = 4096;
 
 /**
  * A fingerprint of the task file ('' is none) and of the files that the globs name: it changes when one of them comes, goes, or has
@@ -49,10 +51,11 @@ interface Walk {
 }
 
 function pattern(glob: string): Pattern | null {
-  const plain = glob.replace(/^(?:\.\/)+/, '');
+  // `./` is the project itself, and so is nothing at all, which a damaged contract can hold.
+  const plain = glob.replace(/^(?:\.\/)+/, '') || '**';
   const { base, isGlob } = picomatch.scan(plain);
   const place = (isGlob ? base : plain).replace(/\/+$/, '');
-  if (isAbsolute(plain) || place.split('/').includes('..')) return null;
+  if (isAbsolute(plain) || place.split('/').includes('..') || plain.length > MAX_GLOB) return null;
   const folded = process.platform === 'win32' || process.platform === 'darwin';
   const matches = picomatch(isGlob ? plain : place, { dot: true, nocase: folded });
   // A name without a wildcard stands for what is beneath it too, when it is a folder.

@@ -153,3 +153,15 @@ test('a tree over the limit has a fingerprint of what comes first', (context) =>
 test('a project that is gone has a fingerprint too', (context) => {
   watchFingerprint(join(project(context), 'gone'), ['**'], TASK);
 });
+
+test('a glob of nothing stands for the project, and one without an end for nothing', (context) => {
+  const directory = project(context, { [TASK]: 'x', 'src/a.md': 'x' });
+  const endless = 'a'.repeat(70_000);
+  for (const glob of ['', './', '././']) {
+    writeFiles(directory, { 'src/a.md': 'x' });
+    const before = watchFingerprint(directory, [glob], TASK);
+    writeFiles(directory, { 'src/a.md': 'changed' });
+    assert.notEqual(watchFingerprint(directory, [glob], TASK), before, JSON.stringify(glob));
+  }
+  assert.equal(watchFingerprint(directory, [endless], TASK), watchFingerprint(directory, [], TASK));
+});
