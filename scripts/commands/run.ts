@@ -1,10 +1,10 @@
 import { findClient } from '../../src/claude/find-client.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import type { RunnerEvent } from '../../src/core/runner-event.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { patience } from '../../src/drive/runner/patience.ts';
 import { runLoop } from '../../src/drive/runner/run-loop.ts';
 import type { RunnerOptions } from '../../src/drive/runner/runner.ts';
-import type { RunnerEvent } from '../../src/drive/runner/runner-event.ts';
 import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { agentSettings } from '../../src/install/agent-settings.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../src/core/duration.ts';
-import type { RunnerEvent } from '../../src/drive/runner/runner-event.ts';
+import type { RunnerEvent } from '../../src/core/runner-event.ts';
 import { said } from '../../src/drive/texts.ts';
 import { printable } from '../../src/term/printable.ts';
 

@@ -1,5 +1,6 @@
 import type { Effect } from '../../core/effects.ts';
 import { exitCode } from '../../core/exit-code.ts';
+import type { RunnerEvent } from '../../core/runner-event.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { carryOut } from '../carry-out.ts';
 import { isStep, look, verifyStep, waitStep } from '../hook/carry-on.ts';
@@ -11,7 +12,6 @@ import { iterate } from './iterate.ts';
 import { takeLease } from './lease.ts';
 import { rest } from './rest.ts';
 import { begin, newRunner, type Runner, type RunnerOptions } from './runner.ts';
-import type { RunnerEvent } from './runner-event.ts';
 import { settle } from './settle.ts';
 import { inRunner, RUNNER_TEXTS } from './texts.ts';
 

@@ -1,13 +1,13 @@
 import type { AgentRun } from '../../claude/stream/agent-run.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { UsageDelta } from '../../core/events.ts';
+import type { Tell } from '../../core/runner-event.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { feed, type Turn } from '../hook/carry-on.ts';
 import type { HookContext } from '../hook/context.ts';
 import { stopWork } from '../hook/run-stop-work.ts';
 import type { StartedLoop } from '../start-loop.ts';
 import type { Patience } from './patience.ts';
-import type { Tell } from './runner-event.ts';
 
 export interface RunnerOptions {
   readonly program: string;

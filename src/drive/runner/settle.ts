@@ -1,11 +1,11 @@
 import { exitCode } from '../../core/exit-code.ts';
+import type { RunnerEvent } from '../../core/runner-event.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { readState } from '../../state/read-state.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../texts.ts';
 import type { Runner } from './runner.ts';
-import type { RunnerEvent } from './runner-event.ts';
 import { inRunner, RUNNER_TEXTS } from './texts.ts';
 
 type End = Extract<RunnerEvent, { type: 'loop-ended' }>;

@@ -1,5 +1,5 @@
 import type { AgentMessage } from '../../claude/stream/agent-message.ts';
-import type { Tell } from './runner-event.ts';
+import type { Tell } from '../../core/runner-event.ts';
 
 /** Of a tool's input, what says best what the call is about. */
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];

@@ -1,5 +1,5 @@
-import type { UsageDelta } from '../../core/events.ts';
-import type { TerminalStatus } from '../../core/schema/state.ts';
+import type { UsageDelta } from './events.ts';
+import type { TerminalStatus } from './schema/state.ts';
 
 /** What a runner tells whoever watches, in order. Each is plain data: `--json` prints it as it is. */
 export type RunnerEvent =
