@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { assemblePrompt, wholePrompt } from '../core/assemble-prompt.ts';
+import { wholePrompt } from '../core/assemble-prompt.ts';
 import { deliverTaskPrompt } from '../core/deliver-task-prompt.ts';
 import { exitCode } from '../core/exit-code.ts';
 import type { TaskTerms } from '../core/schema/contract.ts';
@@ -11,10 +11,10 @@ import { readState } from '../state/read-state.ts';
 import { withState } from '../state/with-state.ts';
 import { carryOut } from './carry-out.ts';
 import { endedLoop } from './ended-loop.ts';
-import { guardrailsPath } from './hook/guardrails-path.ts';
 import { readTask } from './hook/read-task.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
 import { noteApiError } from './note-api-error.ts';
+import { plainPrompt } from './plain-prompt.ts';
 import { rateLimitWait } from './rate-limit-wait.ts';
 import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
@@ -144,17 +144,7 @@ async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<s
   };
   const { contract } = stored;
   if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
-  const prompt = assemblePrompt({
-    ...told,
-    iteration: state.iteration + 1,
-    maxIterations: state.maxIterations,
-    guardrailsPath: guardrailsPath(files.projectDir),
-    findings: null,
-    taskPath: state.taskPath,
-    body,
-    completion: contract.policy.completion,
-    idle: contract.policy.idle !== null,
-  });
+  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, { ...told, findings: null, body });
   const whole = wholePrompt(prompt);
   if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
   return `${prompt.preface}\n\nRead ${state.taskPath} now, whole, and work by it.\n\n${prompt.closing}\n`;

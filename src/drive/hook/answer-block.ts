@@ -1,14 +1,14 @@
-import { assemblePrompt, type PromptParts } from '../../core/assemble-prompt.ts';
+import type { PromptParts } from '../../core/assemble-prompt.ts';
 import { type DeliveredPrompt, deliverPrompt } from '../../core/deliver-prompt.ts';
 import { deliverTaskPrompt } from '../../core/deliver-task-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
+import { plainPrompt } from '../plain-prompt.ts';
 import { nextText, said } from '../said.ts';
 import type { TaskPrompt } from '../task/task-prompt.ts';
 import type { HookContext } from './context.ts';
-import { guardrailsPath } from './guardrails-path.ts';
 
 /** The answer to a Stop: a block with the next prompt, a word to the user, or null for plain silence. */
 export interface StopAnswer {
@@ -32,19 +32,9 @@ export function blockAnswer(
   version: string | null,
 ): StopAnswer {
   const { state, policy } = loop;
-  const iteration = state.iteration + 1;
-  const prompt = assemblePrompt({
-    iteration,
-    maxIterations: state.maxIterations,
-    notices: step.notices,
-    steering: step.steering,
-    guardrailsPath: guardrailsPath(context.files.projectDir),
-    findings: loop.findings ?? null,
-    taskPath: state.taskPath,
-    body,
-    completion: policy.completion,
-    idle: policy.idle !== null,
-  });
+  const { notices, steering } = step;
+  const told = { notices, steering, findings: loop.findings ?? null, body };
+  const prompt = plainPrompt(context.files.projectDir, loop, told);
   const takesContext = atLeast(version, TAKES_CONTEXT);
   return block(state, deliverPrompt(prompt, policy.reinject, { takesContext, taskPath: state.taskPath }), notes);
 }

@@ -52,14 +52,8 @@ export interface Turn {
 export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<StopAnswer | null> {
   let effects = decided;
   for (;;) {
-    carryOut(turn.context.files, turn.context.now(), effects);
+    const step = carryOutAlike(turn, effects);
     for (const effect of effects) if (effect.type === 'notify') turn.notes.push(effect.message);
-    const step = effects.find(isStep);
-    if (turn.task) {
-      noteRecord(turn.task, effects);
-      // A claim belongs to its iteration: that is shown once the gate has spoken.
-      if (step?.type !== 'verify') showIteration(turn.context.files, turn.task, turn.loaded.state, turn.context.now());
-    }
     switch (step?.type) {
       case undefined:
         return null;
@@ -93,6 +87,19 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
         step satisfies never;
     }
   }
+}
+
+/** Carries out what every driver does alike, and gives what is left for this one to do. */
+export function carryOutAlike({ context, task, loaded }: Turn, effects: readonly Effect[]): Step | undefined {
+  const { files, now } = context;
+  carryOut(files, now(), effects);
+  const step = effects.find(isStep);
+  if (task) {
+    noteRecord(task, effects);
+    // A claim belongs to its iteration: that is shown once the gate has spoken.
+    if (step?.type !== 'verify') showIteration(files, task, loaded.state, now());
+  }
+  return step;
 }
 
 /** The block, or what has to be done instead because something came in while the prompt was made. */

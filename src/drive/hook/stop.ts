@@ -1,7 +1,5 @@
 import { lastAssistantText } from '../../claude/transcript.ts';
-import { digest } from '../../core/digest.ts';
 import type { Effect } from '../../core/effects.ts';
-import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
@@ -10,17 +8,17 @@ import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { seenBy } from '../task/gather-evidence.ts';
 import { heedFlags } from '../task/heed-flags.ts';
-import { type Measured, measureIteration, ofIteration } from '../task/measure-iteration.ts';
+import { type Measured, measureIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn, type Loaded, type StopOptions } from './carry-on.ts';
 import type { HookContext } from './context.ts';
-import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
+import { type CountedTurn, countTurn } from './count-turn.ts';
+import type { TurnFacts } from './gather-iteration.ts';
 import { loadLoop } from './load-loop.ts';
 import { originOf } from './origin-of.ts';
 import { ownership } from './ownership.ts';
-import { readTask } from './read-task.ts';
 import { clearTombstone, underTombstone } from './tombstone.ts';
 import { waitForBackground } from './wait-for-background.ts';
 
@@ -78,54 +76,20 @@ async function measureOwn(context: HookContext, stored: StoredContract | null): 
   return measureIteration(context.files, stored.contract);
 }
 
-/** The first decision of a Stop, under the lock: notices that are due, then the iteration itself. */
+/** The first decision of a Stop, under the lock. */
 function decideFirst(
   context: HookContext,
   loaded: Loaded,
   facts: Pick<TurnFacts, 'seen' | 'projectMark' | 'origin'>,
   measured: Measured | null,
-): { state: LoopState; effects: readonly Effect[]; task?: TaskTurn | null } {
-  const { policy, stored } = loaded;
-  const at = context.now();
+): Omit<CountedTurn, 'task'> & Partial<CountedTurn> {
   if (loaded.orphaned) {
     const message = HOOK_TEXTS.orphaned;
-    return transition(loaded.state, { type: 'suspended', at, reason: 'contract-changed', message }, policy);
-  }
-  let { state } = loaded;
-  const effects: Effect[] = [];
-  for (const event of notices(context, loaded)) {
-    const told = transition(state, event, policy);
-    state = told.state;
-    effects.push(...told.effects);
+    const event = { type: 'suspended', at: context.now(), reason: 'contract-changed', message } as const;
+    return transition(loaded.state, event, loaded.policy);
   }
   const { lastMessage, transcriptPath } = context.input;
-  const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
-  const { event, marks } = gatherIteration(context, state, stored, {
-    ...facts,
-    ...(own && { progress: own.progress }),
-    text: lastMessage ?? lastAssistantText(transcriptPath),
-  });
-  const decided = transition(state, event, policy);
-  effects.push(...decided.effects);
-  if (decided.effects.some(({ type }) => type === 'ignore')) return { state, effects };
-  const task =
-    own === null || stored === null
-      ? null
-      : { contract: stored.contract, measured: own, ended: event, record: null, gate: null, waited: false };
-  return { state: { ...decided.state, marks }, effects, task };
-}
-
-export function notices(context: HookContext, { state, stored, mended }: Loaded): EngineEvent[] {
-  const at = context.now();
-  const events: EngineEvent[] = [];
-  if (mended !== null) events.push({ type: 'noticed', at, key: `mended ${at}`, warning: mended });
-  if (stored === null) return events;
-  const task = readTask(context.files.projectDir, state.taskPath);
-  if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
-    const warning = HOOK_TEXTS.frontmatterChanged(state.taskPath);
-    events.push({ type: 'noticed', at, key: `frontmatter ${digest(task.frontmatter)}`, warning });
-  }
-  return events;
+  return countTurn(context, loaded, { ...facts, text: lastMessage ?? lastAssistantText(transcriptPath) }, measured);
 }
 
 export function takeFingerprints(

@@ -1,13 +1,12 @@
 import type { FinishedRun } from '../../claude/stream/agent-run.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { UsageDelta } from '../../core/events.ts';
-import { transition } from '../../core/transition.ts';
 import { withState } from '../../state/with-state.ts';
 import type { Loaded } from '../hook/carry-on.ts';
-import { gatherIteration } from '../hook/gather-iteration.ts';
-import { notices, takeFingerprints } from '../hook/stop.ts';
+import { countTurn } from '../hook/count-turn.ts';
+import { takeFingerprints } from '../hook/stop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
-import { measureIteration, ofIteration } from '../task/measure-iteration.ts';
+import { measureIteration } from '../task/measure-iteration.ts';
 import { type Runner, runnerContext } from './runner.ts';
 
 /**
@@ -32,29 +31,11 @@ export async function endIteration(
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const loaded: Loaded = { ...turn.loaded, stored, policy: contract.policy, state: current.state, mended: warning };
-    let { state } = loaded;
-    const effects: Effect[] = [];
-    for (const event of notices(context, loaded)) {
-      const told = transition(state, event, loaded.policy);
-      state = told.state;
-      effects.push(...told.effects);
-    }
-    const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
-    const { event, marks } = gatherIteration(context, state, stored, {
-      ...fingerprints,
-      ...(own && { progress: own.progress }),
-      text,
-      origin: 'loop',
-      heard: { ...failure, usage, costUsd: runner.spentUsd, transcriptMark: context.now() },
-    });
-    const decided = transition(state, event, loaded.policy);
-    const next = { ...decided.state, marks };
-    runner.turn = {
-      ...turn,
-      loaded: { ...loaded, mended: null, state: next },
-      task: own && { contract, measured: own, ended: event, record: null, gate: null, waited: false },
-    };
-    return { next, result: [...effects, ...decided.effects] };
+    const heard = { ...failure, usage, costUsd: runner.spentUsd, transcriptMark: context.now() };
+    const counted = countTurn(context, loaded, { ...fingerprints, text, origin: 'loop', heard }, measured);
+    const { state, effects, task } = counted;
+    runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task };
+    return { next: state, result: effects };
   });
 }
 

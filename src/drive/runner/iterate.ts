@@ -37,17 +37,14 @@ export async function iterate(
   }
   const { iteration, maxIterations } = state;
   options.tell({ type: 'iteration-started', iteration: iteration + 1, maxIterations });
-  let prompt: string;
-  try {
-    prompt = await runnerPrompt(runner, stored, told, task.body);
-  } catch (error) {
-    if (leave.signal.aborted) return [];
-    throw error;
-  }
+  const made = await runnerPrompt(runner, stored, told, task.body);
+  if (made === 'aborted') return [];
   for (;;) {
     const ready = feed(runner.turn, { type: 'prompt-made', at: runner.turn.context.now(), outcome: 'ready' });
     if (ready.some(isStep) || leave.signal.aborted) return ready;
-    const run = await runAgent(runner, stored, prompt);
+    // Whoever stood in its way is gone again: it is made anew.
+    if (made === 'overtaken') return [told];
+    const run = await runAgent(runner, stored, made.prompt);
     if (leave.signal.aborted) return [];
     const warning = mendState(runner);
     const after = await outcomeOf(runner, run, stored, warning);

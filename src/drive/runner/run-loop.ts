@@ -2,10 +2,8 @@ import type { Effect } from '../../core/effects.ts';
 import { exitCode } from '../../core/exit-code.ts';
 import type { RunnerEvent } from '../../core/runner-event.ts';
 import { readContract } from '../../state/contract-store.ts';
-import { carryOut } from '../carry-out.ts';
-import { isStep, look, verifyStep, waitStep } from '../hook/carry-on.ts';
+import { carryOutAlike, look, verifyStep, waitStep } from '../hook/carry-on.ts';
 import type { StartedLoop } from '../start-loop.ts';
-import { noteRecord, showIteration } from '../task/task-turn.ts';
 import { listenToOthers } from './control.ts';
 import { hearSignals } from './hear-signals.ts';
 import { iterate } from './iterate.ts';
@@ -59,13 +57,8 @@ async function drive(runner: Runner): Promise<RunnerEnd> {
   let effects = begin(runner);
   for (;;) {
     const { turn } = runner;
-    carryOut(files, turn.context.now(), effects);
+    const step = carryOutAlike(turn, effects);
     tellNotes(runner, effects);
-    const step = effects.find(isStep);
-    if (turn.task) {
-      noteRecord(turn.task, effects);
-      if (step?.type !== 'verify') showIteration(files, turn.task, turn.loaded.state, turn.context.now());
-    }
     if (leave.signal.aborted) return settle(runner);
     switch (step?.type) {
       case 'prompt': {

@@ -1,22 +1,23 @@
-import { assemblePrompt, wholePrompt } from '../../core/assemble-prompt.ts';
+import { wholePrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import type { Loaded } from '../hook/carry-on.ts';
-import { guardrailsPath } from '../hook/guardrails-path.ts';
 import { realFindings } from '../hook/open-findings.ts';
+import { plainPrompt } from '../plain-prompt.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
+import { unlessOvertaken } from '../unless-overtaken.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * The prompt of the next iteration, whole, as the hook would send it back. Runs a task folder's commands first. Rejects
- * with the reason for leaving, once no command is left.
+ * The prompt of the next iteration, whole, as the hook would send it back. Runs a task folder's commands first, which
+ * end when the runner has to leave (`aborted`) or somebody ended, stopped or paused the loop meanwhile (`overtaken`).
  */
 export async function runnerPrompt(
   { turn, files, options }: Runner,
   stored: NonNullable<Loaded['stored']>,
   told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
   body: string,
-): Promise<string> {
+): Promise<{ readonly prompt: string } | 'aborted' | 'overtaken'> {
   const { state } = turn.loaded;
   const { contract } = stored;
   const findings = realFindings(files.projectDir, stored, state.lastFindingsCount);
@@ -24,22 +25,12 @@ export async function runnerPrompt(
     const onEvidence = ({ name, outcome, durationMs }: Evidence): void =>
       options.tell({ type: 'command-ran', name, outcome, durationMs });
     const { env, now } = turn.context;
-    const { signal } = turn.options;
     const { task } = contract;
-    const made = await taskPrompt({ files, contract, task, state, body, told, findings, env, signal, now, onEvidence });
-    return wholePrompt(made.prompt);
+    const made = await unlessOvertaken(files, state, turn.options.signal, (signal) =>
+      taskPrompt({ files, contract, task, state, body, told, findings, env, signal, now, onEvidence }),
+    );
+    return typeof made === 'string' ? made : { prompt: wholePrompt(made.prompt) };
   }
-  return wholePrompt(
-    assemblePrompt({
-      ...told,
-      iteration: state.iteration + 1,
-      maxIterations: state.maxIterations,
-      guardrailsPath: guardrailsPath(files.projectDir),
-      findings,
-      taskPath: state.taskPath,
-      body,
-      completion: contract.policy.completion,
-      idle: contract.policy.idle !== null,
-    }),
-  );
+  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, { ...told, findings, body });
+  return { prompt: wholePrompt(prompt) };
 }

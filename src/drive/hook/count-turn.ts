@@ -1,0 +1,65 @@
+import { digest } from '../../core/digest.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { EngineEvent } from '../../core/events.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { transition } from '../../core/transition.ts';
+import { type Measured, ofIteration } from '../task/measure-iteration.ts';
+import type { TaskTurn } from '../task/task-turn.ts';
+import { HOOK_TEXTS } from '../texts.ts';
+import type { Loaded } from './carry-on.ts';
+import type { HookContext } from './context.ts';
+import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
+import { readTask } from './read-task.ts';
+
+export interface CountedTurn {
+  readonly state: LoopState;
+  readonly effects: readonly Effect[];
+  /** What a task folder's loop goes on to learn of this iteration; null for every other, and for a turn that counts for nothing. */
+  readonly task: TaskTurn | null;
+}
+
+/**
+ * Tells the engine that a turn is over: what the user has to hear first, then the turn itself. Called under the lock;
+ * `loaded` holds the state as it is there.
+ */
+export function countTurn(
+  context: HookContext,
+  loaded: Loaded,
+  facts: Omit<TurnFacts, 'progress'>,
+  measured: Measured | null,
+): CountedTurn {
+  const { policy, stored } = loaded;
+  let { state } = loaded;
+  const effects: Effect[] = [];
+  for (const event of notices(context, loaded)) {
+    const told = transition(state, event, policy);
+    state = told.state;
+    effects.push(...told.effects);
+  }
+  const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
+  const { event, marks } = gatherIteration(context, state, stored, {
+    ...facts,
+    ...(own && { progress: own.progress }),
+  });
+  const decided = transition(state, event, policy);
+  effects.push(...decided.effects);
+  if (decided.effects.some(({ type }) => type === 'ignore')) return { state, effects, task: null };
+  const task =
+    own === null || stored === null
+      ? null
+      : { contract: stored.contract, measured: own, ended: event, record: null, gate: null, waited: false };
+  return { state: { ...decided.state, marks }, effects, task };
+}
+
+function notices(context: HookContext, { state, stored, mended }: Loaded): EngineEvent[] {
+  const at = context.now();
+  const events: EngineEvent[] = [];
+  if (mended !== null) events.push({ type: 'noticed', at, key: `mended ${at}`, warning: mended });
+  if (stored === null) return events;
+  const task = readTask(context.files.projectDir, state.taskPath);
+  if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
+    const warning = HOOK_TEXTS.frontmatterChanged(state.taskPath);
+    events.push({ type: 'noticed', at, key: `frontmatter ${digest(task.frontmatter)}`, warning });
+  }
+  return events;
+}
