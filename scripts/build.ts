@@ -197,25 +197,31 @@ function compact(schema: unknown): unknown {
   const rules = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
   const name = shortName(type, JSON.stringify(Object.fromEntries(rules)));
   if (name !== null) return name;
-  if ('const' in rest) return { enum: [rest['const']] };
-  if ('enum' in rest) return { enum: rest['enum'] };
-  if (type === 'integer' && rules.length === 2) return { min: rest['minimum'], max: rest['maximum'] };
+  if ('const' in rest) return oneOf([rest['const']]);
+  if ('enum' in rest) return oneOf(rest['enum'] as unknown[]);
+  if (type === 'integer' && rules.length === 2) return `${rest['minimum']}..${rest['maximum']}`;
   if (Array.isArray(anyOf)) {
     const options = anyOf.map(compact);
-    return options.length === 2 && options[1] === 'null' && typeof options[0] === 'string'
-      ? `${options[0]}?`
-      : { anyOf: options };
+    return options.length === 2 && options[1] === 'null' && typeof options[0] === 'string' ? `${options[0]}?` : options;
   }
   if (rules.length === 0 && type === 'array') return [compact(items)];
-  if (rules.length === 0 && type === 'object' && additionalProperties) return { values: compact(additionalProperties) };
+  if (rules.length === 0 && type === 'object' && additionalProperties) return { '*': compact(additionalProperties) };
   if (rules.length > 0 || type !== 'object' || !Array.isArray(required)) {
     throw new Error(`check-shape cannot say ${JSON.stringify(schema)}`);
   }
   const named = Object.entries((properties ?? {}) as object).map(([key, value]): [string, unknown] => {
     const shape = compact(value);
-    return [key, required.includes(key) ? shape : { opt: shape }];
+    if (key === '*' || key.endsWith('?')) throw new Error(`check-shape cannot say a property ${key}`);
+    return [required.includes(key) ? key : `${key}?`, shape];
   });
-  return { has: Object.fromEntries(named) };
+  return Object.fromEntries(named);
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const [only] = values;
+  if (values.length === 1 && Number.isInteger(only)) return `${only}..${only}`;
+  if (values.every((value) => typeof value === 'string' && !/[|?]/.test(value))) return `=${values.join('|')}`;
+  throw new Error(`check-shape cannot say one of ${JSON.stringify(values)}`);
 }
 
 function shortName(type: unknown, rules: string): string | null {

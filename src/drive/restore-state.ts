@@ -11,9 +11,7 @@ import { lastRecord } from './last-record.ts';
 
 const PAUSED_TEXTS: Record<UsersPause, string> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
 /** What is taken from a journal, which lies in the project: a state with anything else in it could not be read. */
-const COUNTED: Shape = {
-  has: { iteration: 'count', idleIterations: 'count', findings: 'count?', endedAt: 'instant' },
-};
+const COUNTED: Shape = { iteration: 'count', idleIterations: 'count', findings: 'count?', endedAt: 'instant' };
 
 /**
  * A state that says `complete` while its contract still stands. Whoever completes a loop archives it and drops the

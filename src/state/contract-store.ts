@@ -14,64 +14,43 @@ export interface StoredContract {
 
 /** What a hook would stumble over if it were not so. The whole of it is proved by its hash, before anything runs. */
 const READ: Shape = {
-  has: {
-    hash: 'string',
-    contract: {
-      has: {
-        loopId: 'text',
-        taskPath: 'text',
-        createdAt: 'instant',
-        head: 'string',
-        findingsLog: 'text',
-        task: {
-          anyOf: [
-            'null',
-            {
-              has: {
-                args: { values: 'string' },
-                commands: [{ has: { name: 'text', run: 'text', timeoutSeconds: 'amount' } }],
-                requiredOutputs: ['string'],
-              },
-            },
-          ],
-        },
-        consented: 'boolean',
-        clientVersion: 'string?',
-        bundleDir: 'string?',
-        policy: {
-          has: {
-            completion: { values: 'text' },
-            maxIterations: 'count',
-            reinject: { enum: ['auto', 'reason', 'context', 'pointer'] },
-            idle: {
-              anyOf: [
-                'null',
-                {
-                  has: {
-                    delayMs: 'amount',
-                    backoff: 'amount',
-                    maxDelayMs: 'amount',
-                    maxMs: 'amount',
-                    maxQuietMs: 'amount?',
-                    watch: ['string'],
-                  },
-                },
-              ],
-            },
-            breaker: { values: 'count' },
-            budget: { has: { maxCostUsd: 'amount?', maxTokens: 'amount?', maxTimeMs: 'amount?', warnAt: 'amount' } },
-            backgroundWaitMs: 'amount',
-            pace: {
-              has: {
-                delayMs: 'amount',
-                iterationTimeoutMs: 'amount?',
-                stopOnError: 'boolean',
-                tracksProgress: 'boolean',
-              },
-            },
-          },
-        },
+  hash: 'string',
+  contract: {
+    loopId: 'text',
+    taskPath: 'text',
+    createdAt: 'instant',
+    head: 'string',
+    findingsLog: 'text',
+    task: [
+      'null',
+      {
+        args: { '*': 'string' },
+        commands: [{ name: 'text', run: 'text', timeoutSeconds: 'amount' }],
+        requiredOutputs: ['string'],
       },
+    ],
+    consented: 'boolean',
+    clientVersion: 'string?',
+    bundleDir: 'string?',
+    policy: {
+      completion: { '*': 'text' },
+      maxIterations: 'count',
+      reinject: '=auto|reason|context|pointer',
+      idle: [
+        'null',
+        {
+          delayMs: 'amount',
+          backoff: 'amount',
+          maxDelayMs: 'amount',
+          maxMs: 'amount',
+          maxQuietMs: 'amount?',
+          watch: ['string'],
+        },
+      ],
+      breaker: { '*': 'count' },
+      budget: { maxCostUsd: 'amount?', maxTokens: 'amount?', maxTimeMs: 'amount?', warnAt: 'amount' },
+      backgroundWaitMs: 'amount',
+      pace: { delayMs: 'amount', iterationTimeoutMs: 'amount?', stopOnError: 'boolean', tracksProgress: 'boolean' },
     },
   },
 };

@@ -19,44 +19,36 @@ const MAX_STATUS = 1024 * 1024;
 
 /** What a reader shows. Anybody may write in a task folder: what is not so is not shown. */
 const STATUS: Shape = {
-  has: {
-    loopId: 'text',
-    name: 'string?',
-    taskPath: 'string',
-    status: 'text',
-    iteration: 'count',
-    maxIterations: 'count',
-    idleIterations: 'count',
-    startedAt: 'instant',
-    updatedAt: 'instant',
-    endedAt: 'instant?',
-    completion: {
-      has: {
-        promise: 'string?',
-        gate: 'string',
-        requiredOutputs: ['string'],
-        verified: 'boolean',
-        rejection: ['string'],
-      },
-    },
-    message: 'string?',
+  loopId: 'text',
+  name: 'string?',
+  taskPath: 'string',
+  status: 'text',
+  iteration: 'count',
+  maxIterations: 'count',
+  idleIterations: 'count',
+  startedAt: 'instant',
+  updatedAt: 'instant',
+  endedAt: 'instant?',
+  completion: {
+    promise: 'string?',
+    gate: 'string',
+    requiredOutputs: ['string'],
+    verified: 'boolean',
+    rejection: ['string'],
   },
+  message: 'string?',
 };
 
 const ITERATION: Shape = {
-  has: {
-    loopId: 'string',
-    iteration: 'count',
-    status: 'string',
-    endedAt: 'instant',
-    durationMs: 'amount',
-    progress: { anyOf: ['boolean', 'string'] },
-    changedFiles: ['string'],
-    completion: {
-      has: { promiseSeen: 'boolean', gateChecked: 'boolean', gatePassed: 'boolean', reasons: ['string'] },
-    },
-    commands: [{ has: { name: 'string', outcome: 'string' } }],
-  },
+  loopId: 'string',
+  iteration: 'count',
+  status: 'string',
+  endedAt: 'instant',
+  durationMs: 'amount',
+  progress: ['boolean', 'string'],
+  changedFiles: ['string'],
+  completion: { promiseSeen: 'boolean', gateChecked: 'boolean', gatePassed: 'boolean', reasons: ['string'] },
+  commands: [{ name: 'string', outcome: 'string' }],
 };
 
 /** Reads the durable status of a task folder's run; null where there has been none. Throws `refused` on links. */

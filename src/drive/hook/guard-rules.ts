@@ -57,21 +57,13 @@ function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolea
 }
 
 const RULES: Shape = {
-  has: {
-    blockCommands: [
-      {
-        anyOf: [
-          'text',
-          { has: { command: 'text', args: ['string'], reason: 'string?' } },
-          { has: { pipeline: ['text'], reason: 'string?' } },
-        ],
-      },
-    ],
-    shellAllow: { anyOf: ['null', ['string']] },
-    protectedFiles: ['text'],
-    privateFiles: ['text'],
-    strict: 'boolean',
-  },
+  blockCommands: [
+    ['text', { command: 'text', args: ['string'], reason: 'string?' }, { pipeline: ['text'], reason: 'string?' }],
+  ],
+  shellAllow: ['null', ['string']],
+  protectedFiles: ['text'],
+  privateFiles: ['text'],
+  strict: 'boolean',
 };
 
 /** The user's rules. Throws RalphError `contract-changed` where the contract does not say them: none would be believed. */

@@ -5,15 +5,13 @@ import { checkShape, type Shape } from '../../../src/state/check-shape.ts';
 
 test('The reason names the place and what must be there.', () => {
   const shape: Shape = {
-    has: {
-      a: [{ min: 0, max: 9 }],
-      b: { enum: ['x', 'y'] },
-      c: 'text',
-      d: 'instant?',
-      e: { anyOf: ['null', { has: { f: 'count' } }] },
-      g: { values: 'amount' },
-      i: { opt: 'boolean' },
-    },
+    a: ['0..9'],
+    b: '=x|y',
+    c: 'text',
+    d: 'instant?',
+    e: ['null', { f: 'count' }],
+    g: { '*': 'amount' },
+    'i?': 'boolean',
   };
   const good = { a: [], b: 'x', c: 'z', d: null, e: null, g: {} };
   const reasons: [unknown, string | null][] = [
@@ -23,10 +21,10 @@ test('The reason names the place and what must be there.', () => {
     [[], 'it must be object'],
     [{}, '/a is missing'],
     [{ ...good, a: {} }, '/a must be array'],
-    [{ ...good, a: [1, -1] }, '/a/1 must be from 0 to 9'],
-    [{ ...good, a: [10] }, '/a/0 must be from 0 to 9'],
-    [{ ...good, a: [1.5] }, '/a/0 must be from 0 to 9'],
-    [{ ...good, b: 'z' }, '/b must be one of x, y'],
+    [{ ...good, a: [1, -1] }, '/a/1 must be 0..9'],
+    [{ ...good, a: [10] }, '/a/0 must be 0..9'],
+    [{ ...good, a: [1.5] }, '/a/0 must be 0..9'],
+    [{ ...good, b: 'z' }, '/b must be one of x|y'],
     [{ ...good, c: '' }, '/c must be text'],
     [{ ...good, d: 'yesterday' }, '/d must be instant?'],
     [{ ...good, e: {} }, '/e/f is missing'],
@@ -38,8 +36,8 @@ test('The reason names the place and what must be there.', () => {
 });
 
 test('Names that every object has count neither as present nor as described.', () => {
-  const shape = JSON.parse('{"has":{"toString":"string"}}') as Shape;
+  const shape = JSON.parse('{"toString":"string"}') as Shape;
   assert.equal(checkShape({}, shape), '/toString is missing');
-  assert.equal(checkShape({}, JSON.parse('{"has":{"toString":{"opt":"string"}}}') as Shape), null);
-  assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), { has: {} }), null);
+  assert.equal(checkShape({}, JSON.parse('{"toString?":"string"}') as Shape), null);
+  assert.equal(checkShape(JSON.parse('{"constructor":1,"__proto__":2}'), {}), null);
 });
