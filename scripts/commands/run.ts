@@ -12,6 +12,7 @@ import { bundleDir } from '../../src/install/bundle-dir.ts';
 import type { Command, CommandContext } from './command.ts';
 import { runnerLines } from './runner-lines.ts';
 import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
+import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
 
 export const RUN_COMMAND: Command = {
@@ -20,34 +21,10 @@ export const RUN_COMMAND: Command = {
   usage: '[TASK] [--arg NAME=VALUE] [-- CLIENT OPTIONS]',
   help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
   options: {
-    task: {
-      type: 'string',
-      value: 'PATH',
-      help: 'A task folder with a RALPH.md, or a task file; the same as TASK.',
-    },
-    path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
-    arg: {
-      type: 'string',
-      multiple: true,
-      value: 'NAME=VALUE',
-      help: 'A value for an argument that the RALPH.md declares.',
-    },
+    ...TASK_OPTIONS,
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
-    'max-iterations': {
-      type: 'string',
-      value: 'N',
-      help: 'Iterations the agent gets, 1 to 100; for a task folder 1 to 50.',
-    },
-    'permission-mode': { type: 'string', value: 'MODE', help: "The client's permission mode; needed." },
-    model: { type: 'string', value: 'NAME', help: "The client's model." },
-    effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
-    set: {
-      type: 'string',
-      multiple: true,
-      value: 'KEY=VALUE',
-      help: 'Any setting of the frontmatter: --set idle.delay=10s.',
-    },
+    ...SETTING_OPTIONS,
   },
   control: true,
   async run(called) {

@@ -17,6 +17,7 @@ import { forLoop } from '../../src/term/for-loop.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
+import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
 
 export const START_COMMAND: Command = {
@@ -25,37 +26,13 @@ export const START_COMMAND: Command = {
   usage: '[--task PATH] [--arg NAME=VALUE] [--launch] [-- CLIENT OPTIONS]',
   help: 'Reads the task file (.claude/ralph/PROMPT.md, or the RALPH.md of a task folder), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m. The loop of a task folder is a named one, called like the folder unless --loop says otherwise, so that several run at once.',
   options: {
-    task: {
-      type: 'string',
-      value: 'PATH',
-      help: 'A task folder with a RALPH.md, or a task file; without it .claude/ralph/PROMPT.md.',
-    },
-    path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
-    arg: {
-      type: 'string',
-      multiple: true,
-      value: 'NAME=VALUE',
-      help: 'A value for an argument that the RALPH.md declares.',
-    },
+    ...TASK_OPTIONS,
     launch: { type: 'boolean', help: 'Start Claude Code for the loop and wait for it.' },
     headless: { type: 'boolean', help: 'Start it without a terminal (claude -p). Needs a permission mode.' },
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose client is gone into the archive and begin anew.' },
     consent: { type: 'boolean', help: 'Agree to the loop that an agent has asked for.' },
-    'max-iterations': {
-      type: 'string',
-      value: 'N',
-      help: 'Iterations the agent gets, 1 to 100; for a task folder 1 to 50.',
-    },
-    'permission-mode': { type: 'string', value: 'MODE', help: "The client's permission mode." },
-    model: { type: 'string', value: 'NAME', help: "The client's model." },
-    effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
-    set: {
-      type: 'string',
-      multiple: true,
-      value: 'KEY=VALUE',
-      help: 'Any setting of the frontmatter: --set idle.delay=10s.',
-    },
+    ...SETTING_OPTIONS,
     'adopt-validation': {
       type: 'boolean',
       help: 'Write the commands of "## Validation Commands" into the frontmatter first.',

@@ -1,0 +1,41 @@
+import type { OptionDefinition } from './command.ts';
+
+type Options = Readonly<Record<string, OptionDefinition>>;
+
+/** Which task, for every command that begins a loop. */
+export const TASK_OPTIONS: Options = {
+  task: {
+    type: 'string',
+    value: 'PATH',
+    help: 'A task folder with a RALPH.md, or a task file; without it .claude/ralph/PROMPT.md.',
+  },
+  path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
+  arg: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME=VALUE',
+    help: 'A value for an argument that the RALPH.md declares.',
+  },
+};
+
+/** How the loop is to be, for every command that begins one: see start-flags.ts. */
+export const SETTING_OPTIONS: Options = {
+  'max-iterations': {
+    type: 'string',
+    value: 'N',
+    help: 'Iterations the agent gets, 1 to 100; for a task folder 1 to 50.',
+  },
+  'permission-mode': {
+    type: 'string',
+    value: 'MODE',
+    help: "The client's permission mode; needed where nobody sits at its terminal.",
+  },
+  model: { type: 'string', value: 'NAME', help: "The client's model." },
+  effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
+  set: {
+    type: 'string',
+    multiple: true,
+    value: 'KEY=VALUE',
+    help: 'Any setting of the frontmatter: --set idle.delay=10s.',
+  },
+};
