@@ -4,6 +4,8 @@ import type { HookContext } from '../src/drive/hook/context.ts';
 import { stopWork } from '../src/drive/hook/run-stop-work.ts';
 import { stop } from '../src/drive/hook/stop.ts';
 
+export { heedCancelFlag } from '../src/drive/task/heed-flags.ts';
+
 /** The whole decision of a Stop, with everything it may need. */
 export function decideStop(
   context: HookContext,

@@ -20,7 +20,12 @@ const PARTS: Parts = {
  */
 void runHook(
   ['PreToolUse'],
-  (context) => preToolUse(context, (call, rules) => judgeToolCall(call, rules, PARTS)),
+  (context) =>
+    preToolUse(
+      context,
+      (call, rules) => judgeToolCall(call, rules, PARTS),
+      (...args) => (require('./ralph-stop-work.cjs') as typeof import('./ralph-stop-work.ts')).heedCancelFlag(...args),
+    ),
   (message) => {
     writeSync(2, HOOK_TEXTS.toolFailed(message));
     process.exitCode = 2;

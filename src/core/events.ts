@@ -11,8 +11,9 @@ export interface CheckResult {
 }
 
 export type OperatorCommand =
-  | { readonly kind: 'stop'; readonly clientAlive: boolean }
-  | { readonly kind: 'cancel' }
+  /** `flag`: asked for by a file in the task folder, which anybody may have written. */
+  | { readonly kind: 'stop'; readonly clientAlive: boolean; readonly flag?: true }
+  | { readonly kind: 'cancel'; readonly flag?: true }
   | { readonly kind: 'pause' }
   /** A launcher begins a new turn by its own prompt; otherwise the user will speak next. */
   | { readonly kind: 'resume'; readonly by?: 'launcher' }

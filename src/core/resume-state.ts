@@ -21,6 +21,7 @@ export function resumeState(state: LoopState, at: string, consented: boolean): L
     gateFailures: { value: null, repeats: 0 },
     idle: NOT_IDLE,
     stopRequested: false,
+    stopFlag: false,
     turn: 'first',
     lastTurn: null,
     handedOver: null,

@@ -1,5 +1,6 @@
 import type { BreakerSignal, Trip } from './breaker/breaker.ts';
 import { formatDuration } from './duration.ts';
+import type { LoopState } from './schema/state.ts';
 import { shorten } from './shorten.ts';
 
 /**
@@ -70,12 +71,12 @@ export function idleLimitText(idleMs: number, limitMs: number): string {
   return `stopped after being idle for ${formatDuration(idleMs)} (idle.max is ${formatDuration(limitMs)}).`;
 }
 
-export function stoppedText(iteration: number): string {
-  return `stopped by the user after ${iterations(iteration)}.`;
+export function stoppedText({ iteration, stopFlag }: Pick<LoopState, 'iteration' | 'stopFlag'>): string {
+  return `stopped by ${stopFlag ? 'the file stop.flag' : 'the user'} after ${iterations(iteration)}.`;
 }
 
-export function cancelledText(iteration: number): string {
-  return `cancelled by the user after ${iterations(iteration)}. Nothing was deleted: main.cjs archive shows where it lies.`;
+export function cancelledText(iteration: number, flag: boolean): string {
+  return `cancelled by ${flag ? 'the file cancel.flag' : 'the user'} after ${iterations(iteration)}. Nothing was deleted: main.cjs archive shows where it lies.`;
 }
 
 /** In another terminal: the client runs `!command` as it runs the agent's, and control commands refuse there. */

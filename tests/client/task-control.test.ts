@@ -43,7 +43,7 @@ test('a stop flag in the task folder ends the loop after the iteration at work, 
       const run = await loop.run();
       assert.equal(run.code, 0, run.said);
       assert.equal(loop.project.ended().as, 'stopped');
-      assert.match(run.said, /stopped by the user after 2 iterations/);
+      assert.match(run.said, /stopped by the file stop\.flag after 2 iterations/);
       assert.equal(loop.workspace.has('after'), true);
       assert.equal(loop.workspace.has('my-task/.ralph-runner/stop.flag'), false);
       assert.deepEqual([loop.status().status, loop.records().length], ['stopped', 2]);
@@ -61,6 +61,20 @@ test('a cancel flag in the task folder ends the loop when the turn ends, without
       assert.equal(loop.project.ended().as, 'cancelled');
       assert.equal(loop.workspace.has('my-task/.ralph-runner/cancel.flag'), false);
       assert.deepEqual([loop.status().status, loop.status().iteration, loop.records().length], ['cancelled', 1, 1]);
+    },
+  );
+});
+
+test('a cancel flag in the task folder meets the next tool call, which is refused, and the turn ends', async () => {
+  await withUser(
+    { ralph: ralph('max_iterations: 9') },
+    (user) => [text('one'), user(flag('cancel'), bash('touch after'))],
+    async (loop) => {
+      const run = await loop.run();
+      assert.equal(run.code, 130, run.said);
+      assert.deepEqual([loop.workspace.has('after'), loop.records().length], [false, 1]);
+      assert.match(loop.project.ended().message, /cancelled by the file cancel\.flag after 1 iteration\./);
+      assert.equal(loop.status().status, 'cancelled');
     },
   );
 });

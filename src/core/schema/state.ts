@@ -106,6 +106,8 @@ const base = {
   /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
   promptId: z.string().nullable(),
   stopRequested: z.boolean(),
+  /** The stop that is requested came by a file in the task folder: nobody knows whose. */
+  stopFlag: z.boolean().optional(),
   steering: z.array(steering),
   notices,
   /** Reasons the gate gave the last time, and how many times in a row. */

@@ -30,7 +30,7 @@ export function withinLimits(
   policy: Policy,
   goOn: (warned: Running) => Transition,
 ): Transition {
-  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
+  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state));
   if (state.iteration >= state.maxIterations) {
     const barren = policy.pace.tracksProgress && !state.progressed;
     const as = barren ? 'no-progress-exhaustion' : 'max-iterations';

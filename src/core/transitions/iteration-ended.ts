@@ -30,7 +30,7 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom
   };
   if (heard.status === 'paused') return releasePaused(heard);
   const users = state.turn === 'user' || ended.origin === 'user';
-  if (state.stopRequested && users) return end(heard, ended.at, 'stopped', stoppedText(state.iteration));
+  if (state.stopRequested && users) return end(heard, ended.at, 'stopped', stoppedText(state));
   if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(heard, ended.at);
   return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy, seldom);
 }

@@ -13,9 +13,9 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
   const { at, command } = operated;
   switch (command.kind) {
     case 'stop':
-      return stop(state, at, command.clientAlive);
+      return stop(state, at, command);
     case 'cancel':
-      return end(state, at, 'cancelled', cancelledText(state.iteration));
+      return end(state, at, 'cancelled', cancelledText(state.iteration, command.flag === true));
     case 'pause':
       return pauseNow(state, at);
     case 'resume':
@@ -34,12 +34,12 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
 }
 
 /** An agent at work finishes its iteration first; where nobody works, the loop ends now. */
-function stop(state: Live, at: string, clientAlive: boolean): Transition {
+function stop(state: Live, at: string, { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>): Transition {
   const atWork = (state.status === 'running' || state.status === 'verifying') && clientAlive && state.turn !== 'rest';
-  if (!atWork) return end(state, at, 'stopped', stoppedText(state.iteration));
+  const next: Live = state.stopRequested ? state : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };
+  if (!atWork) return end(next, at, 'stopped', stoppedText(next));
   if (state.stopRequested) return unchanged(state);
-  const next: Live = { ...state, stopRequested: true };
-  return { state: next, effects: [event(next, at, 'operator.stop')] };
+  return { state: next, effects: [event(next, at, 'operator.stop', flag && { by: 'flag' })] };
 }
 
 function pauseNow(state: Live, at: string): Transition {

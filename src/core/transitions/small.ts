@@ -31,7 +31,7 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
 export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Transition {
   if (outcome === 'given-up') return { state: takenBack(state), effects: [] };
   if (state.status !== 'running') return overtaken(takenBack(state));
-  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state.iteration));
+  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state));
   const { lastDecision } = state;
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }

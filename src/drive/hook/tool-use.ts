@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { toolCall } from '../../claude/tool-call.ts';
 import { outOfTime } from '../../core/out-of-time.ts';
 import type { CallRecord } from '../../core/schema/records.ts';
@@ -6,6 +7,8 @@ import { appendLine } from '../../state/append-line.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import { readState } from '../../state/read-state.ts';
+import { runFiles } from '../../state/run-files.ts';
+import { taskFolder } from '../../task/task-folder.ts';
 import { giveSignOfLife } from '../task/sign-of-life.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
@@ -32,25 +35,26 @@ export interface PostToolAnswer {
 }
 
 type Judge = (call: ToolCall, rules: GuardRules) => Promise<Verdict>;
+/** Ends the loop whose cancel flag was seen; false where it was none. */
+type CancelByFlag = (context: HookContext, stored: StoredContract) => boolean;
 
 /**
  * A tool call is about to run: refuses it after a cancel, refuses what touches the loop's own files and control
  * commands, notes it in the calls journal, and brings the user's steering. Throws when it cannot decide: the caller
  * then refuses the call.
  */
-export async function preToolUse(context: HookContext, judge: Judge): Promise<PreToolAnswer | null> {
-  if (underTombstone(context)) {
-    return {
-      continue: false,
-      stopReason: said(HOOK_TEXTS.cancelledStop),
-      hookSpecificOutput: denied(HOOK_TEXTS.cancelled),
-    };
-  }
+export async function preToolUse(
+  context: HookContext,
+  judge: Judge,
+  cancelByFlag: CancelByFlag,
+): Promise<PreToolAnswer | null> {
+  if (underTombstone(context)) return TURN_ENDS;
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const { files, env, input } = context;
   const call = toolCall(input);
   const stored = readContract(files);
+  if (stored !== null && showsCancelFlag(context, loop, stored) && cancelByFlag(context, stored)) return TURN_ENDS;
   const verdict =
     timeIsUp(loop, stored, context.now()) ??
     (await judge({ tool: call.name, input: call.input, cwd: input.cwd }, guardRules(files, env, stored)));
@@ -62,6 +66,18 @@ export async function preToolUse(context: HookContext, judge: Judge): Promise<Pr
   const steering = loop === 'unreadable' ? null : deliverSteering(context, loop);
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
+}
+
+const TURN_ENDS: PreToolAnswer = {
+  continue: false,
+  stopReason: said(HOOK_TEXTS.cancelledStop),
+  hookSpecificOutput: denied(HOOK_TEXTS.cancelled),
+};
+
+/** One look, and only for a task folder's own session: a runner looks by itself. */
+function showsCancelFlag({ files }: HookContext, loop: Live | 'unreadable', { contract }: StoredContract): boolean {
+  if (!contract.task || loop === 'unreadable' || loop.mode !== 'hook') return false;
+  return existsSync(runFiles(taskFolder(files.projectDir, contract.taskPath)).cancelFlag);
 }
 
 /** A tool call has run, or failed: notes it, shows that a task folder's loop is alive, and brings the user's steering. */

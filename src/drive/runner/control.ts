@@ -48,8 +48,8 @@ function heedFlags({ files, turn, options }: Runner): void {
   const { stop, cancel } = takeFlags(runFiles(taskFolder(files.projectDir, contract.taskPath)));
   const at = turn.context.now();
   if (readState(files.state).kind !== 'loop') return;
-  if (cancel) operate(files, options.env, at, () => ({ kind: 'cancel' }));
-  else if (stop) operate(files, options.env, at, () => ({ kind: 'stop', clientAlive: true }));
+  if (cancel) operate(files, options.env, at, () => ({ kind: 'cancel', flag: true }));
+  else if (stop) operate(files, options.env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
 }
 
 /** A loop that somebody has ended needs no agent any more; one that is steered tells it. */

@@ -12,23 +12,30 @@ import { operate } from '../operate.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 
 /**
- * Does what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
+ * Does at a Stop what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
  * iteration; a cancel ends it now, and the answer lets the turn end. null where the Stop is to be decided as ever.
  */
 export function heedFlags(context: HookContext, stored: StoredContract | null): StopAnswer | null {
-  if (!stored?.contract.task) return null;
+  if (obey(context, stored) !== 'cancelled') return null;
+  clearTombstone(context.files);
+  return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
+}
+
+/** The same in the middle of a turn, where a cancel flag was seen: whether the loop is cancelled now. */
+export function heedCancelFlag(context: HookContext, stored: StoredContract): boolean {
+  return obey(context, stored) === 'cancelled';
+}
+
+function obey(context: HookContext, stored: StoredContract | null): 'cancelled' | 'goes-on' {
+  if (!stored?.contract.task) return 'goes-on';
   const { files, env } = context;
   const current = readState(files.state);
-  if (current.kind !== 'loop' || current.state.status === 'ended') return null;
-  if (ownership(current.state, context) === 'foreign') return null;
+  if (current.kind !== 'loop' || current.state.status === 'ended') return 'goes-on';
+  if (ownership(current.state, context) === 'foreign') return 'goes-on';
   const { stop, cancel } = flags(context, stored);
-  if (cancel) {
-    operate(files, env, context.now(), () => ({ kind: 'cancel' }));
-    clearTombstone(files);
-    return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
-  }
-  if (stop) operate(files, env, context.now(), () => ({ kind: 'stop', clientAlive: true }));
-  return null;
+  if (cancel) operate(files, env, context.now(), () => ({ kind: 'cancel', flag: true }));
+  else if (stop) operate(files, env, context.now(), () => ({ kind: 'stop', clientAlive: true, flag: true }));
+  return cancel ? 'cancelled' : 'goes-on';
 }
 
 function flags({ files, now }: HookContext, { contract }: StoredContract): TakenFlags {

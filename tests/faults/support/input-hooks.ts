@@ -11,6 +11,7 @@ import { stopQuickly } from '../../../src/drive/hook/stop-quickly.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
 import { startByHand } from '../../../src/drive/start-loop.ts';
+import { heedCancelFlag } from '../../../src/drive/task/heed-flags.ts';
 import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
 import type { HookName } from './input-case.ts';
 
@@ -35,12 +36,15 @@ export const HOOKS: Readonly<Record<HookName, Decide>> = {
     sessionStart(context, () => startByHand(context.files.projectDir, context.env, context.now())),
   StopFailure: stopFailure,
   PreToolUse: (context) =>
-    preToolUse(context, (call, rules) =>
-      judgeToolCall(call, rules, {
-        shell: () => import('../../../src/guard/shell-judges.ts'),
-        files: () => import('../../../src/guard/file-judges.ts'),
-        globs: () => import('../../../src/guard/files/picomatch-glob.ts'),
-      }),
+    preToolUse(
+      context,
+      (call, rules) =>
+        judgeToolCall(call, rules, {
+          shell: () => import('../../../src/guard/shell-judges.ts'),
+          files: () => import('../../../src/guard/file-judges.ts'),
+          globs: () => import('../../../src/guard/files/picomatch-glob.ts'),
+        }),
+      heedCancelFlag,
     ),
   PostToolUse: postToolUse,
   PostToolUseFailure: postToolUse,

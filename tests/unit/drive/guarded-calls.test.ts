@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { CallRecord } from '../../../src/core/schema/records.ts';
 import { type PreToolAnswer, preToolUse } from '../../../src/drive/hook/tool-use.ts';
+import { heedCancelFlag } from '../../../src/drive/task/heed-flags.ts';
 import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
 import { readContract, writeContract } from '../../../src/state/contract-store.ts';
 import { PARTS } from '../guard/support/judge.ts';
@@ -40,7 +41,8 @@ interface Asked {
 function ask(project: Project, { tool = 'Bash', input, payload, env, now }: Asked): Promise<PreToolAnswer | null> {
   const call = { tool_name: tool, tool_input: input, tool_use_id: 'call-1', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...call, ...payload }, env);
-  return preToolUse({ ...context, now: () => now ?? AT }, (each, rules) => judgeToolCall(each, rules, PARTS));
+  const judge: Parameters<typeof preToolUse>[1] = (each, rules) => judgeToolCall(each, rules, PARTS);
+  return preToolUse({ ...context, now: () => now ?? AT }, judge, heedCancelFlag);
 }
 
 function reasonOf(answer: PreToolAnswer | null): string | undefined {

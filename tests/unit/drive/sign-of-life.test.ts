@@ -1,26 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { type PostToolAnswer, postToolUse } from '../../../src/drive/hook/tool-use.ts';
-import { startLoop } from '../../../src/drive/start-loop.ts';
 import { DEAD_MS, liveBeats } from '../../../src/state/heartbeat.ts';
-import { loopFiles } from '../../../src/state/loop-files.ts';
 import { runFiles } from '../../../src/state/run-files.ts';
-import { AT, aHook, aProject, type Project, put, rewrite, start } from './support/a-project.ts';
-
-/** A loop of session-1 on the task folder `job`. */
-function aTaskFolder(t: TestContext): Project {
-  const project = aProject(t);
-  put(join(project.directory, 'job/RALPH.md'), '---\nmax_iterations: 5\n---\nWork.\n');
-  startLoop({
-    ...{ projectDir: project.directory, name: 'job', task: 'job', flags: {}, env: project.env, at: AT },
-    ...{ existing: 'refuse', headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null },
-  });
-  const named = { ...project, files: loopFiles(project.directory, 'job', project.env) };
-  rewrite(named, { sessionId: 'session-1' });
-  return named;
-}
+import { AT, aHook, aProject, type Project, rewrite, start } from './support/a-project.ts';
+import { aTaskFolder } from './support/a-task-folder.ts';
 
 function called(
   project: Project,
