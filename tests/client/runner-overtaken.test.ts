@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from './support/loop-project.ts';
+import { isRunning } from './support/process-tree.ts';
+import { ofType, startRunner } from './support/runner.ts';
+import { bash, steps, text } from './support/scripted-model.ts';
+import { inTaskFolder } from './support/task-loop.ts';
+
+let commands = 0;
+/** Of the task, in its second iteration: it shows something where a file is, and else runs on. */
+const endless = (): string => `sleep 600.${process.pid}${commands++}`;
+const showing = (command: string): string =>
+  `---\nmax_iterations: 3\ncommands: [{ name: look, run: "cat go || ${command}", timeout: 60 }]\n---\nWork.\n`;
+
+for (const [word, code, status] of [
+  ['cancel', 130, 'cancelled'],
+  ['stop', 0, 'stopped'],
+] as const) {
+  test(`${word}, while the task's commands run in a runner, ends them and starts no further agent`, async () => {
+    const command = endless();
+    const options = { ralph: showing(command), files: { go: 'went\n' }, init: false };
+    await inTaskFolder(options, steps([bash('rm go'), text('one')]), async (loop) => {
+      const running = startRunner(loop.project, { args: [loop.folder] });
+      await until('control: the command runs', () => isRunning(command));
+      assert.equal(loop.project.main([word, loop.folder]).code, 0);
+      const run = await running.done;
+      assert.equal(run.code, code, run.stdout + run.stderr);
+      assert.equal(isRunning(command), false);
+      assert.equal(ofType(run.events, 'agent-ended').length, 1);
+      assert.equal(loop.status().status, status);
+    });
+  });
+}
+
+test("pause, while the task's commands run in a runner, ends them, and after resume they run anew", async () => {
+  const command = endless();
+  const options = { ralph: showing(command), files: { go: 'went\n' }, init: false };
+  const script = steps([bash('rm go'), text('one'), text('two'), text('three')]);
+  await inTaskFolder(options, script, async (loop) => {
+    const running = startRunner(loop.project, { args: [loop.folder] });
+    await until('control: the command runs', () => isRunning(command));
+    assert.equal(loop.project.main(['pause', '--loop', 'my-task']).code, 0);
+    await until('the command is ended', () => !isRunning(command));
+    await until('it rests', () =>
+      ofType(running.events(), 'notice').some(({ message }) => /the loop is paused/.test(message)),
+    );
+    loop.workspace.write('go', 'went again\n');
+    assert.equal(loop.project.main(['resume', '--loop', 'my-task']).code, 0);
+    const run = await running.done;
+    assert.equal(run.code, 2, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'agent-ended').map(({ iteration }) => iteration),
+      [1, 2, 3],
+    );
+  });
+});
