@@ -72,6 +72,8 @@ export function readLists(text: string, visitor: ListVisitor): void {
 function readLine(reader: Reader, raw: string, number: number): void {
   const start = measure(raw, 0);
   if (start.text === '') {
+    // An item that begins with a blank line ends with it.
+    if (reader.pending?.checked === null) reader.items.pop();
     reader.continues = null;
     reader.pending = null;
     return;
@@ -82,8 +84,8 @@ function readLine(reader: Reader, raw: string, number: number): void {
     reader.comment = null;
   }
   if (reader.fence !== null) {
-    const { fence: mark } = stepFence(reader.fence.mark, start.text);
-    reader.fence = mark === null ? null : reader.fence;
+    const isDeep = start.column - reader.fence.content > 3;
+    if (!isDeep && stepFence(reader.fence.mark, start.text).fence === null) reader.fence = null;
     return;
   }
   const shown = withoutComments(start.text, reader.comment !== null);
@@ -151,12 +153,13 @@ function readItem(reader: Reader, line: Measured, depth: number, number: number)
   const [marker] = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/.exec(line.text) ?? [];
   if (marker === undefined) return false;
   // In the middle of a paragraph these are its words: a bare mark, or a number that happens to begin the line.
-  if (reader.continues === 'paragraph' && (line.text === marker || (/^\d/.test(marker) && !/^1[.)]/.test(marker))))
+  if (inParagraph(reader, depth) && (line.text === marker || (/^\d/.test(marker) && !/^1[.)]/.test(marker))))
     return false;
   settle(reader, depth);
   const done = reader.items.at(-1)?.done ?? false;
-  const { text: whole, columns } = peel(line);
+  const { text: whole, columns, isCode } = peel(line);
   for (const content of columns) reader.items.push({ content, done });
+  if (isCode && !reader.visitor.inCode) return true;
   const [box, mark = ''] = TASK.exec(whole) ?? [];
   const checked = mark.trim() !== '';
   const content = columns.at(-1) ?? 0;
@@ -164,42 +167,57 @@ function readItem(reader: Reader, line: Measured, depth: number, number: number)
   const shown = withoutComments(whole.slice(box?.length ?? 0), false);
   const text = shown.text.trim();
   if (shown.open) reader.comment = { content };
-  const { fence: fenceMark } = stepFence(null, text);
+  // Behind a box even a fence is text.
+  const fenceMark = box === undefined ? stepFence(null, text).fence : null;
   if (fenceMark !== null) reader.fence = { mark: fenceMark, content };
-  reader.continues = text === '' ? null : 'item';
+  // A box alone is the first line of a paragraph that the next one may go on with.
+  reader.continues = text === '' && (box === undefined || reader.visitor.inCode) ? null : 'item';
   const item = { line: number, checked: box === undefined ? null : checked, inDone: done };
   if (text === '') reader.pending = { ...item, content };
   else reader.visitor.item({ ...item, text });
   return true;
 }
 
+/** Whether a line of this depth goes on with an open paragraph: with one in a list only where it is in that item. */
+function inParagraph({ continues, items, visitor }: Reader, depth: number): boolean {
+  return continues === 'paragraph' || (continues === 'item' && depth === items.length && !visitor.inCode);
+}
+
 const MARKERS = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;
 
-/** The text of an item, and the content column of each item that begins on its line: `- 1. text` are two. */
-function peel({ column, text }: Measured): { text: string; columns: number[] } {
+interface Peeled {
+  readonly text: string;
+  /** The content column of each item that begins on the line: `- 1. text` are two. */
+  readonly columns: number[];
+  /** So much space stands before the text that it is code. */
+  readonly isCode: boolean;
+}
+
+function peel({ column, text }: Measured): Peeled {
   const columns: number[] = [];
   let at = 0;
   let begin = column;
   for (;;) {
     MARKERS.lastIndex = at;
     const marker = MARKERS.exec(text)?.[0];
-    if (marker === undefined) return { text: text.slice(at), columns };
+    if (marker === undefined) return { text: text.slice(at), columns, isCode: false };
     const after = at + marker.length;
     let next = after;
     let to = begin + marker.length;
     for (; text[next] === ' ' || text[next] === '\t'; next++) to += text[next] === '\t' ? 4 - (to % 4) : 1;
     const beside = to - begin - marker.length;
     // Nothing, or as much space as makes code: the item's content begins one column after its mark.
-    const isCode = next === text.length || beside > 4;
-    columns.push(isCode ? begin + marker.length + 1 : to);
-    if (isCode) return { text: text.slice(next), columns };
+    const isEmpty = next === text.length;
+    const isCode = !isEmpty && beside > 4;
+    columns.push(isEmpty || isCode ? begin + marker.length + 1 : to);
+    if (isEmpty || isCode) return { text: text.slice(next), columns, isCode };
     at = next;
     begin = to;
   }
 }
 
 function readProse(reader: Reader, line: Measured, depth: number): void {
-  if (reader.pending !== null && line.column >= reader.pending.content) {
+  if (reader.pending !== null && (line.column >= reader.pending.content || reader.continues === 'item')) {
     const { content: _, ...item } = reader.pending;
     reader.visitor.item({ ...item, text: line.text });
     reader.pending = null;
