@@ -10,6 +10,7 @@ import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
 import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
+import { tddRecord, tddState } from '../src/core/schema/tdd-state.ts';
 import { publishedFrontmatter } from '../src/task/frontmatter-schema.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -28,6 +29,8 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'call-record': callRecord,
   'task-iteration-record': taskIterationRecord,
   'run-status': runStatus,
+  'tdd-state': tddState,
+  'tdd-record': tddRecord,
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),
   'prompt-frontmatter': publishedFrontmatter('prompt'),
 };
@@ -92,10 +95,14 @@ function writeHookSchemas(): void {
     fourKeyState: forHooks(jsonSchema(fourKeyState)),
   };
   writeFileSync(join(generated, 'state-schemas.json'), JSON.stringify(schemas));
-  writeFileSync(
-    join(generated, 'state-shapes.json'),
-    JSON.stringify(Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, compact(schema)]))),
-  );
+  writeShapes('state', schemas);
+  // In a file of its own: the quick Stop carries the one above.
+  writeShapes('tdd', { state: forHooks(jsonSchema(tddState)), record: forHooks(jsonSchema(tddRecord)) });
+}
+
+function writeShapes(name: string, schemas: Readonly<Record<string, unknown>>): void {
+  const shapes = Object.entries(schemas).map(([key, schema]) => [key, compact(schema)]);
+  writeFileSync(join(generated, `${name}-shapes.json`), JSON.stringify(Object.fromEntries(shapes)));
 }
 
 async function bundle(): Promise<void> {

@@ -1,0 +1,32 @@
+/** Every sentence about a TDD list that the agent and the user read. */
+export const TDD_TEXTS = {
+  noConsent:
+    'an agent made this list, and the user has not agreed to its commands yet. They see them with main.cjs tdd status, and agree with main.cjs tdd init --consent in a terminal of their own.',
+  nothingLeft: 'every scenario is complete.',
+  unknown: (id: string): string => `there is no scenario ${id}. main.cjs tdd status lists them.`,
+  complete: (id: string): string =>
+    `${id} is complete and is never run again. Take the next one with: main.cjs tdd next`,
+  notNow: (id: string, current: string | null): string =>
+    `${id} is not at work; ${current ?? 'none'} is. Finish that one first: main.cjs tdd next`,
+  redFirst: (id: string): string =>
+    `there is no red evidence for ${id}. Write its test, and see it fail with: main.cjs tdd red`,
+  greenFirst: (id: string): string => `${id} is not green yet: main.cjs tdd green`,
+  unavailable: (why: string): string => `the command could not be started: ${why}.`,
+  changed: (what: string): string =>
+    `the command was not run: ${what} since the list was made. Put it back as it was; where the change is right, the user adopts it with main.cjs tdd init --accept.`,
+  blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
+  timedOut: 'the command ran out of time, which is neither a failing test nor a passing one.',
+  ended: (signal: string): string =>
+    `the command was ended by ${signal}, which is neither a failing test nor a passing one.`,
+  cannotRun: (code: number): string =>
+    `the command itself could not run (exit code ${code}: not found, or not executable). A test that fails is something else.`,
+  noTest: 'no test was executed, which is neither red nor green. Write the test, where the command finds it.',
+  neverBegan: (code: number): string =>
+    `the command failed before it came to a test (exit code ${code}; see its output). A test that fails is something else.`,
+  passes:
+    'it passes already, so the test shows nothing new. Make it sharper, until it fails because the behaviour is missing.',
+  fails: (code: number): string => `it fails still (exit code ${code}).`,
+  broken: (code: number): string =>
+    `it passed before the refactoring and fails now (exit code ${code}). Mend it or take the change back; the next scenario comes after that.`,
+  meanwhile: 'somebody else has gone on with the list meanwhile; this run was not recorded. See main.cjs tdd status.',
+} as const;
