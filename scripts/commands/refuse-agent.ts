@@ -1,9 +1,9 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { insideLoopsClient } from '../../src/state/inside-client.ts';
 
-/** Whether an agent may be calling: in its shell, or below its client. */
+/** Whether an agent may be calling: in its shell, below its client, or below a command that a runner has for an agent. */
 export function isAgent(env: NodeJS.ProcessEnv): boolean {
-  return env['CLAUDECODE'] === '1' || insideLoopsClient();
+  return env['CLAUDECODE'] === '1' || env['RALPH_DRIVER'] === 'runner' || insideLoopsClient();
 }
 
 /** Ruling 21: who steers a loop is the user, at a terminal of their own. Throws `refused` in an agent's shell. */
@@ -11,6 +11,6 @@ export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   if (!isAgent(env)) return;
   throw new RalphError(
     'refused',
-    `"${what}" is for the user at a terminal, and this is the shell of a Claude Code session (CLAUDECODE=1), where an agent could run it as well. The user can run it in another terminal, outside Claude Code: ${process.argv[1] ?? 'main.cjs'} ${what}`,
+    `"${what}" is for the user at a terminal, and this is the shell of an agent (a Claude Code session, CLAUDECODE=1, or a runner's), where it could run it as well. The user can run it in another terminal, outside Claude Code: ${process.argv[1] ?? 'main.cjs'} ${what}`,
   );
 }

@@ -7,11 +7,11 @@ import { runLoop } from '../../src/drive/runner/run-loop.ts';
 import type { RunnerOptions } from '../../src/drive/runner/runner.ts';
 import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
-import { agentSettings } from '../../src/install/agent-settings.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import type { Command, CommandContext } from './command.ts';
+import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
-import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
+import { startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
 
@@ -24,16 +24,21 @@ export const RUN_COMMAND: Command = {
     ...TASK_OPTIONS,
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
+    agent: {
+      type: 'string',
+      value: 'CMD',
+      help: 'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
+    },
     ...SETTING_OPTIONS,
   },
   control: true,
   async run(called) {
     const context = withTask(called);
     const { files, task, args, formerArgs } = startTarget(context);
-    const { env, values, rest, projectDir } = context;
+    const { env, values, projectDir } = context;
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins
-    const client = findClient(env);
+    const client = once(() => findClient(env));
     const start = (): StartedLoop =>
       startLoop({
         projectDir,
@@ -48,30 +53,27 @@ export const RUN_COMMAND: Command = {
         headless: true,
         launched: true,
         consented: true,
-        clientVersion: client.version,
+        clientVersion: () => client().version,
         bundleDir: bundleDir(),
         mode: 'runner',
       });
     const tell = teller(context);
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
       warn(context, started);
-      const { loopId, settings } = started;
-      const own = agentSettings({ loopId, name: files.name, node: process.execPath, bundleDir: bundleDir() });
-      const { permissionMode, model, effort, isolation } = settings;
-      const agentArgs = [
-        ...['--settings', JSON.stringify(own)],
-        // The user's own hooks and servers neither slow nor alter a loop; those of the project are part of it.
-        ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
-        ...(modeIn(rest) === null && permissionMode !== null ? ['--permission-mode', permissionMode] : []),
-        ...(model === null ? [] : ['--model', model]),
-        ...(effort === null ? [] : ['--effort', effort]),
-        ...rest,
-      ];
-      return { program: client.path, args: agentArgs, env, agentEnv: own.env, patience: waits, tell };
+      return { ...runnersAgent(context, started, client), env, patience: waits, tell };
     });
     return code;
   },
 };
+
+/** Asking the client for its version takes a moment. */
+function once<T extends object>(find: () => T): () => T {
+  let found: T | null = null;
+  return () => {
+    found ??= find();
+    return found;
+  };
+}
 
 /** The task may stand alone behind the command. */
 function withTask(context: CommandContext): CommandContext {

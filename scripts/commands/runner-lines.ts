@@ -23,11 +23,10 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'notice':
       return [said(printable(event.message))];
     case 'agent-ended': {
-      const parts = [
-        time(event.durationMs),
-        `${event.turns} turn${event.turns === 1 ? '' : 's'}`,
-        dollars(event.costUsd),
-      ];
+      // An agent that does not tell of its turns tells of no cost either.
+      const told =
+        event.turns === null ? [] : [`${event.turns} turn${event.turns === 1 ? '' : 's'}`, dollars(event.costUsd)];
+      const parts = [time(event.durationMs), ...told];
       const why = event.outcome === 'ok' ? [] : [said(printable(event.message))];
       return [...why, `─── ${parts.join(' │ ')} ───`];
     }

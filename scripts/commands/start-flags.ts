@@ -7,7 +7,7 @@ export function startFlags({ values, rest }: CommandContext): Record<string, str
   const out: Record<string, string> = {};
   const passed = modeIn(rest);
   if (passed !== null) out['permission_mode'] = passed;
-  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort']) {
+  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort', 'agent']) {
     if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
   }
   const set = values['set'];

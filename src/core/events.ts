@@ -37,6 +37,8 @@ export type EngineEvent =
       readonly transcriptMark: string;
       readonly toolCalls: number;
       readonly deniedCalls: number;
+      /** The agent does not tell of its calls: none that were counted need not mean that it made none. */
+      readonly callsUnknown?: boolean;
       readonly usage: UsageDelta | null;
       readonly costUsd: number | null;
       /** Whether the iteration changed the project durably. */

@@ -23,8 +23,9 @@ export type RunnerEvent =
       readonly outcome: string;
       readonly message: string;
       readonly durationMs: number;
-      readonly turns: number;
-      readonly toolCalls: number;
+      /** null, as all that follows, where the agent does not tell. */
+      readonly turns: number | null;
+      readonly toolCalls: number | null;
       readonly model: string | null;
       readonly costUsd: number | null;
       readonly usage: UsageDelta | null;

@@ -1,11 +1,13 @@
 import { RalphError } from '../core/ralph-error.ts';
 import type { Contract } from '../core/schema/contract.ts';
+import type { LoopState } from '../core/schema/state.ts';
 import { readContract, writeContract } from '../state/contract-store.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
+import { readState } from '../state/read-state.ts';
 import { buildContract } from '../task/build-contract.ts';
 import { operate } from './operate.ts';
 import { prepareContract } from './prepare-contract.ts';
-import { START_TEXTS } from './texts.ts';
+import { AGENT_TEXTS, START_TEXTS } from './texts.ts';
 
 /**
  * Makes what the task file and the project's scripts say now the contract of the running loop, and gives back what
@@ -28,7 +30,11 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
     launched: false,
     clientVersion: before.clientVersion,
     bundleDir: before.bundleDir,
+    mode: modeOf(files),
   });
+  if (terms.agent !== before.agent) {
+    throw new RalphError('refused', AGENT_TEXTS.changed(before.agent ?? null, terms.agent ?? null));
+  }
   const next = buildContract({ ...terms, loopId: before.loopId });
   const changes = differences(before, next.contract);
   if (next.hash === stored.hash) return { changes: [] };
@@ -39,6 +45,11 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
     return { kind: 'accept', contractHash: next.hash, maxIterations };
   });
   return { changes };
+}
+
+function modeOf({ state }: LoopFiles): LoopState['mode'] {
+  const current = readState(state);
+  return current.kind === 'loop' ? current.state.mode : 'hook';
 }
 
 function differences(before: Contract, after: Contract): string[] {

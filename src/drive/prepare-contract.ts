@@ -19,8 +19,9 @@ import { type ResolvedPolicy, resolvePolicy } from '../task/resolve-policy.ts';
 import { splitFrontmatter } from '../task/split-frontmatter.ts';
 import { taskFolderName } from '../task/task-folder.ts';
 import { taskTerms } from '../task/task-terms.ts';
+import { hasRules } from './has-rules.ts';
 import { taskPathOf } from './task-path.ts';
-import { LAUNCH_TEXTS, START_TEXTS } from './texts.ts';
+import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from './texts.ts';
 
 export interface ContractRequest {
   readonly projectDir: string;
@@ -40,11 +41,15 @@ export interface ContractRequest {
   readonly headless: boolean;
   /** A launcher starts the client, with our status line and with a permission mode that must be known. */
   readonly launched: boolean;
-  readonly clientVersion: string | null;
+  /** A function is asked only where the client is what works; what it throws is thrown. */
+  readonly clientVersion: string | null | (() => string | null);
   readonly bundleDir: string | null;
   /** What drives the loop; the Stop hook where left out. */
   readonly mode?: LoopState['mode'];
 }
+
+/** Settings that only Claude Code heeds. */
+const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 
 type Resolved = Extract<ResolvedPolicy, { ok: true }>;
 
@@ -75,11 +80,13 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   });
   refuse(resolved.problems, taskPath);
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
-  if (request.launched && request.headless && resolved.settings.permissionMode === null) {
+  const driven = request.mode === 'runner';
+  const agent = driven ? resolved.settings.agent : null;
+  if (agent !== null) refuseForCommand(agent, resolved);
+  if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
     throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
   }
   const task = taskTermsOf(request, taskPath, resolved);
-  const driven = request.mode === 'runner';
   const slow = driven ? null : timeoutProblem(resolved.policy, resolved.settings.validation, task);
   if (slow !== null) throw new RalphError('task-invalid', slow);
   // The client tells its cost to the runner, and to a status line, which it runs only in a terminal.
@@ -102,12 +109,26 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       validation: resolved.settings.validation,
       findingsLog: resolved.settings.findingsLog,
       consented: request.consented,
-      clientVersion: request.clientVersion,
+      clientVersion: agent === null ? versionOf(request) : null,
+      ...(agent !== null && { agent }),
       headless: request.headless,
       flags: request.flags,
       bundleDir: request.bundleDir,
     },
   };
+}
+
+/** What nobody could hold such an agent to is refused, instead of being believed. */
+function refuseForCommand(agent: string, { settings, policy, sources }: Resolved): void {
+  if (hasRules(settings.guardrails)) throw new RalphError('task-invalid', AGENT_TEXTS.noGuardrails(agent));
+  if (policy.budget.maxCostUsd !== null) throw new RalphError('task-invalid', AGENT_TEXTS.untold('budget.max_cost'));
+  if (policy.budget.maxTokens !== null) throw new RalphError('task-invalid', AGENT_TEXTS.untold('budget.max_tokens'));
+  const idle = CLIENT_KEYS.filter((key) => sources[key] === 'flag');
+  if (idle.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsAlone(idle));
+}
+
+function versionOf({ clientVersion }: ContractRequest): string | null {
+  return typeof clientVersion === 'function' ? clientVersion() : clientVersion;
 }
 
 function readTaskText(path: string, shown: string): string {

@@ -82,3 +82,15 @@ export const LAUNCH_TEXTS = {
   needsMode:
     'a headless loop needs a permission mode, because the default one denies every write and command. Give --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox), or permission_mode in the frontmatter.',
 } as const;
+
+/** Of an agent that is a command of the user's. */
+export const AGENT_TEXTS = {
+  noGuardrails: (command: string): string =>
+    `the agent of this loop is a command (${command}), and guardrails cannot be enforced on it: hooks of Claude Code enforce them. Take the guardrails out of the task's frontmatter and of the settings, or run the loop with Claude Code (no --agent, no agent: in the frontmatter).`,
+  untold: (key: string): string =>
+    `${key} is set, but the agent of this loop is a command, which does not tell what it uses. Limit budget.max_time, timeout or max_iterations instead.`,
+  clientsAlone: (keys: readonly string[]): string =>
+    `${keys.join(', ')}: only Claude Code heeds this, and the agent of this loop is a command. Give it in the command.`,
+  changed: (before: string | null, after: string | null): string =>
+    `the agent (${before ?? 'Claude Code'}) cannot become another one (${after ?? 'Claude Code'}) while the loop runs. End it, then go on with: main.cjs run --resume.`,
+} as const;

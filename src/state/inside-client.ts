@@ -4,15 +4,17 @@ import { readFileSync } from 'node:fs';
 const MAX_GENERATIONS = 64;
 
 /**
- * Whether this process descends from the shell of a loop's own client, whatever it has done to its environment since:
- * an ancestor was started with both CLAUDECODE=1 and a RALPH_LOOP_ID. Only Linux tells; elsewhere the answer is no.
+ * Whether this process descends from the shell of a loop's own client, or from the command that a runner has for an
+ * agent, whatever it has done to its environment since: an ancestor was started with a RALPH_LOOP_ID and with
+ * CLAUDECODE=1 or RALPH_DRIVER=runner. Only Linux tells; elsewhere the answer is no.
  * A process that detaches itself from its ancestors is not seen.
  */
 export function insideLoopsClient(pid: number = process.ppid): boolean {
   if (process.platform !== 'linux') return false;
   for (let ancestor = pid, depth = 0; ancestor > 1 && depth < MAX_GENERATIONS; depth++) {
     const variables = environmentOf(ancestor);
-    if (variables.includes('CLAUDECODE=1') && variables.some((entry) => /^RALPH_LOOP_ID=./.test(entry))) return true;
+    const agents = variables.includes('CLAUDECODE=1') || variables.includes('RALPH_DRIVER=runner');
+    if (agents && variables.some((entry) => /^RALPH_LOOP_ID=./.test(entry))) return true;
     ancestor = parentOf(ancestor);
   }
   return false;

@@ -107,7 +107,10 @@ const SHARED_KEYS = {
     flag().optional(),
     'Whether an iteration that fails or runs out of time ends the loop; true by default in a RALPH.md, false elsewhere.',
   ),
-  agent: described(line().optional(), "The client's agent."),
+  agent: described(
+    line().optional(),
+    'For main.cjs run: a shell command that works in place of Claude Code. It gets the prompt on its input and answers on its output.',
+  ),
   model: described(line().optional(), "The client's model."),
   effort: described(line().optional(), "The client's effort."),
   permission_mode: described(line().optional(), "The client's permission mode. A headless loop needs one."),

@@ -37,7 +37,8 @@ export interface AgentResult {
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
   readonly apiStatus: number | null;
-  readonly turns: number;
+  /** null for an agent that does not tell. */
+  readonly turns: number | null;
   /** The final message; of an error what the client says of it. */
   readonly text: string;
   /** US dollars. */

@@ -29,10 +29,11 @@ export interface FinishedRun {
   readonly complaint: string;
 }
 
-/** What to run, and how long it may take. Durations in milliseconds. */
+/** Starts an agent of one kind. `sessionId` is a fresh one, for an agent that keeps sessions. */
+export type StartAgent = (sessionId: string, options: AgentOptions) => AgentRun;
+
+/** What an agent is to do, and how long it may take. Durations in milliseconds. */
 export interface AgentOptions {
-  readonly program: string;
-  readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly prompt: string;

@@ -78,7 +78,7 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
 const OK: RunOutcome = { kind: 'ok', message: 'done.' };
 
 function succeeded(result: AgentResult | null): boolean {
-  return result !== null && !result.isError && result.terminalReason === 'completed' && result.turns > 0;
+  return result !== null && !result.isError && result.terminalReason === 'completed' && result.turns !== 0;
 }
 
 function byItself(facts: RunFacts, exit: RunExit): RunOutcome {

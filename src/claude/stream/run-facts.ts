@@ -12,8 +12,8 @@ export interface RunFacts {
   readonly resetsAt: string | null;
   /** Refused credentials in a row, while the client asks again and again. */
   readonly refusedLogins: number;
-  /** Calls of the main agent and of its subagents. */
-  readonly toolCalls: number;
+  /** Calls of the main agent and of its subagents; null for an agent that does not tell. */
+  readonly toolCalls: number | null;
   /** Hooks that ran before a tool call. */
   readonly guardedCalls: number;
   /** A tool has run before any hook had. */
@@ -43,7 +43,7 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
     case 'text':
       return { ...facts, apiError: null, refusedLogins: 0 };
     case 'tool':
-      return { ...facts, apiError: null, refusedLogins: 0, toolCalls: facts.toolCalls + 1 };
+      return { ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 };
     case 'tool-result': {
       // A call that failed may never have come as far as a hook: a tool that there is not, an input that is none.
       const unguarded = facts.unguarded || (!message.failed && facts.guardedCalls === 0);

@@ -72,6 +72,8 @@ export const contract = z.strictObject({
   /** Whether the user has agreed to the loop. One that an agent asked for has to wait until they do. */
   consented: z.boolean(),
   clientVersion: z.string().nullable(),
+  /** The command that works on a runner's iterations in place of the client; absent where the client does. */
+  agent: z.string().min(1).optional(),
   headless: z.boolean(),
   /** Settings that the command line gave, by key path: `accept` applies them again. */
   flags: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),

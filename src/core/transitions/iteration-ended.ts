@@ -85,7 +85,7 @@ function countWorking(state: Live, ended: Ended, signals: Signals, policy: Polic
     lastFindingsCount: signals.findings ?? state.lastFindingsCount,
     breaker: sampleBreaker(state.breaker, {
       findings: signals.findings,
-      reply: normalised === '' && ended.toolCalls > 0 ? null : digest(normalised),
+      reply: normalised === '' && (ended.toolCalls > 0 || ended.callsUnknown) ? null : digest(normalised),
       error: ended.error,
       progress: ended.progress,
       toolCalls: ended.toolCalls,

@@ -24,7 +24,7 @@ export interface TurnFacts {
   /** What a task folder's snapshots tell; without them the project's mark does. */
   readonly progress?: 'yes' | 'no' | 'unknown';
   /** What a driver knows that has heard the agent itself, in place of what the client's files say. */
-  readonly heard?: Pick<Gathered['event'], 'usage' | 'costUsd' | 'error' | 'timedOut' | 'transcriptMark'>;
+  readonly heard?: Pick<Gathered['event'], 'usage' | 'costUsd' | 'error' | 'timedOut' | 'transcriptMark' | 'callsUnknown'>;
 }
 
 export interface Gathered {

@@ -31,7 +31,8 @@ export async function endIteration(
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const loaded: Loaded = { ...turn.loaded, stored, policy: contract.policy, state: current.state, mended: warning };
-    const heard = { ...failure, usage, costUsd: runner.spentUsd, transcriptMark: context.now() };
+    const callsUnknown = run.facts.toolCalls === null;
+    const heard = { ...failure, usage, costUsd: runner.spentUsd, callsUnknown, transcriptMark: context.now() };
     const counted = countTurn(context, loaded, { ...fingerprints, text, origin: 'loop', heard }, measured);
     const { state, effects, task } = counted;
     runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task };

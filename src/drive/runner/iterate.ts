@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { FinishedRun } from '../../claude/stream/agent-run.ts';
-import { startAgent } from '../../claude/stream/start-agent.ts';
 import { bindSession } from '../../core/bind-session.ts';
 import type { Effect } from '../../core/effects.ts';
-import type { Guardrails } from '../../core/schema/contract.ts';
 import { identityOf } from '../../state/process-identity.ts';
 import { withState } from '../../state/with-state.ts';
+import { hasRules } from '../has-rules.ts';
 import { feed, isStep, type Loaded } from '../hook/carry-on.ts';
 import { readTask } from '../hook/read-task.ts';
 import { waitOut } from '../hook/wait-out.ts';
@@ -127,15 +126,9 @@ async function runAgent(
   const { options, files, turn } = runner;
   const sessionId = randomUUID();
   bind(runner, sessionId);
-  const agent = startAgent({
-    program: options.program,
-    args: [...options.args, '--session-id', sessionId],
+  const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
-    env: {
-      ...options.env,
-      ...options.agentEnv,
-      CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(contract.policy.backgroundWaitMs),
-    },
+    env: { ...options.env, ...options.agentEnv },
     prompt,
     silenceMs: options.patience.silenceMs,
     timeMs: contract.policy.pace.iterationTimeoutMs,
@@ -154,7 +147,7 @@ async function runAgent(
     outcome: outcome.kind,
     message: outcome.message,
     durationMs,
-    turns: facts.result?.turns ?? 0,
+    turns: facts.result === null ? 0 : facts.result.turns,
     toolCalls: facts.toolCalls,
     model: facts.model,
     costUsd: facts.result?.costUsd ?? null,
@@ -177,10 +170,4 @@ function bind({ turn, files, loopId }: Runner, sessionId: string): void {
     turn.loaded = { ...turn.loaded, state };
     return { next: state, result: undefined };
   });
-}
-
-function hasRules({ blockCommands, shellAllow, protectedFiles, privateFiles, strict }: Guardrails): boolean {
-  return (
-    strict || shellAllow !== null || blockCommands.length > 0 || protectedFiles.length > 0 || privateFiles.length > 0
-  );
 }

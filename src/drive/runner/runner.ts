@@ -1,4 +1,4 @@
-import type { AgentRun } from '../../claude/stream/agent-run.ts';
+import type { AgentRun, StartAgent } from '../../claude/stream/agent-run.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { UsageDelta } from '../../core/events.ts';
 import type { Tell } from '../../core/runner-event.ts';
@@ -10,9 +10,7 @@ import type { StartedLoop } from '../start-loop.ts';
 import type { Patience } from './patience.ts';
 
 export interface RunnerOptions {
-  readonly program: string;
-  /** Everything of the agent's command line but what makes it a run of ours. */
-  readonly args: readonly string[];
+  readonly startAgent: StartAgent;
   /** Of the user: checks and commands run in it. */
   readonly env: NodeJS.ProcessEnv;
   /** What the agent's environment has beside it. */

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { endGroup, forgetGroup, rememberGroup } from '../state/process-group.ts';
+import type { EndedBy, RunExit } from './stream/classify-run.ts';
+
+/** The process of an agent, leader of a group of its own: whatever ends our process ends that group too. */
+export interface AgentProcess {
+  /** null when it could not be started. */
+  readonly pid: number | null;
+  /** Resolves once no process of the group is left. Never rejects. */
+  readonly done: Promise<ProcessEnd>;
+  /** Writes to its input; false when it takes no more. */
+  readonly write: (text: string) => boolean;
+  readonly closeInput: () => void;
+  /** Ends the group: politely, and after two seconds by force. The first reason counts. */
+  readonly end: (why: EndedBy) => void;
+}
+
+export interface ProcessEnd {
+  readonly exit: RunExit;
+  readonly durationMs: number;
+  /** The end of what it wrote to its standard error. */
+  readonly complaint: string;
+}
+
+export interface ProcessOptions {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly onOutput: (chunk: Buffer) => void;
+  /** Whether what it writes to its standard error is a sign of life, too. */
+  readonly errorsShowLife: boolean;
+  /**
+   * Asked five times a second: why it is to be ended now, by the milliseconds since its last sign of life and since
+   * its start; null to let it be.
+   */
+  readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
+}
+
+/** Characters of its standard error. */
+const COMPLAINT = 2_000;
+/** How long output may still come from a process that has exited, while others hold its pipe. */
+const DRAIN_MS = 500;
+const LOOK_MS = 200;
+
+/** Starts the program in a process group of its own. One that cannot be started is done at once, and says why. */
+export function startAgentProcess(options: ProcessOptions): AgentProcess {
+  const { program, args, cwd, env } = options;
+  const began = Date.now();
+  let child: ChildProcess;
+  try {
+    child = spawn(program, [...args], {
+      cwd,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+  } catch (error) {
+    return notStarted((error as Error).message);
+  }
+  const { pid } = child;
+  let endedBy: EndedBy | null = null;
+  let complaint = '';
+  let last = began;
+  const end = (why: EndedBy): void => {
+    if (endedBy !== null || pid === undefined) return;
+    endedBy = why;
+    void endGroup(pid);
+  };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    last = Date.now();
+    options.onOutput(chunk);
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (options.errorsShowLife) last = Date.now();
+    complaint = (complaint + text).slice(-COMPLAINT);
+  });
+  // An agent that is gone takes no message; its exit says what there is to say.
+  child.stdin?.on('error', () => undefined);
+  const patience = setInterval(() => {
+    const now = Date.now();
+    const why = options.overdue(now - last, now - began);
+    if (why !== null) end(why);
+  }, LOOK_MS);
+  if (pid !== undefined) rememberGroup(pid);
+  const finish = async (exit: Omit<RunExit, 'endedBy'>): Promise<ProcessEnd> => {
+    clearInterval(patience);
+    if (pid !== undefined) {
+      await endGroup(pid);
+      forgetGroup(pid);
+    }
+    return { exit: { ...exit, endedBy }, durationMs: Date.now() - began, complaint: complaint.trim() };
+  };
+  return {
+    pid: pid ?? null,
+    done: ended(child).then(finish),
+    write: (text) => {
+      if (child.stdin?.writable !== true) return false;
+      child.stdin.write(text);
+      return true;
+    },
+    closeInput: () => void child.stdin?.end(),
+    end,
+  };
+}
+
+/** Resolves when the process has exited and its output is read: others that hold its pipe are not waited for. */
+function ended(child: ChildProcess): Promise<Omit<RunExit, 'endedBy'>> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: null, signal: null, startError: error.message }));
+    child.once('exit', (code, signal) => {
+      const exit = { code, signal, startError: null };
+      const drained = setTimeout(() => resolve(exit), DRAIN_MS);
+      child.once('close', () => {
+        clearTimeout(drained);
+        resolve(exit);
+      });
+    });
+  });
+}
+
+function notStarted(why: string): AgentProcess {
+  const exit: RunExit = { code: null, signal: null, endedBy: null, startError: why };
+  return {
+    pid: null,
+    done: Promise.resolve({ exit, durationMs: 0, complaint: '' }),
+    write: () => false,
+    closeInput: () => undefined,
+    end: () => undefined,
+  };
+}
