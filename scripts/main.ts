@@ -37,6 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   logs: async () => (await import('./commands/logs.ts')).LOGS_COMMAND,
   archive: async () => (await import('./commands/archive.ts')).ARCHIVE_COMMAND,
   signs: async () => (await import('./commands/signs.ts')).SIGNS_COMMAND,
+  tdd: async () => (await import('./commands/tdd.ts')).TDD_COMMAND,
   check: async () => (await import('./commands/check.ts')).CHECK_COMMAND,
   config: async () => (await import('./commands/config.ts')).CONFIG_COMMAND,
   reset: async () => (await import('./commands/reset.ts')).RESET_COMMAND,

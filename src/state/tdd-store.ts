@@ -106,7 +106,8 @@ function readRecord({ record: path }: TddFiles): TddRecord | null {
       'contract-changed',
       `the record of the TDD list, ${path}, cannot be read (${why}) and was left as it is. Put it back, or move it away and make the list anew: main.cjs tdd init.`,
     );
-  if (value.kind !== 'value') throw unreadable(value.kind === 'empty' ? 'it is empty' : value.problem);
+  if (value.kind === 'empty') throw unreadable('it is empty');
+  if (value.kind === 'unusable') throw unreadable(value.problem);
   refuseNewer(path, (value.value as { recordVersion?: unknown } | null)?.recordVersion);
   const problem = checkShape(value.value, shapes.record as Shape);
   if (problem !== null) throw unreadable(problem);
@@ -130,7 +131,8 @@ function refuseNewer(path: string, version: unknown): void {
 }
 
 type Json =
-  | { readonly kind: 'absent' | 'empty' }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'empty' }
   | { readonly kind: 'unusable'; readonly problem: string }
   | { readonly kind: 'value'; readonly value: unknown };
 

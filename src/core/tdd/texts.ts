@@ -30,3 +30,14 @@ export const TDD_TEXTS = {
     `it passed before the refactoring and fails now (exit code ${code}). Mend it or take the change back; the next scenario comes after that.`,
   meanwhile: 'somebody else has gone on with the list meanwhile; this run was not recorded. See main.cjs tdd status.',
 } as const;
+
+/** Where no list was made, by what lies in the place of its state. */
+export const NO_LIST = {
+  absent:
+    'there are no TDD scenarios here. Make the list: main.cjs tdd init --scenario "what must hold" --command "the command that proves it", or --input FILE.',
+  empty: 'tdd-state.json is empty, and no list was made. Make one: main.cjs tdd init --input FILE.',
+  state:
+    'tdd-state.json has scenarios, but no command was fixed that proves them, so that nothing can run. Take them over with: main.cjs tdd init --command "the command that proves them".',
+  unusable: (problem: string): string =>
+    `tdd-state.json cannot be used (${problem}), and no list was made. Make one with main.cjs tdd init --input FILE; the file is then moved aside, not deleted.`,
+} as const;

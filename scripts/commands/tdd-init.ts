@@ -1,0 +1,93 @@
+import { RalphError } from '../../src/core/ralph-error.ts';
+import type { TddRecord, TddState } from '../../src/core/schema/tdd-state.ts';
+import { listOf } from '../../src/drive/tdd/list-of.ts';
+import { type FoundTdd, keepOldRecord, withTdd } from '../../src/state/tdd-store.ts';
+import { makeList, scriptsOfList } from '../../src/task/tdd/make-list.ts';
+import { scenariosOf } from '../../src/task/tdd/read-scenarios.ts';
+import { painter } from '../../src/term/paint.ts';
+import type { CommandContext } from './command.ts';
+import { isAgent } from './refuse-agent.ts';
+import { type AskedList, askedList } from './tdd-asked-list.ts';
+import { forReading, statusOf } from './tdd-status.ts';
+
+/** `tdd init`: makes the list, agrees to one that an agent made (--consent), or adopts changed script files (--accept). */
+export function tddInit(context: CommandContext): number {
+  const { files, now, values, env } = context;
+  const byAgent = isAgent(env);
+  const decides = ['consent', 'accept'].filter((option) => values[option] === true);
+  if (decides.length > 0 && byAgent) {
+    throw new RalphError(
+      'refused',
+      `--${decides[0]} is the user's, in a terminal of their own: main.cjs tdd init --${decides[0]}`,
+    );
+  }
+  const asked = decides.length > 0 ? null : askedList(context);
+  const at = now();
+  const record = withTdd(files, at, (found) => {
+    const next = asked === null ? decided(context, found) : begun(context, found, asked, { byAgent, at });
+    return { next, result: next };
+  });
+  const paint = painter(context.forPeople, env);
+  context.out(
+    context.forPeople ? forReading(record, [], paint) : JSON.stringify({ success: true, ...statusOf(record) }, null, 2),
+  );
+  return 0;
+}
+
+/** The list with the user's word in it. */
+function decided({ files, values }: CommandContext, found: FoundTdd): TddRecord {
+  const { record } = listOf(found);
+  const accepted = values['accept'] === true ? { scripts: scriptsOfList(files.projectDir, record.scenarios) } : {};
+  return { ...record, ...accepted, ...(values['consent'] === true && { consented: true }) };
+}
+
+function begun(
+  { files, values }: CommandContext,
+  found: FoundTdd,
+  asked: AskedList,
+  { byAgent, at }: { readonly byAgent: boolean; readonly at: string },
+): TddRecord {
+  if (found.kind === 'list') refuseToReplace(found.record, values['fresh'] === true, byAgent);
+  const taken = found.kind === 'none' && found.left.kind === 'state' ? found.left.state : null;
+  const adopted = asked.wanted === null ? taken : null;
+  const wanted = asked.wanted ?? (taken === null ? [] : scenariosOf(taken));
+  if (wanted.length === 0) {
+    throw new RalphError('usage', 'tdd init needs scenarios: --scenario "what must hold", or --input FILE.');
+  }
+  const { projectDir } = files;
+  const { command, timeoutSeconds } = asked;
+  const made = makeList({ projectDir, wanted, command, timeoutSeconds, consented: !byAgent, at });
+  if (found.kind === 'list') keepOldRecord(files, at, found.record);
+  return adopted === null ? made : withProofs(made, adopted);
+}
+
+/** What somebody else's state holds as proved is taken over: whoever agrees to the list agrees to that, too. */
+function withProofs(record: TddRecord, { completedScenarios, evidenceLog, currentScenario }: TddState): TddRecord {
+  const known = (id: string): boolean => record.scenarios.some((scenario) => scenario.id === id);
+  return {
+    ...record,
+    current: currentScenario !== null && known(currentScenario) ? currentScenario : null,
+    completed: completedScenarios
+      .filter(({ id }, at) => known(id) && completedScenarios.findIndex((one) => one.id === id) === at)
+      .map(({ id, evidenceCommand, redEvidence, greenEvidence, passedAt }) => ({
+        ...{ id, evidenceCommand, redEvidence, greenEvidence, passedAt },
+      })),
+    log: evidenceLog
+      .filter(({ scenarioId }) => known(scenarioId))
+      .map(({ scenarioId, phase, output, timestamp }) => ({ scenarioId, phase, output, timestamp })),
+  };
+}
+
+function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean): void {
+  const { completed, scenarios, consented } = record;
+  const standing = `there is a list already, ${completed.length} of ${scenarios.length} scenarios complete`;
+  if (!fresh) {
+    throw new RalphError(
+      'refused',
+      `${standing}: main.cjs tdd next goes on with it; main.cjs tdd init --fresh puts it aside and makes a new one.`,
+    );
+  }
+  if (byAgent && consented) {
+    throw new RalphError('refused', `${standing}, and it is the user's: they replace it, in a terminal of their own.`);
+  }
+}

@@ -1,0 +1,63 @@
+import type { TddRecord } from '../../src/core/schema/tdd-state.ts';
+import { allComplete, standingOf } from '../../src/core/tdd/standing.ts';
+import { NO_LIST, TDD_TEXTS } from '../../src/core/tdd/texts.ts';
+import { tddFiles, withTdd } from '../../src/state/tdd-store.ts';
+import { type Paint, painter } from '../../src/term/paint.ts';
+import { printable } from '../../src/term/printable.ts';
+import { table } from '../../src/term/table.ts';
+import type { CommandContext } from './command.ts';
+
+/** `tdd status`: the scenarios, how far each is, and what proves it. Where there is no list it says so, and why. */
+export function tddStatus(context: CommandContext): number {
+  const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
+  if (found.kind === 'none') {
+    const { left } = found;
+    const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
+    context.out(context.forPeople ? message : JSON.stringify({ active: false, message }, null, 2));
+    return 0;
+  }
+  const { record, notes } = found;
+  if (context.forPeople) context.out(forReading(record, notes, painter(true, context.env)));
+  else context.out(JSON.stringify({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes }, null, 2));
+  return 0;
+}
+
+/** What every answer about a whole list has. */
+export function statusOf(record: TddRecord): object {
+  return {
+    active: true,
+    complete: allComplete(record),
+    consented: record.consented,
+    done: record.completed.length,
+    total: record.scenarios.length,
+    currentScenario: record.current,
+    broken: record.broken?.scenarioId ?? null,
+    scenarios: record.scenarios.map(({ id, description, run, timeoutSeconds }) => ({
+      id,
+      description,
+      status: standingOf(record, id),
+      command: run,
+      timeoutSeconds,
+    })),
+  };
+}
+
+const COLOURS = { pending: 'dim', red: 'red', green: 'green', refactored: 'green' } as const;
+
+export function forReading(record: TddRecord, notes: readonly string[], paint: Paint): string {
+  const rows = record.scenarios.map(({ id, description, run }) => {
+    const standing = standingOf(record, id);
+    const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
+    return [record.current === id ? '>' : ' ', id, broken, printable(description), paint('dim', oneLine(run))];
+  });
+  return [
+    ...notes.map((note) => paint('yellow', printable(note))),
+    `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
+    table(rows),
+    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${TDD_TEXTS.noConsent}`)]),
+  ].join('\n');
+}
+
+function oneLine(run: string): string {
+  return printable(run).replaceAll('\n', ' ⏎ ');
+}

@@ -1,0 +1,116 @@
+import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../../core/schema/tdd-state.ts';
+import { mayRun } from '../../core/tdd/may-run.ts';
+import { recordBroken, recordPhase } from '../../core/tdd/record-phase.ts';
+import { scenarioAtWork, standingOf } from '../../core/tdd/standing.ts';
+import { TDD_TEXTS } from '../../core/tdd/texts.ts';
+import { findContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { withTdd } from '../../state/tdd-store.ts';
+import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
+import { evidenceJudge } from '../task/gather-evidence.ts';
+import { listOf } from './list-of.ts';
+
+export interface PhaseRequest {
+  readonly phase: TddPhase;
+  /** null is the scenario at work. */
+  readonly id: string | null;
+  /** Has red run once more, for a test that was sharpened. */
+  readonly again: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  /** Ends every process that was started. */
+  readonly signal: AbortSignal;
+  readonly now: () => string;
+}
+
+export interface PhaseAnswer {
+  /** Whether the phase stands now, by this run or by one before. */
+  readonly ok: boolean;
+  /** Whether the command ran now. */
+  readonly ran: boolean;
+  readonly scenario:
+    | (Pick<TddScenario, 'id' | 'description'> & { readonly command: string; readonly status: TddStanding })
+    | null;
+  /** Why it does not count, or null. */
+  readonly problem: string | null;
+  /** What the command printed, now or when the phase was proved: 12,000 characters at most. */
+  readonly output: string;
+  readonly bytes: number;
+  readonly exitCode: number | null;
+  /** What was mended in the project's state. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Runs the evidence command of a scenario for a phase and records what it proves. The list's lock is held before and
+ * after, never while the command runs: where somebody else has gone on with the list meanwhile, nothing is recorded. A
+ * process that is killed has recorded all or nothing. Throws RalphError where there is no list; rejects with the abort's reason.
+ */
+export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
+  const { phase, id, again, env, signal, now } = request;
+  const before = withTdd(files, now(), (found) => {
+    const { record, notes } = listOf(found);
+    const result = { record, notes, may: mayRun(record, phase, id, again) };
+    return { next: 'keep', result };
+  });
+  const { record, notes, may } = before;
+  if (may.kind === 'refused') return refusal(record, id, may.why, notes);
+  if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
+  const stored = findContract(files);
+  const judge = typeof stored === 'string' ? () => null : evidenceJudge(stored.contract);
+  const options = { projectDir: files.projectDir, signal, env, judge };
+  const run = await runScenario(record, may.scenario, phase, options);
+  return withTdd(files, now(), (found) => {
+    const current = listOf(found);
+    const still = mayRun(current.record, phase, id, again);
+    const all = [...notes, ...current.notes];
+    const same = current.record.listId === record.listId && current.record.log.length === record.log.length;
+    if (!same || still.kind !== 'run' || still.scenario.id !== may.scenario.id) {
+      return { next: 'keep', result: refusal(current.record, id, TDD_TEXTS.meanwhile, all) };
+    }
+    const next = after(current.record, may.scenario.id, phase, run, now());
+    return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
+  });
+}
+
+/** The record that a run leaves; null where it proves nothing. */
+function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: ScenarioRun, at: string): TddRecord | null {
+  const { problem, ended, output, bytes, exitCode } = run;
+  if (problem === null) {
+    const entry: TddLogEntry = { scenarioId, phase, output, timestamp: at, bytes, exitCode: exitCode ?? 0 };
+    return recordPhase(record, entry);
+  }
+  return phase === 'refactored' && ended ? recordBroken(record, scenarioId, output) : null;
+}
+
+function refusal(record: TddRecord, id: string | null, problem: string, notes: readonly string[]): PhaseAnswer {
+  const meant = id === null ? scenarioAtWork(record) : (record.scenarios.find((one) => one.id === id) ?? null);
+  const scenario = meant === null ? null : shown(record, meant);
+  return { ok: false, ran: false, scenario, problem, output: '', bytes: 0, exitCode: null, notes };
+}
+
+function answer(record: TddRecord, scenario: TddScenario, run: ScenarioRun, notes: readonly string[]): PhaseAnswer {
+  const { problem, output, bytes, exitCode } = run;
+  return {
+    ok: problem === null,
+    ran: true,
+    scenario: shown(record, scenario),
+    problem,
+    output,
+    bytes,
+    exitCode,
+    notes,
+  };
+}
+
+/** The answer to a phase that was proved before. */
+function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, notes: readonly string[]): PhaseAnswer {
+  const entry = record.log.findLast((one) => one.scenarioId === scenario.id && one.phase === phase);
+  return {
+    ...{ ok: true, ran: false, scenario: shown(record, scenario), problem: null, notes },
+    ...{ output: entry?.output ?? '', bytes: entry?.bytes ?? 0, exitCode: entry?.exitCode ?? null },
+  };
+}
+
+function shown(record: TddRecord, { id, description, run }: TddScenario): NonNullable<PhaseAnswer['scenario']> {
+  return { id, description, command: run, status: standingOf(record, id) };
+}

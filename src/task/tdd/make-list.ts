@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { RalphError } from '../../core/ralph-error.ts';
+import { TDD_VERSION, type TddRecord, type TddScenario } from '../../core/schema/tdd-state.ts';
+import { scriptsOf } from '../contract-scripts.ts';
+import type { WantedScenario } from './read-scenarios.ts';
+
+/** As for every command. */
+export const DEFAULT_TIMEOUT_SECONDS = 60;
+const MAX_SCENARIOS = 500;
+const ID = /^\w[\w.-]{0,63}$/;
+
+export interface ListTerms {
+  readonly projectDir: string;
+  readonly wanted: readonly WantedScenario[];
+  /** For every scenario that names none; null where each has to. */
+  readonly command: string | null;
+  readonly timeoutSeconds: number | null;
+  readonly consented: boolean;
+  readonly at: string;
+}
+
+/**
+ * A new list: ids for the scenarios that have none (`sc-001` and so on), and the hashes of the script files that their
+ * commands lead to. Throws RalphError `task-invalid` with every problem.
+ */
+export function makeList(terms: ListTerms): TddRecord {
+  const { wanted, at, consented } = terms;
+  const problems: string[] = [];
+  if (wanted.length > MAX_SCENARIOS) problems.push(`${wanted.length} scenarios are too many; at most ${MAX_SCENARIOS}`);
+  const taken = new Set<string>();
+  for (const { id } of wanted) {
+    if (id === null) continue;
+    if (!ID.test(id)) problems.push(`"${id}" is no id: letters, digits, ".", "_" and "-", at most 64`);
+    else if (taken.has(id)) problems.push(`the id ${id} is there twice`);
+    taken.add(id);
+  }
+  const scenarios = wanted.map((one, index) => scenario(one, index, terms, taken, problems));
+  if (problems.length > 0) {
+    throw new RalphError('task-invalid', `the list cannot be used:\n${problems.map((one) => `  ${one}`).join('\n')}`);
+  }
+  return {
+    recordVersion: TDD_VERSION,
+    listId: `tdd-${randomUUID()}`,
+    createdAt: at,
+    consented,
+    scenarios,
+    scripts: scriptsOfList(terms.projectDir, scenarios),
+    current: null,
+    completed: [],
+    log: [],
+    broken: null,
+  };
+}
+
+/** The hashes of the project's own files that the commands lead to, as they are now. */
+export function scriptsOfList(projectDir: string, scenarios: readonly TddScenario[]): Record<string, string> {
+  return scriptsOf({ projectDir, taskPath: '', task: null, validation: scenarios, policy: { maxIterations: 1 } });
+}
+
+function scenario(
+  { id, description, run, timeoutSeconds }: WantedScenario,
+  index: number,
+  { command, timeoutSeconds: given }: ListTerms,
+  taken: Set<string>,
+  problems: string[],
+): TddScenario {
+  const named = id ?? freeId(index + 1, taken);
+  const proof = run ?? command;
+  if (proof === null) problems.push(`${named} ("${description}") has no command that proves it: --command "…"`);
+  const seconds = timeoutSeconds ?? given ?? DEFAULT_TIMEOUT_SECONDS;
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3600) {
+    problems.push(`${named}: a timeout of ${seconds} is none; whole seconds from 1 to 3600`);
+  }
+  return { id: named, description, run: proof ?? '', timeoutSeconds: seconds };
+}
+
+function freeId(number: number, taken: Set<string>): string {
+  for (let next = number; ; next++) {
+    const id = `sc-${String(next).padStart(3, '0')}`;
+    if (taken.has(id)) continue;
+    taken.add(id);
+    return id;
+  }
+}
