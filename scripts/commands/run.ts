@@ -55,6 +55,7 @@ export const RUN_COMMAND: Command = {
         consented: true,
         clientVersion: () => client().version,
         bundleDir: bundleDir(),
+        clientArgs: context.rest,
         mode: 'runner',
       });
     const tell = teller(context);

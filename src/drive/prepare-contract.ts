@@ -44,6 +44,8 @@ export interface ContractRequest {
   /** A function is asked only where the client is what works; what it throws is thrown. */
   readonly clientVersion: string | null | (() => string | null);
   readonly bundleDir: string | null;
+  /** What is passed through to the client. */
+  readonly clientArgs?: readonly string[];
   /** What drives the loop; the Stop hook where left out. */
   readonly mode?: LoopState['mode'];
 }
@@ -82,7 +84,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
   const driven = request.mode === 'runner';
   const agent = driven ? resolved.settings.agent : null;
-  if (agent !== null) refuseForCommand(agent, resolved);
+  if (agent !== null) refuseForCommand(agent, resolved, request);
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
     throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
   }
@@ -119,12 +121,17 @@ export function prepareContract(request: ContractRequest): PreparedContract {
 }
 
 /** What nobody could hold such an agent to is refused, instead of being believed. */
-function refuseForCommand(agent: string, { settings, policy, sources }: Resolved): void {
+function refuseForCommand(
+  agent: string,
+  { settings, policy, sources }: Resolved,
+  { clientArgs = [] }: ContractRequest,
+): void {
   if (hasRules(settings.guardrails)) throw new RalphError('task-invalid', AGENT_TEXTS.noGuardrails(agent));
   if (policy.budget.maxCostUsd !== null) throw new RalphError('task-invalid', AGENT_TEXTS.untold('budget.max_cost'));
   if (policy.budget.maxTokens !== null) throw new RalphError('task-invalid', AGENT_TEXTS.untold('budget.max_tokens'));
   const idle = CLIENT_KEYS.filter((key) => sources[key] === 'flag');
   if (idle.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsAlone(idle));
+  if (clientArgs.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsOptions(clientArgs));
 }
 
 function versionOf({ clientVersion }: ContractRequest): string | null {

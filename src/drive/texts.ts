@@ -91,6 +91,8 @@ export const AGENT_TEXTS = {
     `${key} is set, but the agent of this loop is a command, which does not tell what it uses. Limit budget.max_time, timeout or max_iterations instead.`,
   clientsAlone: (keys: readonly string[]): string =>
     `${keys.join(', ')}: only Claude Code heeds this, and the agent of this loop is a command. Give it in the command.`,
+  clientsOptions: (words: readonly string[]): string =>
+    `-- ${words.join(' ')}: these are options for Claude Code, and the agent of this loop is a command. Give them in the command.`,
   changed: (before: string | null, after: string | null): string =>
     `the agent (${before ?? 'Claude Code'}) cannot become another one (${after ?? 'Claude Code'}) while the loop runs. End it, then go on with: main.cjs run --resume.`,
 } as const;

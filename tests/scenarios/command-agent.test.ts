@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DIST, type Project, project } from './support/project.ts';
+
+type Event = Readonly<Record<string, unknown>> & { readonly type: string };
+
+const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+const MAIN = join(DIST, 'scripts', 'main.cjs');
+
+function task(p: Project, frontmatter: string, body = 'Do the work.'): void {
+  p.write('.claude/ralph/PROMPT.md', `---\n${frontmatter}\n---\n${body}\n`);
+}
+
+/** An agent whose every run is this shell script; the prompt is in $prompt. */
+function agent(p: Project, script: string): string {
+  p.write('agent.sh', `#!/bin/sh\nprompt=$(cat)\necho run >> runs.txt\n${script}\n`, 0o755);
+  return './agent.sh';
+}
+
+const events = (stdout: string): Event[] => stdout.split('\n').flatMap((line) => (line ? [JSON.parse(line)] : []));
+const runs = (p: Project): number => (p.has('runs.txt') ? p.read('runs.txt').split('\n').length - 1 : 0);
+
+test('any program that reads a prompt works on a loop, and its claim is checked like every other', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 5\nvalidation: ["test -f made.txt"]', 'Make the file. $(touch pwned) `touch pwned`');
+  const cmd = agent(p, `[ -f early ] && touch made.txt; touch early; echo "I did it"; echo ${SIGNAL}`);
+  const { code, stdout } = p.ralph(['run', '--agent', cmd, '--json']);
+  assert.equal(code, 0, stdout);
+  const told = events(stdout);
+  assert.deepEqual(
+    told.filter(({ type }) => type !== 'notice').map(({ type }) => type),
+    [
+      'loop-started',
+      ...['iteration-started', 'text', 'agent-ended', 'verifying'],
+      ...['iteration-started', 'text', 'agent-ended', 'verifying'],
+      'loop-ended',
+    ],
+  );
+  const ended = told.find(({ type }) => type === 'agent-ended');
+  assert.deepEqual(
+    ['outcome', 'turns', 'toolCalls', 'model', 'costUsd', 'usage'].map((key) => ended?.[key]),
+    ['ok', null, null, null, null, null],
+  );
+  assert.equal(told.at(-1)?.['status'], 'complete');
+  assert.equal(p.has('pwned'), false, 'nothing of the prompt is for the shell');
+});
+
+test('the agent may stand in the frontmatter, and Claude Code need not be there', (t) => {
+  const p = project(t);
+  const cmd = agent(p, `echo "$prompt" > seen.txt; echo ${SIGNAL}`);
+  task(p, `agent: ${cmd} | cat`);
+  const { code, stdout, stderr } = p.ralph(['run'], { RALPH_CLAUDE: '/no/such/claude' });
+  assert.equal(code, 0, stderr);
+  assert.match(p.read('seen.txt'), /Iteration 1 of 25[\s\S]*Do the work\./);
+  assert.match(stdout, /─── \d+m?s ───/, 'time is all that is known');
+});
+
+test('an agent that breaks is tried again, and after five times the loop ends and says what it said', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 3');
+  const cmd = agent(p, 'echo "no key set" >&2; exit 7');
+  const { code, stdout } = p.ralph(['run', '--agent', cmd], { RALPH_RETRY_WAIT: '0.02s' });
+  assert.equal(code, 1);
+  assert.equal(runs(p), 6);
+  assert.match(stdout, /exit code 7[\s\S]*no key set/);
+});
+
+test('an agent that cannot be run at all is not tried again', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 3');
+  const { code, stdout } = p.ralph(['run', '--agent', 'no-such-agent --yes']);
+  assert.equal(code, 1);
+  assert.match(stdout, /no-such-agent/);
+  assert.doesNotMatch(stdout, /Trying again/);
+});
+
+const refusals: readonly (readonly [string, string, readonly string[], RegExp])[] = [
+  ['guardrails', 'guardrails: {protected_files: [x]}', [], /guardrails cannot be enforced.*Take the guardrails out/],
+  ['a cost limit', 'budget: {max_cost: 2}', [], /budget\.max_cost.*does not tell/],
+  ['a token limit', 'budget: {max_tokens: 20}', [], /budget\.max_tokens.*does not tell/],
+  ['a model', 'max_iterations: 2', ['--model', 'opus'], /model: only Claude Code heeds this/],
+  ['options of the client', 'max_iterations: 2', ['--', '--verbose'], /for Claude Code/],
+];
+
+for (const [what, frontmatter, more, says] of refusals) {
+  test(`${what} and a command for an agent are refused together, before anything is made`, (t) => {
+    const p = project(t);
+    task(p, frontmatter);
+    const cmd = agent(p, 'true');
+    const { code, stderr } = p.ralph(['run', '--agent', cmd, ...more]);
+    assert.equal(code, 1);
+    assert.match(stderr, says);
+    assert.equal(runs(p), 0);
+    assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false);
+  });
+}
+
+test('an agent that works in silence is not taken for one that repeats itself', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 7');
+  const { code, stdout } = p.ralph(['run', '--agent', agent(p, 'true'), '--json']);
+  assert.equal(code, 2);
+  assert.equal(events(stdout).at(-1)?.['status'], 'max-iterations');
+  assert.equal(runs(p), 7);
+});
+
+test('such an agent cannot steer its own loop, whatever it does to its environment', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 2');
+  const clean = `env -i PATH="$PATH" HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME"`;
+  const cmd = agent(
+    p,
+    `node ${MAIN} stop >> said.txt 2>&1; ${clean} node ${MAIN} stop --project "$PWD" >> said.txt 2>&1; echo ok`,
+  );
+  const { code } = p.ralph(['run', '--agent', cmd]);
+  assert.equal(code, 2, 'both iterations ran');
+  assert.equal(p.read('said.txt').match(/is for the user at a terminal/g)?.length, 4);
+});
+
+test('what the user says meanwhile comes with the next prompt, and another agent is not accepted', async (t) => {
+  const p = project(t);
+  const cmd = agent(
+    p,
+    `n=$(wc -l < runs.txt); echo "$prompt" > "prompt-$n.txt"; while [ ! -f "go-$n" ]; do sleep 0.05; done; echo fine`,
+  );
+  task(p, `max_iterations: 2\nagent: ${cmd}`);
+  const child = spawn(process.execPath, [MAIN, 'run', '--json'], { cwd: p.dir, env: p.env, stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  await until(() => existsSync(join(p.dir, 'prompt-1.txt')));
+  assert.equal(p.ralph(['steer', 'mind the gap']).code, 0);
+  task(p, 'max_iterations: 2\nagent: evil');
+  const accept = p.ralph(['accept']);
+  assert.equal(accept.code, 1);
+  assert.match(accept.stderr, /agent \(.*agent\.sh\) cannot become another one \(evil\)/);
+  p.write('go-1', '');
+  await until(() => existsSync(join(p.dir, 'prompt-2.txt')));
+  p.write('go-2', '');
+  assert.equal(await ended, 2);
+  assert.equal(readFileSync(join(p.dir, 'prompt-2.txt'), 'utf8').match(/mind the gap/g)?.length, 1);
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (holds()) return;
+    await sleep(50);
+  }
+  assert.fail('it never came to that');
+}
