@@ -32,6 +32,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'tdd-state': tddState,
   'tdd-record': tddRecord,
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),
+  'task-md-frontmatter': publishedFrontmatter('checklist'),
   'prompt-frontmatter': publishedFrontmatter('prompt'),
 };
 

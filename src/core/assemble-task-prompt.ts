@@ -48,7 +48,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
     ...paceText(terms.itemsPerIteration),
     ...reflectionText(iteration, terms.reflectEvery),
     goalText(parts.elapsedMs, wanted),
-    ...gateText(parts, folder, wanted),
+    ...(wanted === null ? [] : gateText(parts, { before: `you give ${wanted}`, what: wanted })),
     ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
     closingText(parts),
   ];
@@ -56,7 +56,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
 }
 
 /** With its final slash; empty for a task in the project's own folder. */
-function folderOf(taskPath: string): string {
+export function folderOf(taskPath: string): string {
   return taskPath.slice(0, taskPath.lastIndexOf('/') + 1);
 }
 
@@ -73,7 +73,7 @@ function memoryText(path: string, progress: string | null): string {
   return section(`Your memory: ${path}`, [whole, '', 'Bring it up to date before you end your message.']);
 }
 
-function paceText(items: number | null): string[] {
+export function paceText(items: number | null): string[] {
   if (items === null) return [];
   const most = items === 1 ? 'one item' : `at most ${items} items`;
   return [section('Pace', [`Do ${most} in this iteration, then end your message.`])];
@@ -100,18 +100,27 @@ function goalText(elapsedMs: number, wanted: string | null): string {
   ]);
 }
 
-/** Nothing without a promise: there is no claim that a gate could judge. */
-function gateText(parts: TaskPromptParts, folder: string, wanted: string | null): string[] {
+/** How a claim is called: `before` what the agent does to claim, and `what` is checked then. */
+export interface ClaimWords {
+  readonly before: string;
+  readonly what: string;
+}
+
+/** What a claim has to pass; nothing where nobody asks for anything. */
+export function gateText(
+  parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'notices' | 'taskPath'>,
+  { before, what }: ClaimWords,
+): string[] {
   const { gate } = parts.terms;
-  if (wanted === null) return [];
+  const folder = folderOf(parts.taskPath);
   const unchecked = gate === 'optional' ? gateItems(parts.terms, folder, []) : [];
   const checked = gate === 'required' ? gateItems(parts.terms, folder, parts.validation) : passing(parts.validation);
   if (unchecked.length + checked.length === 0) return [];
   const lines: string[] = [];
   if (unchecked.length > 0) {
-    lines.push(`Nobody checks this for you. Before you give ${wanted}, see to it that:`, ...unchecked);
+    lines.push(`Nobody checks this for you. Before ${before}, see to it that:`, ...unchecked);
   }
-  if (checked.length > 0) lines.push(`${wanted} is checked, and rejected unless:`, ...checked);
+  if (checked.length > 0) lines.push(`${what} is checked, and rejected unless:`, ...checked);
   // A claim that was rejected just now stands above, with its reasons.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
     lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);

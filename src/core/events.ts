@@ -1,3 +1,4 @@
+import type { ChecklistCount } from './checklist.ts';
 import type { PauseReason, UsageState } from './schema/state.ts';
 
 /** Tokens of one iteration, and the client's cost figure where one is known. */
@@ -21,7 +22,13 @@ export type OperatorCommand =
   /** The contract says so too, and therefore has another hash. */
   | { readonly kind: 'consent'; readonly contractHash: string }
   | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }
-  | { readonly kind: 'accept'; readonly contractHash: string; readonly maxIterations: number };
+  | {
+      readonly kind: 'accept';
+      readonly contractHash: string;
+      readonly maxIterations: number;
+      /** The checklist as it stands now, which the user takes for the whole of it. */
+      readonly checklist?: ChecklistCount;
+    };
 
 /** Everything that can happen to a loop. `at` is the wall clock when it happened. */
 export type EngineEvent =
@@ -41,6 +48,12 @@ export type EngineEvent =
       readonly callsUnknown?: boolean;
       readonly usage: UsageDelta | null;
       readonly costUsd: number | null;
+      /** The checklist as the iteration left it; absent where the task is none, or its file is gone. */
+      readonly checklist?: ChecklistCount;
+      /** The prompt of this iteration asked the agent to reflect. */
+      readonly reflected?: boolean;
+      /** The task itself says that it is done: a claim, as a signal is one. */
+      readonly taskDone?: boolean;
       /** Whether the iteration changed the project durably. */
       readonly progress: 'yes' | 'no' | 'unknown';
       /** Fingerprint of the project now, kept for the next comparison; null where nobody asked. */

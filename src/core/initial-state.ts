@@ -1,7 +1,9 @@
 import { CLOSED_BREAKER } from './breaker/breaker.ts';
+import type { ChecklistCount } from './checklist.ts';
 import { NOT_IDLE } from './idle.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
 import { SCHEMA_VERSION } from './schema-version.ts';
+import { counted } from './transitions/checklist.ts';
 
 export interface NewLoop {
   readonly loopId: string;
@@ -12,6 +14,8 @@ export interface NewLoop {
   readonly maxIterations: number;
   readonly at: string;
   readonly consented: boolean;
+  /** Of a task that is a checklist, as it stands at the start. */
+  readonly checklist?: ChecklistCount | null;
 }
 
 /** The state of a loop that begins now: no iteration finished, no session bound. */
@@ -58,6 +62,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     told: [],
     waitedOut: [],
     projectMark: null,
+    ...(loop.checklist && { checklist: counted(loop.checklist, undefined) }),
   };
 }
 

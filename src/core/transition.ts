@@ -2,6 +2,7 @@ import type { EngineEvent } from './events.ts';
 import type { Policy } from './schema/policy.ts';
 import type { LoopState } from './schema/state.ts';
 import { apiError } from './transitions/api-error.ts';
+import { withChecklist } from './transitions/checklist.ts';
 import type { Transition } from './transitions/common.ts';
 import { event } from './transitions/common.ts';
 import { interrupted } from './transitions/interrupted.ts';
@@ -33,7 +34,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
   if (state.status === 'ended') return endedAlready(state, happened);
   switch (happened.type) {
     case 'iteration-ended':
-      return iterationEnded(state, happened, policy, SELDOM);
+      return iterationEnded(state, withChecklist(state, happened), policy, SELDOM);
     case 'verified':
       return verified(state, happened, policy);
     case 'operator':

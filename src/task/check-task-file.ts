@@ -1,3 +1,4 @@
+import { checklistProblems } from './checklist-problems.ts';
 import type { Frontmatter } from './frontmatter-schema.ts';
 import { iterationLimits } from './policy-defaults.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
@@ -5,7 +6,7 @@ import { readSettings } from './read-settings.ts';
 import { type ReadYaml, readYaml } from './read-yaml.ts';
 import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
 import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
-import { type TaskKind, taskKind } from './task-kind.ts';
+import { hasFolder, type TaskKind, taskKind } from './task-kind.ts';
 import { validationSection } from './validation-section.ts';
 
 export interface CheckedTaskFile {
@@ -37,7 +38,7 @@ export function checkTaskFile(path: string, text: string): CheckedTaskFile {
   const { settings, problems: found } = readSettings(yaml.mapping, {
     cap: iterationLimits(kind).cap,
     whole: true,
-    taskFolder: kind !== 'prompt',
+    taskFolder: hasFolder(kind),
   });
   const placed = ({ keys, ...problem }: KeyProblem): Problem => {
     const { line, column } = yaml.placeOf(keys, problem.severity === 'warning' ? 'key' : 'value');
@@ -45,25 +46,27 @@ export function checkTaskFile(path: string, text: string): CheckedTaskFile {
   };
   problems.push(...found.map(placed));
   problems.push(...doubts(split, yaml, first, settings));
-  if (kind === 'ralph-md') problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed));
+  if (hasFolder(kind)) problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
+  if (kind === 'checklist') problems.push(...checklistProblems(split));
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const failed = problems.some(({ severity }) => severity === 'error');
   return { kind, frontmatter: failed ? null : settings, problems };
 }
 
-/** What only a RALPH.md can have wrong: its placeholders, and keys that do nothing without one another. */
+/** What only a task folder's file can have wrong: its placeholders, and keys that do nothing without one another. */
 function taskFolderProblems(
   { body, bodyLine }: SplitText,
   mapping: Readonly<Record<string, unknown>>,
   settings: Frontmatter | null,
   placed: (problem: KeyProblem) => Problem,
+  kind: TaskKind,
 ): Problem[] {
   const inBody = bodyPlaceholderProblems(body, mapping).map(({ at, ...problem }): Problem => {
     const before = body.slice(0, at).split('\n');
     const column = (before.at(-1)?.length ?? 0) + 1;
     return { ...problem, path: '', line: bodyLine + before.length - 1, column };
   });
-  const doubts = settings === null ? [] : taskFolderDoubts(settings, body);
+  const doubts = settings === null ? [] : taskFolderDoubts(settings, body, kind);
   return [...[...commandPlaceholderProblems(mapping), ...doubts].map(placed), ...inBody];
 }
 

@@ -16,7 +16,7 @@ import {
 import { TASK_FOLDER_KEYS } from './frontmatter-task-folder.ts';
 import { iterationLimits } from './policy-defaults.ts';
 import { relativeGlobProblem, relativePathProblem } from './relative-path-problem.ts';
-import type { TaskKind } from './task-kind.ts';
+import { hasFolder, type TaskKind } from './task-kind.ts';
 
 const run = ruledText('must be a command', 'not-blank', (text) => (text.trim() === '' ? 'must not be blank' : null));
 
@@ -70,7 +70,7 @@ const budget = z.strictObject(
   { error: 'must be a mapping with max_cost, max_tokens, max_time, warn_at' },
 );
 
-/** The keys of every task file. Those that only a RALPH.md has are in frontmatter-task-folder.ts. */
+/** The keys of every task file. Those that only a task folder has are in frontmatter-task-folder.ts. */
 const SHARED_KEYS = {
   validation: described(
     list(validationEntry, 'commands').optional(),
@@ -135,10 +135,11 @@ export function frontmatterSchema(cap = iterationLimits('prompt').cap) {
 
 /** What an editor is told about the frontmatter of this kind of file: the same keys, without those that are errors there. */
 export function publishedFrontmatter(kind: TaskKind): z.ZodType {
-  const keys = { ...SHARED_KEYS, ...(kind === 'ralph-md' ? TASK_FOLDER_KEYS : {}) };
+  const keys = { ...SHARED_KEYS, ...(hasFolder(kind) ? TASK_FOLDER_KEYS : {}) };
+  const file = kind === 'ralph-md' ? 'RALPH.md' : kind === 'checklist' ? 'task.md' : 'PROMPT.md';
   return z
     .strictObject({ ...keys, max_iterations: maxIterations(iterationLimits(kind).cap) })
-    .meta({ title: kind === 'ralph-md' ? 'Frontmatter of a RALPH.md' : 'Frontmatter of a PROMPT.md' });
+    .meta({ title: `Frontmatter of a ${file}` });
 }
 
 function maxIterations(cap: number) {

@@ -22,7 +22,7 @@ const command = z.strictObject(
   { error: 'must be a mapping with name, run, timeout, acceptance' },
 );
 
-/** The keys that only a RALPH.md has. */
+/** The keys that only a task folder has, in its RALPH.md or task.md. */
 export const TASK_FOLDER_KEYS = {
   args: described(
     list(name(), 'names').optional(),
@@ -31,7 +31,13 @@ export const TASK_FOLDER_KEYS = {
   ),
   commands: described(list(command, 'commands').optional(), 'Commands whose output is the evidence of each iteration.'),
   items_per_iteration: described(integer(1, 20).optional(), 'How many items the agent is asked to do in an iteration.'),
-  reflect_every: described(integer(2, 20).optional(), 'The agent is asked to reflect in every so many iterations.'),
+  reflect_every: described(
+    integer(0, 20)
+      .refine((every) => every !== 1, { error: 'must be 0 (off), or from 2 to 20', params: { rule: 'range' } })
+      .optional(),
+    'The agent is asked to reflect in every so many iterations, 2 to 20; 0, the default, is never.',
+    { not: { const: 1 } },
+  ),
   completion_gate: described(
     choice('required', 'optional', 'disabled').optional(),
     'What a claim of completion has to pass. required by default where completion_promise is set, else disabled.',
@@ -42,5 +48,8 @@ export const TASK_FOLDER_KEYS = {
     { items: { type: 'string', pattern: '^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[^\\\\]*[^/\\\\]$' } },
   ),
 };
+
+/** Of these the one that a configuration file may give for every loop: it does nothing where it does not apply. */
+export const REFLECT_EVERY = 'reflect_every';
 
 export type CommandEntry = z.output<typeof command>;

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { canonicalKeys } from './canonical-keys.ts';
 import { commandTimeoutProblems, crossKeyProblems } from './cross-key-problems.ts';
 import { type Frontmatter, frontmatterSchema } from './frontmatter-schema.ts';
-import { TASK_FOLDER_KEYS } from './frontmatter-task-folder.ts';
+import { REFLECT_EVERY, TASK_FOLDER_KEYS } from './frontmatter-task-folder.ts';
 import { idleProblems } from './idle-problems.ts';
 import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
 
@@ -17,8 +17,8 @@ export interface ReadOptions {
   readonly cap?: number;
   /** Nothing comes on top of these settings, so that what stands between their keys can be judged too. */
   readonly whole: boolean;
-  /** Whether the keys that only a task folder has may stand here. */
-  readonly taskFolder: boolean;
+  /** Whether the keys that only a task folder has may stand here; `reflection`: of these the one for every loop. */
+  readonly taskFolder: boolean | 'reflection';
 }
 
 /**
@@ -32,7 +32,7 @@ export function readSettings(raw: object, { cap, whole, taskFolder }: ReadOption
   const parsed = schema.safeParse(value);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap(unfolded).map((issue) => keyProblem(issue, value)));
   problems.push(...crossKeyProblems(value));
-  if (!taskFolder) problems.push(...misplacedKeys(value));
+  if (taskFolder !== true) problems.push(...misplacedKeys(value, taskFolder ? [REFLECT_EVERY] : []));
   else if (whole) problems.push(...commandTimeoutProblems(value));
   const idle = schema.shape.idle.safeParse(value['idle']);
   if (whole && idle.success && idle.data) problems.push(...idleProblems(idle.data));
@@ -41,14 +41,14 @@ export function readSettings(raw: object, { cap, whole, taskFolder }: ReadOption
 }
 
 /** A setting that is believed and does nothing would be worse than an error. */
-function misplacedKeys(settings: Readonly<Record<string, unknown>>): KeyProblem[] {
+function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: readonly string[]): KeyProblem[] {
   return Object.keys(TASK_FOLDER_KEYS)
-    .filter((key) => settings[key] !== undefined)
+    .filter((key) => settings[key] !== undefined && !allowed.includes(key))
     .map((key) => ({
       keys: [key],
       value: printableValue(settings[key]),
       rule: 'task-folder-only',
-      message: `${key} belongs to a RALPH.md, the file of a task folder, and cannot stand here.`,
+      message: `${key} belongs to a RALPH.md or a task.md, the file of a task folder, and cannot stand here.`,
       severity: 'error',
     }));
 }

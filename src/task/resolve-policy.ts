@@ -15,7 +15,7 @@ import {
 import { keyPath, type Problem } from './problem.ts';
 import { guardrailsOf, paceOf, type TaskSettings, taskSettingsOf } from './resolve-task.ts';
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './setting-layers.ts';
-import type { TaskKind } from './task-kind.ts';
+import { hasFolder, type TaskKind } from './task-kind.ts';
 
 /** What is settled at the start beside the policy. null: the client's own. */
 export interface Settings {
@@ -44,8 +44,8 @@ export type ResolvedPolicy =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * The policy and settings of a loop: flag > environment > frontmatter > project config > user config > default, key by
- * key. A bad value is an error wherever it stands, even where another one wins over it.
+ * The policy and settings of a loop: flag > environment > frontmatter > the configuration files, in the order of
+ * setting-layers.ts > default, key by key. A bad value is an error wherever it stands, even where another one wins over it.
  */
 export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   const { layers, problems } = settingLayers(input);
@@ -103,7 +103,7 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
     const message = `${problem.message.replace(/\.$/, '')} (${from}).`;
     problems.push({ ...problem, message, path, line: null, column: null });
   }
-  for (const { keys, ...problem } of kind === 'ralph-md' ? commandTimeoutProblems(merged) : []) {
+  for (const { keys, ...problem } of hasFolder(kind) ? commandTimeoutProblems(merged) : []) {
     problems.push({ ...problem, path: keyPath(keys), line: null, column: null });
   }
   return problems;
@@ -181,6 +181,6 @@ function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
     permissionMode: merged.permission_mode ?? null,
     isolation: merged.isolation ?? 'project',
     guardrails: guardrailsOf(merged),
-    task: kind === 'ralph-md' ? taskSettingsOf(merged) : null,
+    task: hasFolder(kind) ? taskSettingsOf(merged, kind) : null,
   };
 }

@@ -4,7 +4,7 @@ import type { Frontmatter } from './frontmatter-schema.ts';
 import type { CommandEntry } from './frontmatter-task-folder.ts';
 import { DEFAULT_POLICY, NO_GUARDRAILS } from './policy-defaults.ts';
 import { ITERATION_TIMEOUT_SECONDS, PROGRESS_FILE } from './task-folder-defaults.ts';
-import type { TaskKind } from './task-kind.ts';
+import { hasFolder, type TaskKind } from './task-kind.ts';
 
 /** What a RALPH.md says beside the policy, before its arguments have values. */
 export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
@@ -23,7 +23,7 @@ export function paceOf(merged: Frontmatter, kind: TaskKind): Policy['pace'] {
     delayMs: merged.inter_iteration_delay === undefined ? delayMs : merged.inter_iteration_delay * 1000,
     iterationTimeoutMs: timeout === null ? iterationTimeoutMs : timeout * 1000,
     stopOnError: merged.stop_on_error ?? (ofFolder || stopOnError),
-    tracksProgress: ofFolder,
+    tracksProgress: hasFolder(kind),
   };
 }
 
@@ -48,14 +48,23 @@ function ruleOf(entry: BlockEntry): CommandRule {
     : { command: entry.command, args: entry.args ?? [], reason };
 }
 
-export function taskSettingsOf(merged: Frontmatter): TaskSettings {
+export function taskSettingsOf(merged: Frontmatter, kind: TaskKind): TaskSettings {
   return {
     args: merged.args ?? [],
     commands: merged.commands ?? [],
     timeoutSeconds: merged.timeout ?? ITERATION_TIMEOUT_SECONDS,
-    gate: merged.completion_gate ?? (merged.completion_promise === undefined ? 'disabled' : 'required'),
+    gate: merged.completion_gate ?? gateOf(merged, kind),
     requiredOutputs: (merged.required_outputs ?? []).filter((path) => path !== PROGRESS_FILE),
     itemsPerIteration: merged.items_per_iteration ?? null,
-    reflectEvery: merged.reflect_every ?? null,
+    reflectEvery: merged.reflect_every || null,
   };
+}
+
+/** A checklist makes its claim without a promise: what it names for a gate would do nothing under none. */
+export function gateOf(
+  { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
+  kind: TaskKind,
+): TaskTerms['gate'] {
+  const asks = required_outputs.length > 0 || commands.some(({ acceptance }) => acceptance === true);
+  return completion_promise !== undefined || (kind === 'checklist' && asks) ? 'required' : 'disabled';
 }

@@ -5,7 +5,19 @@ import { readSettings } from './read-settings.ts';
 import { bareType, keyPaths } from './schema-walk.ts';
 import type { TaskKind } from './task-kind.ts';
 
-export type Source = 'flag' | 'environment' | 'frontmatter' | 'project config' | 'user config' | 'default';
+/** Where a value comes from, the one that wins first. `run config` is the project's for loops in folders and runners. */
+export type Source =
+  | 'flag'
+  | 'environment'
+  | 'frontmatter'
+  | 'loop config'
+  | 'run config'
+  | 'project config'
+  | 'user config'
+  | 'default';
+
+/** The sources that are files, and what is called so in a message. */
+export type ConfigSource = Extract<Source, `${string} config`>;
 
 export interface SettingSources {
   readonly kind: TaskKind;
@@ -15,8 +27,12 @@ export interface SettingSources {
   /** As `checkTaskFile` gives it. */
   readonly frontmatter?: Frontmatter | null;
   /** Parsed JSON with the keys of the frontmatter; null or undefined where there is no file. */
+  readonly loopConfig?: unknown;
+  readonly runConfig?: unknown;
   readonly projectConfig?: unknown;
   readonly userConfig?: unknown;
+  /** Where the configuration files lie, for messages. */
+  readonly paths?: Partial<Readonly<Record<ConfigSource, string>>>;
 }
 
 export interface Layer {
@@ -40,6 +56,12 @@ export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
 export function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
   const problems: Problem[] = [];
   const layers: Layer[] = [];
+  const configs: Record<ConfigSource, unknown> = {
+    'loop config': sources.loopConfig,
+    'run config': sources.runConfig,
+    'project config': sources.projectConfig,
+    'user config': sources.userConfig,
+  };
   const add = (source: Source, raw: unknown, origin: (path: string) => string): void => {
     if (raw === undefined || raw === null) return;
     if (typeof raw !== 'object' || Array.isArray(raw)) {
@@ -52,15 +74,17 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
       return;
     }
     // A configuration file is for every loop of the project, a flag for this one.
-    const read = readSettings(raw, { whole: false, taskFolder: source === 'flag' && sources.kind !== 'prompt' });
+    const taskFolder = source === 'loop config' || (source === 'flag' && sources.kind !== 'prompt');
+    const read = readSettings(raw, { whole: false, taskFolder: taskFolder || (source in configs && 'reflection') });
     problems.push(...read.problems.map((problem) => placed(problem, origin)));
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };
   add('flag', nested(sources.flags ?? {}), () => 'a flag');
   add('environment', nested(variables(sources.env ?? {})), (path) => `${variableOf(path)} in the environment`);
   if (sources.frontmatter) layers.push({ source: 'frontmatter', settings: sources.frontmatter });
-  add('project config', sources.projectConfig, () => 'the project config');
-  add('user config', sources.userConfig, () => 'the user config');
+  for (const [source, raw] of Object.entries(configs) as [ConfigSource, unknown][]) {
+    add(source, raw, () => sources.paths?.[source] ?? `the ${source}`);
+  }
   return { layers, problems };
 }
 

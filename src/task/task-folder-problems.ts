@@ -3,7 +3,9 @@ import type { Frontmatter } from './frontmatter-schema.ts';
 import { nearestKey } from './nearest-key.ts';
 import { bodyPlaceholders, type Placeholder, RALPH_NAMES } from './placeholders.ts';
 import type { KeyProblem } from './problem.ts';
+import { gateOf } from './resolve-task.ts';
 import { PROGRESS_FILE } from './task-folder-defaults.ts';
+import type { TaskKind } from './task-kind.ts';
 
 /** A problem that lies in the body, at this place of it. */
 export interface BodyProblem extends Omit<KeyProblem, 'keys'> {
@@ -53,9 +55,12 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
   });
 }
 
-/** What is allowed in a RALPH.md, and does nothing. */
-export function taskFolderDoubts(settings: Frontmatter, body: string): KeyProblem[] {
+/** What is allowed in a task folder's file, and does nothing. */
+export function taskFolderDoubts(settings: Frontmatter, body: string, kind: TaskKind): KeyProblem[] {
   const { commands = [], completion_gate, completion_promise, required_outputs = [] } = settings;
+  // A finished checklist is a claim by itself.
+  const claims = completion_promise !== undefined || kind === 'checklist';
+  const needs = kind === 'checklist' ? '' : ', with a completion_promise,';
   const shown = new Set(
     bodyPlaceholders(body)
       .filter(isOfCommand)
@@ -65,15 +70,14 @@ export function taskFolderDoubts(settings: Frontmatter, body: string): KeyProble
   const doubt = (keys: KeyProblem['keys'], rule: string, message: string): void => {
     doubts.push({ keys, value: null, rule, message, severity: 'warning' });
   };
-  const gate = completion_promise === undefined ? 'disabled' : (completion_gate ?? 'required');
-  if (completion_promise === undefined && (completion_gate ?? 'disabled') !== 'disabled') {
+  const gate = claims ? (completion_gate ?? gateOf(settings, kind)) : 'disabled';
+  if (!claims && (completion_gate ?? 'disabled') !== 'disabled') {
     const message = 'completion_gate does nothing, because there is no completion_promise whose claim it could check.';
     doubt(['completion_gate'], 'nothing-to-gate', message);
   }
   // Under an optional gate the prompt asks the agent to see to them.
   if (gate === 'disabled' && required_outputs.length > 0) {
-    const message =
-      'required_outputs do nothing: only a gate that is not disabled, with a completion_promise, asks for them.';
+    const message = `required_outputs do nothing: only a gate that is not disabled${needs} asks for them.`;
     doubt(['required_outputs'], 'not-gated', message);
   }
   if (required_outputs.includes(PROGRESS_FILE)) {
@@ -82,7 +86,7 @@ export function taskFolderDoubts(settings: Frontmatter, body: string): KeyProble
   }
   for (const [index, { name, acceptance }] of commands.entries()) {
     if (acceptance === true && gate !== 'required') {
-      const message = `commands[${index}].acceptance has nothing checked: only a required gate, with a completion_promise, runs the command again.`;
+      const message = `commands[${index}].acceptance has nothing checked: only a required gate${needs} runs the command again.`;
       doubt(['commands', index, 'acceptance'], 'not-gated', message);
     }
     if (acceptance !== true && !shown.has(name)) {

@@ -121,6 +121,10 @@ const base = {
   progressed: z.boolean().optional(),
   /** Working iterations of which nobody could tell whether they changed something; absent as above. */
   unknownProgress: count.optional(),
+  /** A checklist as it was counted last, and the most items that it has had; absent for every other task. */
+  checklist: z.object({ done: count, total: count, most: count }).optional(),
+  /** The last iteration whose prompt asked the agent to reflect; absent before the first. */
+  lastReflection: count.optional(),
   /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
   waitedOut: z.array(z.string()),
 };
@@ -207,6 +211,7 @@ export type LoopState = z.infer<typeof loopState>;
 export type FourKeyState = z.infer<typeof fourKeyState>;
 export type BreakerState = z.infer<typeof breakerState>;
 export type IdleState = z.infer<typeof idleState>;
+export type ChecklistState = NonNullable<CommonState['checklist']>;
 export type UsageState = z.infer<typeof usageState>;
 export type ReadMarks = z.infer<typeof readMarks>;
 export type Notices = z.infer<typeof notices>;

@@ -18,7 +18,7 @@ export interface Account {
   readonly warnings: readonly string[];
   /** How the loop ends by this turn, or null where it goes on. */
   readonly failure: Failure | null;
-  readonly progress: Pick<CommonState, 'progressed' | 'unknownProgress'>;
+  readonly progress: Pick<CommonState, 'progressed' | 'unknownProgress' | 'checklist' | 'lastReflection'>;
 }
 
 /** A counted iteration with what it leaves to the next: notices, progress and marks. */

@@ -49,7 +49,8 @@ function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
 }
 
 function count(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
-  const signals = readSignals(ended.text, policy);
+  const heard = readSignals(ended.text, policy);
+  const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = ended.error !== null || ended.timedOut;
   // Idle gives way to the other signals. A failed turn is not idle.
   if (policy.idle && signals.states.includes('idle') && isQuiet(signals) && !failed) {

@@ -3,6 +3,7 @@ import type { EngineEvent, OperatorCommand } from '../events.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
 import { cancelledText, PAUSED_BY_USER, stoppedText } from '../texts.ts';
+import { counted } from './checklist.ts';
 import { end, event, pause, running, type Transition } from './common.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
@@ -79,8 +80,9 @@ function steer(state: Live, at: string, command: Extract<OperatorCommand, { kind
 }
 
 function accept(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
-  const { contractHash, maxIterations } = command;
-  const adopted: Live = { ...state, contractHash, maxIterations };
+  const { contractHash, maxIterations, checklist } = command;
+  const whole = checklist && { checklist: counted(checklist, undefined) };
+  const adopted: Live = { ...state, contractHash, maxIterations, ...whole };
   const next: LoopState =
     adopted.status === 'paused' && adopted.paused.reason === 'contract-changed' ? running(adopted) : adopted;
   return { state: next, effects: [event(next, at, 'operator.accept', { contractHash })] };

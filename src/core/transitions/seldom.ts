@@ -4,6 +4,7 @@ import type { IdlePolicy, Policy } from '../schema/policy.ts';
 import type { Failure, LoopState, StateOf } from '../schema/state.ts';
 import type { Signals } from '../signals.ts';
 import { failedText, idleLimitText, PAUSED_INTERRUPTED, struggleText, timedOutText, timeIsUpText } from '../texts.ts';
+import { counted } from './checklist.ts';
 import { common, end, event, pause, prompt, running, type Transition, tellPause } from './common.ts';
 import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './conclude.ts';
 import { decide } from './decide.ts';
@@ -120,10 +121,13 @@ function failure(ended: Ended, { pace }: Policy, iteration: number): Failure | n
   return ended.error === null ? null : { as: 'error', message: failedText(iteration, ended.error) };
 }
 
-function progress({ progressed, unknownProgress, idle }: Running, ended: Ended): Account['progress'] {
+function progress(state: Running, ended: Ended): Account['progress'] {
+  const { progressed, unknownProgress, idle, checklist, iteration } = state;
   const unknown = ended.progress === 'unknown' && idle.since === null;
   return {
     progressed: progressed || ended.progress === 'yes',
     unknownProgress: (unknownProgress ?? 0) + (unknown ? 1 : 0),
+    ...(ended.checklist && { checklist: counted(ended.checklist, checklist) }),
+    ...(ended.reflected && { lastReflection: iteration }),
   };
 }
