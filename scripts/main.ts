@@ -39,6 +39,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   signs: async () => (await import('./commands/signs.ts')).SIGNS_COMMAND,
   tdd: async () => (await import('./commands/tdd.ts')).TDD_COMMAND,
   check: async () => (await import('./commands/check.ts')).CHECK_COMMAND,
+  plan: async () => (await import('./commands/plan.ts')).PLAN_COMMAND,
   config: async () => (await import('./commands/config.ts')).CONFIG_COMMAND,
   reset: async () => (await import('./commands/reset.ts')).RESET_COMMAND,
 };

@@ -11,7 +11,20 @@ import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
 /** Commands that serve agents; every other one is the user's alone (spec ruling 21). */
 const AGENT_COMMANDS = [
-  ...['router', 'tdd', 'status', 'explain', 'check', 'logs', 'signs', 'list', 'statusline', 'draft', 'scaffold'],
+  ...[
+    'router',
+    'tdd',
+    'status',
+    'explain',
+    'check',
+    'plan',
+    'logs',
+    'signs',
+    'list',
+    'statusline',
+    'draft',
+    'scaffold',
+  ],
   ...['help', '--help', '-h', '--version'],
 ];
 

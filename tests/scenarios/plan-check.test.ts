@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { project } from './support/project.ts';
+
+const PLAN = `# Plan
+
+- [x] **Task 1: Schema**
+- [ ] **Task 2: Service**
+  - Scope: \`src\`
+  - Depends on: Task 1
+  - Acceptance: it works
+- [ ] (blocked) **Task 3: Payment**
+  - Scope: \`pay\`
+  - Acceptance: it pays
+`;
+
+test('plan check says in JSON what the tasks are, what is wrong and what comes next', (t) => {
+  const p = project(t);
+  p.write('plan.md', PLAN);
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  assert.equal(code, 0);
+  assert.deepEqual(json, {
+    ok: true,
+    tasks: [
+      { id: 'Task 1', title: 'Schema', status: 'done', dependsOn: [], scope: [], line: 3 },
+      { id: 'Task 2', title: 'Service', status: 'open', dependsOn: ['Task 1'], scope: ['src'], line: 4 },
+      { id: 'Task 3', title: 'Payment', status: 'blocked', dependsOn: [], scope: ['pay'], line: 8 },
+    ],
+    problems: [],
+    next: 'Task 2',
+    stop: null,
+  });
+});
+
+test('a plan with an error leaves plan check with exit code 1, and every problem is told', (t) => {
+  const p = project(t);
+  p.write('plan.md', '- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  assert.equal(code, 1);
+  const problems = json['problems'] as { line: number; rule: string }[];
+  assert.deepEqual(
+    problems.map(({ line, rule }) => [line, rule]),
+    [
+      [1, 'unknown-dependency'],
+      [1, 'missing-acceptance'],
+      [1, 'missing-scope'],
+    ],
+  );
+});
+
+test('status of a plan says how many tasks are done, and which is next', (t) => {
+  const p = project(t);
+  p.write('plan.md', PLAN);
+  const { code, json } = p.ralph(['status', 'plan.md']);
+  assert.equal(code, 0);
+  const { tasks, ...rest } = json;
+  assert.deepEqual(rest, { plan: 'plan.md', done: 1, total: 3, next: { id: 'Task 2', title: 'Service' }, stop: null });
+  assert.equal((tasks as unknown[]).length, 3);
+});
+
+for (const args of [['plan'], ['plan', 'check'], ['plan', 'tick', 'plan.md'], ['plan', 'check', 'a', 'b']]) {
+  test(`"${args.join(' ')}" says how it is written`, (t) => {
+    const { code, stderr } = project(t).ralph(args);
+    assert.equal(code, 1);
+    assert.match(stderr, /plan check FILE/);
+  });
+}

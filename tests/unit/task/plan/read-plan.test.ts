@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readPlan } from '../../../../src/task/plan/read-plan.ts';
+
+const lines = (...each: string[]): string => each.join('\n');
+
+test('a task has what the seed says of it', () => {
+  const [task] = readPlan(
+    lines(
+      '# Plan',
+      '- [ ] **Task 2: Add the service**',
+      '  - Scope: `src/service`, `test/service`, @acme/core',
+      '  - Depends on: Task 1, 7 and `Setup`',
+      '  - Acceptance:',
+      '    - first',
+      '      goes on',
+      '    - [ ] second',
+      '  - Notes: short',
+      '    and more',
+      '- [ ] **Task 1: Schema**',
+    ),
+  ).tasks;
+  const { boxAt: _, text: __, prose: ___, ...rest } = task ?? assert.fail();
+  assert.deepEqual(rest, {
+    id: 'Task 2',
+    title: 'Add the service',
+    status: 'open',
+    dependsOn: ['Task 1', '7', 'Setup'],
+    scope: ['src/service', 'test/service', '@acme/core'],
+    acceptance: ['first goes on', 'second'],
+    notes: ['short and more'],
+    line: 2,
+  });
+});
+
+for (const [shape, id, title] of [
+  ['**Task 1: T**', 'Task 1', 'T'],
+  ['**Task 1:** T', 'Task 1', 'T'],
+  ['**Task 1**: T', 'Task 1', 'T'],
+  ['**Task 1.2: T** (soon)', 'Task 1.2', 'T (soon)'],
+  ['Task 1 - T', 'Task 1', 'T'],
+  ['**Task 1 — T**', 'Task 1', 'T'],
+  ['**Task 19.** T', 'Task 19', 'T'],
+  ['__task a: T__', 'Task a', 'T'],
+  ['**API-7: T**', 'API-7', 'T'],
+  ['**Setup: T**', 'Setup', 'T'],
+  ['**Task 1**', 'Task 1', 'Task 1'],
+] as const) {
+  test(`"${shape}" is ${id}, ${title}`, () => {
+    const [task] = readPlan(`- [ ] ${shape}`).tasks;
+    assert.deepEqual([task?.id, task?.title], [id, title]);
+  });
+}
+
+for (const text of [
+  '- [ ] TODO: tidy',
+  '- [ ] https://example.org',
+  '- [ ] plain',
+  '- **Task 1: no box**',
+  '- [y] Task 1: x',
+]) {
+  test(`"${text}" is no task`, () => assert.deepEqual(readPlan(text).tasks, []));
+}
+
+test('what is done counts as done whatever stands behind the box, and blocked outweighs manual-verify', () => {
+  const plan = lines(
+    '- [x] (blocked) Task 1: a',
+    '- [ ] (manual-verify) (blocked) Task 2: b',
+    '- [ ] (manual-verify) Task 3: c',
+    '- [X] Task 4: d',
+  );
+  assert.deepEqual(
+    readPlan(plan).tasks.map(({ status }) => status),
+    ['done', 'blocked', 'manual-verify', 'done'],
+  );
+});
+
+test('every problem is told at once, with its line', () => {
+  const { problems } = readPlan(
+    lines(
+      '---',
+      'validation: []',
+      '---',
+      '- [ ] **Task 1: a**',
+      '  - Scope: `a`',
+      '  - Depends on: Task 3',
+      '  - Acceptance: yes',
+      '- [ ] **Task 1: b**',
+      '  - Scope: the files of b',
+      '  - Depends on: Task 9',
+      '- [ ] **Task 3: c**',
+      '  - Depends on: Task 1',
+      '  - Acceptance: yes',
+      '  - Notes: One. Two. Three. Four.',
+      '- [ ] tidy up',
+      '- Group',
+      '  - [ ] **Task 5: inside**',
+      '- [ ] **Task 6: d** (blocked)',
+      '  - Scope: `d`',
+      '  - Acceptance: yes',
+    ),
+  );
+  assert.deepEqual(
+    problems.map(({ line, taskId, rule, severity }) => [line, taskId, rule, severity]),
+    [
+      [4, 'Task 1', 'cyclic-dependency', 'error'],
+      [8, 'Task 1', 'duplicate-id', 'error'],
+      [8, 'Task 1', 'unknown-dependency', 'error'],
+      [8, 'Task 1', 'missing-acceptance', 'error'],
+      [8, 'Task 1', 'vague-scope', 'warning'],
+      [11, 'Task 3', 'missing-scope', 'warning'],
+      [11, 'Task 3', 'oversized-task', 'warning'],
+      [15, null, 'no-task-id', 'warning'],
+      [17, null, 'nested-task', 'warning'],
+      [18, null, 'misplaced-annotation', 'warning'],
+    ],
+  );
+});
+
+test('a circle is named from task to task, once', () => {
+  const task = (id: number, needs: number): string =>
+    lines(`- [ ] Task ${id}: t`, '  - Scope: `a`', `  - Depends on: ${needs}`, '  - Acceptance: a');
+  const { problems } = readPlan(lines(task(1, 2), task(2, 3), task(3, 1), task(4, 1)));
+  assert.deepEqual(
+    problems.map(({ message }) => message),
+    ['these tasks wait for each other: Task 1 → Task 2 → Task 3 → Task 1. Take one of the dependencies out.'],
+  );
+});
+
+for (const [what, body, warned] of [
+  ['three sentences', 'One. Two v1.2 e.g. three. Three', false],
+  ['four sentences', 'One. Two. Three. Four', true],
+  ['601 characters', 'a'.repeat(601), true],
+  ['600 characters', 'a'.repeat(600), false],
+] as const) {
+  test(`a task of ${what} is ${warned ? '' : 'not '}too big`, () => {
+    const text = lines(
+      '- [ ] Task 1: t',
+      '  - Scope: `a`',
+      '  - Acceptance: One. Two. Three. Four.',
+      `  - Notes: ${body}`,
+    );
+    assert.deepEqual(
+      readPlan(text).problems.map(({ rule }) => rule),
+      warned ? ['oversized-task'] : [],
+    );
+  });
+}
+
+test('21 entries of a scope are too many, 20 are not', () => {
+  const scoped = (count: number): string =>
+    lines(
+      '- [ ] Task 1: t',
+      `  - Scope: ${Array.from({ length: count }, (_, at) => `f${at}`).join(', ')}`,
+      '  - Acceptance: a',
+    );
+  assert.deepEqual(readPlan(scoped(20)).problems, []);
+  assert.deepEqual(
+    readPlan(scoped(21)).problems.map(({ rule }) => rule),
+    ['oversized-task'],
+  );
+});
+
+test('what is done is not asked for acceptance or scope', () => {
+  assert.deepEqual(readPlan('- [x] **Task 1: t**').problems, []);
+});
+
+test('a file without a task is no plan, and one that is too long is not read', () => {
+  assert.deepEqual(
+    readPlan('# Nothing').problems.map(({ rule }) => rule),
+    ['no-tasks'],
+  );
+  assert.deepEqual(
+    readPlan(`- [ ] Task 1: t\n${'x\n'.repeat(200_000)}`).problems.map(({ rule }) => rule),
+    ['too-large'],
+  );
+});
