@@ -11,12 +11,15 @@ const MOST_BEFORE_NODE_MS = 120_000;
  * system tells, before a shell became node; elsewhere, when node began.
  */
 export function ownStart(): number {
-  const now = Date.now();
-  const node = now - process.uptime() * 1000;
-  const ticks = Number(identityOf(process.pid).startedAt?.split(':')[1]);
-  const first = now - uptimeMs() + ticks * TICK_MS;
+  const node = Date.now() - process.uptime() * 1000;
+  const first = beganAt(identityOf(process.pid).startedAt);
   // No number, or a container that counts its uptime from another moment than its processes.
   return first <= node && first > node - MOST_BEFORE_NODE_MS ? first : node;
+}
+
+/** When a process with this start time (process-identity.ts) began, in epoch milliseconds; NaN where nobody tells. */
+export function beganAt(startedAt: string | null): number {
+  return Date.now() - uptimeMs() + Number(startedAt?.split(':')[1]) * TICK_MS;
 }
 
 /** NaN where there is no /proc. Loading node:os to be told the same costs a hook a tenth of a millisecond. */

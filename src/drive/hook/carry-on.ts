@@ -46,6 +46,8 @@ export interface Turn {
   readonly task?: TaskTurn | null;
   /** Under which a runner works; a hook has none. */
   readonly lease?: { readonly loopId: string; readonly epoch: number };
+  /** Told to go, the driver leaves the loop as it stands, for its next call; a hook's loop is paused. */
+  readonly leaves?: true;
 }
 
 /** Carries the effects out until one of them is the answer. */
@@ -116,7 +118,7 @@ async function sendBack(
   const made = await makeTaskPrompt(turn, loaded.stored.contract, loaded.stored.contract.task, step, body, findings);
   if (made === 'aborted') {
     feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'given-up' });
-    return { meanwhile: feed(turn, interruption(turn)) };
+    return { meanwhile: toldToGo(turn) };
   }
   const effects = feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'ready' });
   if (effects.some(isStep)) return { meanwhile: effects };
@@ -168,9 +170,10 @@ export function feed(turn: Turn, event: EngineEvent): readonly Effect[] {
 }
 
 /** The client told the hook to go, or is gone itself. */
-export function interruption({ context, options }: Turn): EngineEvent {
-  const by = options.signal.reason === CLIENT_GONE ? 'client-exit' : 'signal';
-  return { type: 'interrupted', at: context.now(), by };
+export function toldToGo(turn: Turn): readonly Effect[] {
+  if (turn.leaves) return [];
+  const by = turn.options.signal.reason === CLIENT_GONE ? 'client-exit' : 'signal';
+  return feed(turn, { type: 'interrupted', at: turn.context.now(), by });
 }
 
 export async function waitStep(turn: Turn, until: string): Promise<readonly Effect[]> {
@@ -188,7 +191,7 @@ export async function waitStep(turn: Turn, until: string): Promise<readonly Effe
   });
   clearInterval(shown);
   const at = context.now();
-  if (end === 'aborted') return feed(turn, interruption(turn));
+  if (end === 'aborted') return toldToGo(turn);
   const cause = end === 'state-changed' ? 'elapsed' : end;
   return feed(turn, { type: 'time-passed', at, cause, seen: null });
 }
@@ -216,7 +219,7 @@ export async function look(turn: Turn): Promise<readonly Effect[]> {
   const evidence = await unlessOvertaken(context.files, loaded.state, options.signal, async (signal) =>
     contract ? gatherEvidence(contract, projectDir, { signal, env: context.env, iteration }) : [],
   );
-  if (evidence === 'aborted') return feed(turn, interruption(turn));
+  if (evidence === 'aborted') return toldToGo(turn);
   if (evidence === 'overtaken') {
     return feed(turn, { type: 'time-passed', at: context.now(), cause: 'elapsed', seen: null });
   }
@@ -239,7 +242,7 @@ export async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
   const checked = await unlessOvertaken(files, loaded.state, options.signal, (signal) =>
     options.work.runChecks(loaded.stored, files.projectDir, { signal, env, contractHash, iteration }),
   );
-  if (checked === 'aborted') return feed(turn, interruption(turn));
+  if (checked === 'aborted') return toldToGo(turn);
   // What was given up proves nothing, should the loop be at its claim again.
   const results = checked === 'overtaken' ? [GIVEN_UP] : checked;
   if (turn.task) turn.task.gate = results;

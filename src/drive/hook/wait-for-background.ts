@@ -3,7 +3,7 @@ import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { said } from '../texts.ts';
 import type { StopAnswer } from './answer-block.ts';
-import { carryOn, feed, interruption, type StopOptions, type Turn } from './carry-on.ts';
+import { carryOn, feed, type StopOptions, type Turn, toldToGo } from './carry-on.ts';
 import type { HookContext } from './context.ts';
 import { loadLoop } from './load-loop.ts';
 import { waitOut } from './wait-out.ts';
@@ -43,7 +43,7 @@ export async function waitForBackground(
   const at = context.now();
   switch (end) {
     case 'aborted':
-      return carryOn(turn, feed(turn, interruption(turn)));
+      return carryOn(turn, toldToGo(turn));
     case 'message':
       return carryOn(turn, feed(turn, { type: 'turn-released', at, why: 'message' }));
     case 'notification':

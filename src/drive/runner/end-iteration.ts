@@ -2,12 +2,13 @@ import type { FinishedRun } from '../../claude/stream/agent-run.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { UsageDelta } from '../../core/events.ts';
 import { withState } from '../../state/with-state.ts';
+import { heardContext } from '../fresh-turn.ts';
 import type { Loaded } from '../hook/carry-on.ts';
 import { countTurn } from '../hook/count-turn.ts';
 import { takeFingerprints } from '../hook/stop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { measureIteration } from '../task/measure-iteration.ts';
-import { type Runner, runnerContext } from './runner.ts';
+import type { Runner } from './runner.ts';
 
 /**
  * Tells the engine that an iteration is over, whatever became of it, and gives what follows. `error` says why it failed;
@@ -23,7 +24,7 @@ export async function endIteration(
   const { files, options, loopId, turn } = runner;
   const { contract } = stored;
   const text = failure.error === null && !failure.timedOut ? (run.facts.result?.text ?? '') : '';
-  const context = runnerContext(files, options.env, run.facts.sessionId ?? '', text);
+  const context = heardContext(files, options.env, run.facts.sessionId ?? '', text);
   const measured = contract.task ? await measureIteration(files, contract) : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
   const usage = sum(runner.wasted, run.facts.result?.usage ?? null);

@@ -2,6 +2,7 @@ import type { Effect } from '../../core/effects.ts';
 import { exitCode } from '../../core/exit-code.ts';
 import type { RunnerEvent } from '../../core/runner-event.ts';
 import { readContract } from '../../state/contract-store.ts';
+import { beginAnew } from '../fresh-turn.ts';
 import { carryOutAlike, look, verifyStep, waitStep } from '../hook/carry-on.ts';
 import type { StartedLoop } from '../start-loop.ts';
 import { listenToOthers } from './control.ts';
@@ -9,7 +10,7 @@ import { hearSignals } from './hear-signals.ts';
 import { iterate } from './iterate.ts';
 import { takeLease } from './lease.ts';
 import { rest } from './rest.ts';
-import { begin, newRunner, type Runner, type RunnerOptions } from './runner.ts';
+import { newRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { settle } from './settle.ts';
 import { inRunner, RUNNER_TEXTS } from './texts.ts';
 
@@ -54,7 +55,7 @@ export async function runLoop(
 /** Carries out what the engine decides, until the loop is over or the runner has to leave. */
 async function drive(runner: Runner): Promise<RunnerEnd> {
   const { files, options, leave } = runner;
-  let effects = begin(runner);
+  let effects = beginAnew(runner.turn);
   for (;;) {
     const { turn } = runner;
     const step = carryOutAlike(turn, effects);
@@ -88,7 +89,7 @@ async function drive(runner: Runner): Promise<RunnerEnd> {
       case undefined: {
         const resumed = await rest(runner);
         if (!resumed) return settle(runner);
-        effects = begin(runner);
+        effects = beginAnew(runner.turn);
         break;
       }
       default:

@@ -6,14 +6,14 @@ import { realFindings } from '../hook/open-findings.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
-import type { Runner } from './runner.ts';
+import type { Runner, RunnerOptions } from './runner.ts';
 
 /**
  * The prompt of the next iteration, whole, as the hook would send it back. Runs a task folder's commands first, which
  * end when the runner has to leave (`aborted`) or somebody ended, stopped or paused the loop meanwhile (`overtaken`).
  */
 export async function runnerPrompt(
-  { turn, files, options }: Runner,
+  { turn, files, options }: Pick<Runner, 'turn' | 'files'> & { readonly options: Pick<RunnerOptions, 'tell'> },
   stored: NonNullable<Loaded['stored']>,
   told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
   body: string,

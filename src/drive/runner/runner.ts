@@ -1,10 +1,9 @@
 import type { AgentRun, StartAgent } from '../../claude/stream/agent-run.ts';
-import type { Effect } from '../../core/effects.ts';
 import type { UsageDelta } from '../../core/events.ts';
 import type { Tell } from '../../core/runner-event.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { feed, type Turn } from '../hook/carry-on.ts';
-import type { HookContext } from '../hook/context.ts';
+import { heardContext } from '../fresh-turn.ts';
+import type { Turn } from '../hook/carry-on.ts';
 import { stopWork } from '../hook/run-stop-work.ts';
 import type { StartedLoop } from '../start-loop.ts';
 import type { Patience } from './patience.ts';
@@ -46,7 +45,7 @@ export interface Runner {
 
 export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions): Runner {
   const leave = new AbortController();
-  const context = runnerContext(files, options.env, '', '');
+  const context = heardContext(files, options.env, '', '');
   const policy = stored.contract.policy;
   const turn: Turn = {
     context,
@@ -70,39 +69,4 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     broken: 0,
     wokenAt: 0,
   };
-}
-
-/** What a hook would be told at the end of this turn: the same code decides there. */
-export function runnerContext(
-  files: LoopFiles,
-  env: NodeJS.ProcessEnv,
-  sessionId: string,
-  lastMessage: string,
-): HookContext {
-  return {
-    input: {
-      event: 'Stop',
-      sessionId,
-      transcriptPath: null,
-      cwd: files.projectDir,
-      promptId: null,
-      lastMessage,
-      backgroundTasks: [],
-      source: null,
-      prompt: null,
-      raw: {},
-    },
-    env,
-    files,
-    now: () => new Date().toISOString(),
-  };
-}
-
-/** A prompt for a context that knows nothing: what an earlier one was told and could not answer is told again. */
-export function begin({ turn }: Runner): readonly Effect[] {
-  feed(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'given-up' });
-  const { notices, steering } = turn.loaded.state;
-  const effects = feed(turn, { type: 'first-prompt', at: turn.context.now() });
-  if (effects.length > 0) return effects;
-  return [{ type: 'prompt', notices, steering: steering.filter(({ delivery }) => delivery === 'next') }];
 }

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import type { ClientIdentity } from '../core/bind-session.ts';
+import { ancestors, parentOf, sessionLeader } from '../state/ancestors.ts';
+import { identityOf, isAlive } from '../state/process-identity.ts';
+
+/** The client from whose shell this process was called, or what stands for one. */
+export interface HostSession extends ClientIdentity {
+  /** The client itself names its process: another session of that process is the same client, after `/clear`. */
+  readonly named: boolean;
+  /** false for a person's terminal or a script outside every client. */
+  readonly client: boolean;
+}
+
+/**
+ * Who is calling. In the shell of a client its session and process; where that process cannot be seen from here (a
+ * sandbox has process numbers of its own) `clientPid` is null. Outside every client the session is the terminal's, by
+ * the process that began it.
+ */
+export function hostSession(env: NodeJS.ProcessEnv): HostSession {
+  const sessionId = env['CLAUDE_CODE_SESSION_ID'];
+  if (!sessionId) {
+    const leader = sessionLeader();
+    return { ...processOf(leader), sessionId: `terminal-${leader}`, named: true, client: false };
+  }
+  const pid = Number(env['CLAUDE_PID']);
+  if (Number.isInteger(pid) && pid > 0) {
+    // A number that is none of our ancestors may be some other process's in this namespace.
+    const above = ancestors();
+    const seen = above.length === 0 ? process.platform !== 'linux' : above.includes(pid);
+    return { ...processOf(seen ? pid : null), sessionId, named: true, client: true };
+  }
+  return { ...processOf(starterOf(sessionId)), sessionId, named: false, client: true };
+}
+
+function processOf(pid: number | null): Pick<ClientIdentity, 'clientPid' | 'clientStartedAt'> {
+  if (pid === null || !isAlive({ pid, startedAt: null })) return { clientPid: null, clientStartedAt: null };
+  return { clientPid: pid, clientStartedAt: identityOf(pid).startedAt };
+}
+
+/** The process that gave the session's name to the shell that called us: the parent of the last one which has it. */
+function starterOf(sessionId: string): number | null {
+  const wanted = `CLAUDE_CODE_SESSION_ID=${sessionId}`;
+  let last = process.pid;
+  for (const pid of ancestors()) {
+    if (!environmentOf(pid).includes(wanted)) break;
+    last = pid;
+  }
+  const starter = parentOf(last);
+  return starter > 1 ? starter : null;
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return []; // gone, or another user's
+  }
+}

@@ -1,0 +1,39 @@
+import type { Effect } from '../core/effects.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { feed, type Turn } from './hook/carry-on.ts';
+import type { HookContext } from './hook/context.ts';
+
+/** What a hook would be told at the end of a turn, for a driver that heard the agent itself: the same code decides. */
+export function heardContext(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  sessionId: string,
+  lastMessage: string,
+): HookContext {
+  return {
+    input: {
+      event: 'Stop',
+      sessionId,
+      transcriptPath: null,
+      cwd: files.projectDir,
+      promptId: null,
+      lastMessage,
+      backgroundTasks: [],
+      source: null,
+      prompt: null,
+      raw: {},
+    },
+    env,
+    files,
+    now: () => new Date().toISOString(),
+  };
+}
+
+/** A prompt for a context that knows nothing: what an earlier one was told and could not answer is told again. */
+export function beginAnew(turn: Turn): readonly Effect[] {
+  feed(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'given-up' });
+  const { notices, steering } = turn.loaded.state;
+  const effects = feed(turn, { type: 'first-prompt', at: turn.context.now() });
+  if (effects.length > 0) return effects;
+  return [{ type: 'prompt', notices, steering: steering.filter(({ delivery }) => delivery === 'next') }];
+}
