@@ -1,6 +1,6 @@
 import { findClient } from '../../src/claude/find-client.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
-import type { RunnerEvent } from '../../src/core/runner-event.ts';
+import type { Tell } from '../../src/core/runner-event.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { patience } from '../../src/drive/runner/patience.ts';
 import { runLoop } from '../../src/drive/runner/run-loop.ts';
@@ -58,12 +58,16 @@ export const RUN_COMMAND: Command = {
         clientArgs: context.rest,
         mode: 'runner',
       });
-    const tell = teller(context);
-    const { code } = await runLoop(files, start, (started): RunnerOptions => {
-      warn(context, started);
-      return { ...runnersAgent(context, started, client), env, patience: waits, tell };
-    });
-    return code;
+    const { tell, live, close } = await show(context);
+    try {
+      const { code } = await runLoop(files, start, (started): RunnerOptions => {
+        warn(context, started);
+        return { ...runnersAgent(context, started, client), env, patience: waits, tell, ...(live && { live }) };
+      });
+      return code;
+    } finally {
+      close();
+    }
   },
 };
 
@@ -86,13 +90,31 @@ function withTask(context: CommandContext): CommandContext {
   return { ...context, values: { ...values, task } };
 }
 
-function teller({ values, out }: CommandContext): (event: RunnerEvent) => void {
-  if (values['json'] === true) return (event) => out(JSON.stringify(event));
-  return (event) => {
+interface Shown {
+  readonly tell: Tell;
+  readonly live?: NonNullable<RunnerOptions['live']>;
+  readonly close: () => void;
+}
+
+/** How the loop is shown: live in a terminal, in plain lines elsewhere, as data with --json. */
+async function show({ values, env, forPeople, out }: CommandContext): Promise<Shown> {
+  const close = (): void => undefined;
+  if (values['json'] === true) {
+    return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
+  }
+  if (forPeople && values['plain'] !== true && process.stdin.isTTY && env['TERM'] !== 'dumb') {
+    const { liveView } = await import('../../src/term/live/live-view.ts');
+    return liveView(process.stdin, process.stdout, env);
+  }
+  const tell: Tell = (event) => {
     const lines = runnerLines(event);
     if (lines.length > 0) out(lines.join('\n'));
   };
+  return { tell, close };
 }
+
+/** What says nothing once it is over. */
+const WHILE_WATCHED: ReadonlySet<string> = new Set(['text-delta', 'tool-started', 'usage']);
 
 function warn({ err }: CommandContext, { warnings, stored }: StartedLoop): void {
   for (const { message, line } of warnings) err(said(`${line === null ? '' : `line ${line}: `}${message}`));

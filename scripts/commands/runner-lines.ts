@@ -1,6 +1,6 @@
-import { formatDuration } from '../../src/core/duration.ts';
 import type { RunnerEvent } from '../../src/core/runner-event.ts';
 import { said } from '../../src/drive/texts.ts';
+import { dollarText, timeText, turnsText } from '../../src/term/figures.ts';
 import { printable } from '../../src/term/printable.ts';
 
 /** What a person reads of an event, line by line; nothing for one that says nothing to people. */
@@ -13,20 +13,30 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'iteration-started':
       return ['', `─── Iteration ${event.iteration} of ${event.maxIterations} ───`];
     case 'command-ran':
-      return [`  ${event.outcome === 'ok' ? '✓' : '✗'} ${event.name} (${time(event.durationMs)})`];
+      return [`  ${event.outcome === 'ok' ? '✓' : '✗'} ${event.name} (${timeText(event.durationMs)})`];
     case 'text':
       return [printable(event.text)];
     case 'tool-call': {
       const indent = event.nested ? '    ' : '  ';
-      return [`${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${printable(`${event.tool} ${event.about}`).trimEnd()}`];
+      const label = printable(`${event.tool} ${event.about}`).trimEnd();
+      return [`${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`];
     }
+    case 'steered':
+      return [said('the agent was told what you said.')];
+    case 'text-delta':
+    case 'tool-started':
+    case 'usage':
+    case 'pending':
+    case 'interrupting':
+    case 'finishing':
+    case 'paused':
+      return [];
     case 'notice':
       return [said(printable(event.message))];
     case 'agent-ended': {
       // An agent that does not tell of its turns tells of no cost either.
-      const told =
-        event.turns === null ? [] : [`${event.turns} turn${event.turns === 1 ? '' : 's'}`, dollars(event.costUsd)];
-      const parts = [time(event.durationMs), ...told];
+      const told = event.turns === null ? [] : [turnsText(event.turns), dollarText(event.costUsd)];
+      const parts = [timeText(event.durationMs), ...told];
       const why = event.outcome === 'ok' ? [] : [said(printable(event.message))];
       return [...why, `─── ${parts.join(' │ ')} ───`];
     }
@@ -35,20 +45,10 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'verifying':
       return [said('completion claimed; checking it.')];
     case 'loop-ended': {
-      const cost = event.costUsd === null ? '' : ` It cost ${dollars(event.costUsd)}.`;
+      const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
       return ['', said(`${event.status}: ${printable(event.message)}${cost}`)];
     }
     default:
       return event satisfies never;
   }
-}
-
-/** Whole seconds: nobody reads more. */
-function time(milliseconds: number): string {
-  return milliseconds < 1000 ? `${milliseconds}ms` : formatDuration(Math.round(milliseconds / 1000) * 1000);
-}
-
-function dollars(amount: number | null): string {
-  if (amount === null) return '$?';
-  return `$${amount < 0.01 && amount > 0 ? amount.toFixed(4) : amount.toFixed(2)}`;
 }

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { steering } from '../../src/core/steering.ts';
 import { chosenLoop } from './live-loops.ts';
 import { operatorCommand } from './operator-command.ts';
-
-/** More than that is a task, not a word of steering: it belongs into the task file. */
-const LIMIT = 20_000;
 
 export const STEER_COMMAND = operatorCommand({
   name: 'steer',
@@ -25,13 +23,7 @@ export const STEER_COMMAND = operatorCommand({
   command: ({ positionals, values }) => {
     const text = positionals.join(' ').trim();
     if (text === '') throw new RalphError('usage', 'say what to tell the agent: main.cjs steer "TEXT".');
-    if (text.length > LIMIT) {
-      throw new RalphError(
-        'usage',
-        `the text has ${text.length} characters; at most ${LIMIT}. Put it into the task file.`,
-      );
-    }
-    return { kind: 'steer', id: randomUUID(), text, delivery: values['next'] === true ? 'next' : 'now' };
+    return steering(randomUUID(), text, values['next'] === true ? 'next' : 'now');
   },
   answer: ({ after }) =>
     after.steering.at(-1)?.delivery === 'next'

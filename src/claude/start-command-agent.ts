@@ -51,7 +51,6 @@ export function startCommandAgent(options: CommandOptions): AgentRun {
     }),
     send: () => false,
     interrupt: () => agent.end('interrupt'),
-    close: () => undefined,
     end: agent.end,
   };
 }

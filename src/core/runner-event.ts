@@ -1,20 +1,62 @@
 import type { UsageDelta } from './events.ts';
-import type { TerminalStatus } from './schema/state.ts';
+import type { PauseReason, Steering, TerminalStatus } from './schema/state.ts';
+
+export type WaitReason = 'idle' | 'pace' | 'rate-limit' | 'retry';
 
 /** What a runner tells whoever watches, in order. Each is plain data: `--json` prints it as it is. */
 export type RunnerEvent =
-  | { readonly type: 'loop-started'; readonly loopId: string; readonly name: string | null; readonly taskPath: string }
+  | {
+      readonly type: 'loop-started';
+      readonly loopId: string;
+      readonly name: string | null;
+      readonly taskPath: string;
+      /** How the loop stands: one that is resumed has a past. */
+      readonly iteration: number;
+      readonly maxIterations: number;
+      readonly startedAt: string;
+      readonly costUsd: number | null;
+      readonly usage: UsageDelta;
+    }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly maxIterations: number }
   | { readonly type: 'command-ran'; readonly name: string; readonly outcome: string; readonly durationMs: number }
-  | { readonly type: 'text'; readonly text: string }
+  /** The agent's words as they come; only told where somebody watches them come. */
+  | { readonly type: 'text-delta'; readonly text: string }
+  /** The agent's words, whole. `streamed`: they were told before, piece by piece. */
+  | { readonly type: 'text'; readonly text: string; readonly streamed?: boolean }
+  | {
+      readonly type: 'tool-started';
+      readonly id: string;
+      readonly tool: string;
+      readonly about: string;
+      readonly nested: boolean;
+    }
   | {
       readonly type: 'tool-call';
+      readonly id: string;
       readonly tool: string;
       /** What it is about, in one line: the command, the file, the pattern. */
       readonly about: string;
       readonly outcome: 'ok' | 'failed';
       readonly nested: boolean;
+      readonly durationMs: number;
     }
+  /** What the run in progress has used so far; `window` is what its context can hold, null where that is not known. */
+  | {
+      readonly type: 'usage';
+      readonly tokens: number;
+      readonly context: number;
+      readonly window: number | null;
+    }
+  /** What the user has said and no agent has heard yet, oldest first. */
+  | { readonly type: 'pending'; readonly texts: readonly Pick<Steering, 'id' | 'text' | 'delivery'>[] }
+  /** The agent was told what the user has said. */
+  | { readonly type: 'steered'; readonly texts: readonly string[] }
+  /** The iteration is asked to end because the user said so. */
+  | { readonly type: 'interrupting' }
+  /** The loop stops when the iteration is over. */
+  | { readonly type: 'finishing' }
+  /** The loop rests here until somebody resumes it. */
+  | { readonly type: 'paused'; readonly reason: PauseReason }
   | { readonly type: 'notice'; readonly message: string }
   | {
       readonly type: 'agent-ended';
@@ -30,7 +72,7 @@ export type RunnerEvent =
       readonly costUsd: number | null;
       readonly usage: UsageDelta | null;
     }
-  | { readonly type: 'waiting'; readonly why: 'idle' | 'pace' | 'rate-limit' | 'retry'; readonly until: string }
+  | { readonly type: 'waiting'; readonly why: WaitReason; readonly until: string }
   | { readonly type: 'verifying' }
   | {
       readonly type: 'loop-ended';

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 export type Paint = (style: Style, text: string) => string;
 

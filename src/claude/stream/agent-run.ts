@@ -2,21 +2,22 @@ import type { AgentMessage } from './agent-message.ts';
 import type { EndedBy, RunOutcome } from './classify-run.ts';
 import type { RunFacts } from './run-facts.ts';
 
-/** When a message reaches an agent at work: at its next tool boundary, or as a turn of its own after this one. */
-export type Priority = 'next' | 'later';
-
 /** One run of an agent, from its start to its exit: a fresh context, that is told what to do and works until it ends. */
 export interface AgentRun {
   /** Leader of a process group of its own; null when it could not be started. */
   readonly pid: number | null;
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
-  /** false when the agent takes no more messages. */
-  readonly send: (text: string, priority?: Priority) => boolean;
-  /** Asks the agent to end its turn. It may take its time, or not listen: `end` is sure. */
+  /**
+   * A message for the agent at work, which reaches it at its next tool boundary, or as a turn of its own after this one:
+   * `heard` tells when, by the id, which is a UUID. false when the agent takes no more messages.
+   */
+  readonly send: (text: string, id: string) => boolean;
+  /**
+   * Asks the agent to end its turn, and ends it once it has; messages that it has not heard by then it never hears. It
+   * may take its time, or not listen: `end` is sure.
+   */
   readonly interrupt: () => void;
-  /** No more messages will come: once its turn is over, the agent leaves. */
-  readonly close: () => void;
   /** Ends the agent and all that it started: politely, and after two seconds by force. The first reason counts. */
   readonly end: (why: EndedBy) => void;
 }
@@ -45,5 +46,7 @@ export interface AgentOptions {
   readonly lingerMs: number;
   /** Ends a run in which a tool runs without our hooks having been asked. */
   readonly guarded: boolean;
+  /** Whether somebody wants the agent's words as they come. An agent that cannot tell them so tells them whole. */
+  readonly streamed: boolean;
   readonly onMessage: (message: AgentMessage) => void;
 }

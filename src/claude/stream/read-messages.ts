@@ -23,13 +23,16 @@ export function readMessages(line: string): readonly AgentMessage[] | null {
     case 'assistant':
       return assistant(message);
     case 'user':
+      if (message['isReplay'] === true) return [{ kind: 'heard', id: text(message['uuid']) }];
       return toolResults(message);
     case 'rate_limit_event': {
       const info = object(message['rate_limit_info']);
       return [{ kind: 'limit', rejected: info['status'] === 'rejected', resetsAt: resetTime(info) }];
     }
+    case 'stream_event':
+      return typeof message['parent_tool_use_id'] === 'string' ? [] : streamed(object(message['event']));
     case 'result':
-      return [{ kind: 'result', ...result(message) }];
+      return [...windowOf(message['modelUsage']), { kind: 'result', ...result(message) }];
     default:
       return [];
   }
@@ -45,6 +48,25 @@ function system(message: Fields): AgentMessage[] {
       return [{ kind: 'retry', attempt: amount(message['attempt']), error: text(message['error']) }];
     case 'compact_boundary':
       return [{ kind: 'compaction' }];
+    default:
+      return [];
+  }
+}
+
+/** A piece of a message in the making, as the API tells it. */
+function streamed(event: Fields): AgentMessage[] {
+  switch (event['type']) {
+    case 'message_start': {
+      const usage = object(object(event['message'])['usage']);
+      const read = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
+      return [{ kind: 'request', contextTokens: read.reduce((sum, key) => sum + amount(usage[key]), 0) }];
+    }
+    case 'content_block_delta': {
+      const delta = object(event['delta']);
+      return delta['type'] === 'text_delta' ? [{ kind: 'text-delta', text: text(delta['text']) }] : [];
+    }
+    case 'message_delta':
+      return [{ kind: 'answered', tokens: amount(object(event['usage'])['output_tokens']) }];
     default:
       return [];
   }
@@ -105,6 +127,11 @@ function usageOf(models: unknown): UsageDelta | null {
     total.cacheWriteTokens += amount(model['cacheCreationInputTokens']);
   }
   return total;
+}
+
+function windowOf(models: unknown): AgentMessage[] {
+  const most = Math.max(0, ...Object.values(object(models)).map((model) => amount(object(model)['contextWindow'])));
+  return most === 0 ? [] : [{ kind: 'window', tokens: most }];
 }
 
 function contentOf(message: Fields): Fields[] {

@@ -57,6 +57,11 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
       return { ...facts, refusedLogins: message.error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
     case 'api-error':
       return { ...facts, apiError: message, resetsAt: message.resetsAt ?? facts.resetsAt };
+    case 'heard':
+    case 'request':
+    case 'text-delta':
+    case 'answered':
+    case 'window':
     case 'compaction':
       return facts;
     case 'result': {

@@ -25,10 +25,13 @@ export interface ClientOptions extends AgentOptions {
 export function startAgent(options: ClientOptions): AgentRun {
   const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
   let facts: RunFacts = NO_FACTS;
+  let interrupts = 0;
   const hear = (message: AgentMessage): void => {
     facts = addFact(facts, message);
     options.onMessage(message);
     if (message.kind === 'result') client.closeInput();
+    // A message that waits would begin another turn.
+    if (message.kind === 'result' && interrupts > 0) client.end('interrupt');
     if (options.guarded && facts.unguarded) client.end('unguarded');
     if (facts.refusedLogins >= REFUSED_LOGINS) client.end('login');
   };
@@ -38,7 +41,12 @@ export function startAgent(options: ClientOptions): AgentRun {
   const lines = byteLines(LONGEST_LINE, (line) => readLine(line, hear, lose), lose);
   const client = startAgentProcess({
     program,
-    args: [...FLAGS, '--include-hook-events', ...args],
+    args: [
+      ...FLAGS,
+      ...['--include-hook-events', '--replay-user-messages'],
+      ...(options.streamed ? ['--include-partial-messages'] : []),
+      ...args,
+    ],
     cwd,
     env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
     onOutput: lines.add,
@@ -53,19 +61,17 @@ export function startAgent(options: ClientOptions): AgentRun {
   });
   const say = (line: object): boolean => client.write(`${JSON.stringify(line)}\n`);
   say(userMessage(options.prompt));
-  let requests = 0;
   return {
     pid: client.pid,
     done: client.done.then(({ exit, durationMs, complaint }) => {
       if (lines.end()) lose();
       return { outcome: classifyRun(facts, exit), facts, durationMs, complaint };
     }),
-    send: (text, priority) => say(userMessage(text, priority)),
+    send: (text, id) => say({ ...userMessage(text), uuid: id }),
     interrupt: () => {
-      requests += 1;
-      say({ type: 'control_request', request_id: `ralph-${requests}`, request: { subtype: 'interrupt' } });
+      interrupts += 1;
+      say({ type: 'control_request', request_id: `ralph-${interrupts}`, request: { subtype: 'interrupt' } });
     },
-    close: client.closeInput,
     end: client.end,
   };
 }
@@ -77,7 +83,6 @@ function readLine(line: string, hear: (message: AgentMessage) => void, lose: () 
   else for (const message of messages) hear(message);
 }
 
-function userMessage(text: string, priority?: string): object {
-  const message = { role: 'user', content: [{ type: 'text', text }] };
-  return { type: 'user', message, ...(priority !== undefined && { priority }) };
+function userMessage(text: string): object {
+  return { type: 'user', message: { role: 'user', content: [{ type: 'text', text }] } };
 }

@@ -1,17 +1,15 @@
-import { transition } from '../../core/transition.ts';
+import type { LoopState } from '../../core/schema/state.ts';
 import { findContract } from '../../state/contract-store.ts';
 import { BEAT_MS } from '../../state/heartbeat.ts';
 import { log } from '../../state/log.ts';
 import { readState } from '../../state/read-state.ts';
 import { runFiles } from '../../state/run-files.ts';
 import { takeFlags } from '../../state/run-flags.ts';
-import { withState } from '../../state/with-state.ts';
 import { taskFolder } from '../../task/task-folder.ts';
-import { carryOut } from '../carry-out.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
 import { operate } from '../operate.ts';
 import { mirrorOf } from '../task/mirror.ts';
 import type { Runner } from './runner.ts';
+import { steerAgent } from './steer-agent.ts';
 
 /** Others steer the loop through its files: heard within half a second. */
 const LOOK_MS = 330;
@@ -26,7 +24,7 @@ export function listenToOthers(runner: Runner): () => void {
         showAlive(runner);
       }
       heedFlags(runner);
-      if (runner.agent !== null) heedState(runner);
+      lookAround(runner);
     } catch (error) {
       // A disk that fails now may work at the next look; the iteration's own end tells where it does not.
       log(runner.files, runner.turn.context.now(), 'runner', (error as Error).message);
@@ -53,32 +51,27 @@ function heedFlags({ files, turn, options }: Runner): void {
 }
 
 /** A loop that somebody has ended needs no agent any more; one that is steered tells it. */
-function heedState(runner: Runner): void {
+export function lookAround(runner: Runner): void {
   const { files, loopId, agent } = runner;
   const current = readState(files.state);
-  const ours = current.kind === 'loop' && current.state.loopId === loopId;
-  if (ours && current.state.steering.some(({ delivery }) => delivery === 'now')) steer(runner);
-  if (ours || agent === null) return;
+  if (current.kind === 'loop' && current.state.loopId === loopId) {
+    steerAgent(runner, current.state);
+    showState(runner, current.state);
+    return;
+  }
+  if (agent === null) return;
   // Whoever ends a loop drops its contract; where that stands, the agent has rewritten the state, which is mended later.
   const contract = findContract(files);
   const stands = typeof contract !== 'string' && contract.contract.loopId === loopId;
   if (!stands) agent.end('interrupt');
 }
 
-/** Taken out of the state before it is told: delivered once. An agent that hears no more gets it with its next prompt. */
-function steer({ files, turn, agent, loopId, options }: Runner): void {
-  const at = turn.context.now();
-  const { policy } = turn.loaded;
-  const taken = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
-    const none = { next: 'keep' as const, result: [] };
-    if (current.kind !== 'loop' || current.state.loopId !== loopId) return none;
-    const due = current.state.steering.filter(({ delivery }) => delivery === 'now');
-    const told = due.filter(({ text }) => agent?.send(`The user says, to be followed from now on:\n${text}`) === true);
-    if (told.length === 0) return none;
-    const ids = told.map(({ id }) => id);
-    const next = transition(current.state, { type: 'steering-delivered', at, ids }, policy);
-    return { next: next.state, result: next.effects };
-  });
-  carryOut(files, at, taken);
-  if (taken.length > 0) options.tell({ type: 'notice', message: 'the agent was told what you said.' });
+/** What others have said and asked for, to whoever watches. */
+function showState({ shown, options }: Runner, { steering, stopRequested }: LoopState): void {
+  const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
+  const pending = texts.map(({ id }) => id).join(' ');
+  if (pending !== shown.pending) options.tell({ type: 'pending', texts });
+  if (stopRequested && !shown.stopping) options.tell({ type: 'finishing' });
+  shown.pending = pending;
+  shown.stopping = stopRequested;
 }

@@ -6,6 +6,7 @@ import { withState } from '../../state/with-state.ts';
 import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { operate } from '../operate.ts';
+import { lookAround } from './control.ts';
 import type { Runner } from './runner.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 
@@ -17,7 +18,7 @@ const TWICE_MS = 2_000;
  * twice to stop. Being told to go (SIGTERM, a closed terminal) leaves the loop as it is, to be resumed.
  */
 export function hearSignals(runner: Runner): () => void {
-  const press = (): void => attempt(runner, () => pressed(runner));
+  const press = (): void => pressCtrlC(runner);
   const go = (): void => attempt(runner, () => leaveIt(runner));
   process.on('SIGINT', press);
   process.on('SIGTERM', go);
@@ -27,6 +28,11 @@ export function hearSignals(runner: Runner): () => void {
     process.off('SIGTERM', go);
     process.off('SIGHUP', go);
   };
+}
+
+/** What Ctrl+C does, by whatever way it is heard. */
+export function pressCtrlC(runner: Runner): void {
+  attempt(runner, () => pressed(runner));
 }
 
 /** Where there is no loop any more there is nothing to stop, and the runner is about to see so. */
@@ -55,7 +61,7 @@ function whatNow(runner: Runner, state: LoopState): () => void {
     case 'paused':
       return state.paused.reason === 'rate-limited'
         ? () => wake(runner, { kind: 'resume', by: 'launcher' })
-        : () => leave(runner, 'paused');
+        : () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
     case 'running':
     case 'verifying':
       return state.stopRequested ? () => cancel(runner) : () => finish(runner);
@@ -76,6 +82,7 @@ function wake(runner: Runner, command: { kind: 'wake' } | { kind: 'resume'; by: 
 function finish(runner: Runner): void {
   steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
   runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.finishing });
+  lookAround(runner);
 }
 
 function stopNow(runner: Runner): void {
@@ -94,16 +101,20 @@ function steerBy({ files, options, turn }: Runner, command: Parameters<typeof op
 }
 
 function leaveIt(runner: Runner): void {
-  const { files, turn, loopId } = runner;
+  tellInterrupted(runner, 'client-exit');
+  leave(runner, 'signal');
+}
+
+/** Tells the engine, beside whatever the runner is busy with, that somebody interrupts the loop. */
+export function tellInterrupted({ files, turn, loopId }: Runner, by: 'signal' | 'client-exit'): void {
   const at = turn.context.now();
   const effects = withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const state: LoopState = current.state;
-    const next = transition(state, { type: 'interrupted', at, by: 'client-exit' }, turn.loaded.policy);
+    const next = transition(state, { type: 'interrupted', at, by }, turn.loaded.policy);
     return { next: next.state, result: next.effects };
   });
   carryOut(files, at, effects);
-  leave(runner, 'signal');
 }
 
 function leave(runner: Runner, why: 'signal' | 'paused'): void {

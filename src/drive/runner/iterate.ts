@@ -16,6 +16,7 @@ import { endIteration, sum } from './end-iteration.ts';
 import { mendState } from './mend-state.ts';
 import type { Runner } from './runner.ts';
 import { runnerPrompt } from './runner-prompt.ts';
+import { heard } from './steer-agent.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 import { watchAgent } from './watch-agent.ts';
 
@@ -43,6 +44,9 @@ export async function iterate(
     if (ready.some(isStep) || leave.signal.aborted) return ready;
     // Whoever stood in its way is gone again: it is made anew.
     if (made === 'overtaken') return [told];
+    if (told.steering.length > 0 && runner.broken === 0) {
+      options.tell({ type: 'steered', texts: told.steering.map(({ text }) => text) });
+    }
     const run = await runAgent(runner, stored, made.prompt);
     if (leave.signal.aborted) return [];
     const warning = mendState(runner);
@@ -61,6 +65,7 @@ async function outcomeOf(
   const { turn } = runner;
   if (outcome.kind !== 'overloaded' && outcome.kind !== 'crashed') runner.broken = 0;
   if (outcome.kind !== 'rate-limited') runner.limits = 0;
+  if (runner.interrupted) return interrupted(runner, run, stored, warning);
   switch (outcome.kind) {
     case 'ok':
       return endIteration(runner, run, stored, { error: null, timedOut: false }, warning);
@@ -94,6 +99,29 @@ async function outcomeOf(
     default:
       return outcome satisfies never;
   }
+}
+
+/**
+ * The user has interrupted the agent: that counts as no iteration, and the loop is paused. One that had come to its end
+ * by then counts, and may have ended the loop.
+ */
+async function interrupted(
+  runner: Runner,
+  run: FinishedRun,
+  stored: NonNullable<Loaded['stored']>,
+  warning: string | null,
+): Promise<readonly Effect[]> {
+  let ended: readonly Effect[] = [];
+  if (run.outcome.kind === 'ok') {
+    ended = await endIteration(runner, run, stored, { error: null, timedOut: false }, warning);
+  } else {
+    waste(runner, run);
+    if (warning !== null) runner.options.tell({ type: 'notice', message: warning });
+  }
+  if (ended.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
+  const { turn } = runner;
+  const paused = feed(turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
+  return [...ended.filter((effect) => !isStep(effect)), ...paused];
 }
 
 /** Waits longer each time, unless somebody has a word to say meanwhile. */
@@ -134,8 +162,11 @@ async function runAgent(
     timeMs: contract.policy.pace.iterationTimeoutMs,
     lingerMs: contract.policy.backgroundWaitMs,
     guarded: hasRules(contract.guardrails),
-    onMessage: watchAgent(options.tell),
+    streamed: options.live !== undefined,
+    onMessage: watchAgent(options.tell, (id) => heard(runner, id)),
   });
+  runner.sent.clear();
+  runner.interrupted = false;
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;

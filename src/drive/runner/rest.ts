@@ -17,7 +17,7 @@ export async function rest(runner: Runner): Promise<boolean> {
   const { state } = turn.loaded;
   if (state.status !== 'paused') return false;
   const { reason, resumesAt } = state.paused;
-  if (reason !== 'rate-limited' && reason !== 'operator') return false;
+  if (reason !== 'rate-limited' && reason !== 'operator' && reason !== 'interrupted') return false;
   const limited = reason === 'rate-limited';
   const until = limited ? untilOf(runner, resumesAt) : Number.POSITIVE_INFINITY;
   if (limited) {
@@ -25,7 +25,9 @@ export async function rest(runner: Runner): Promise<boolean> {
     options.tell({ type: 'notice', message: RUNNER_TEXTS.waitingForLimit(at) });
     options.tell({ type: 'waiting', why: 'rate-limit', until: at });
   } else {
-    options.tell({ type: 'notice', message: inRunner(RUNNER_TEXTS.pausedByUser, files.name) });
+    const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;
+    options.tell({ type: 'notice', message: inRunner(message, files.name) });
+    options.tell({ type: 'paused', reason });
   }
   const end = await waitOut(turn.context, {
     until,

@@ -9,6 +9,7 @@ import { listenToOthers } from './control.ts';
 import { hearSignals } from './hear-signals.ts';
 import { iterate } from './iterate.ts';
 import { takeLease } from './lease.ts';
+import { liveControls } from './live-controls.ts';
 import { rest } from './rest.ts';
 import { newRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { settle } from './settle.ts';
@@ -37,9 +38,9 @@ export async function runLoop(
     const options = optionsFor(started);
     runner = newRunner(started, options);
     if (lost) runner.leave.abort('lease-lost');
-    const { loopId, stored } = started;
-    options.tell({ type: 'loop-started', loopId, name: files.name, taskPath: stored.contract.taskPath });
+    tellStart(started, options);
     const quiet = [hearSignals(runner), listenToOthers(runner)];
+    options.live?.(liveControls(runner));
     try {
       return tellEnd(runner, await drive(runner));
     } finally {
@@ -96,6 +97,13 @@ async function drive(runner: Runner): Promise<RunnerEnd> {
         step satisfies never;
     }
   }
+}
+
+function tellStart({ loopId, files, stored, state }: StartedLoop, { tell }: RunnerOptions): void {
+  const { iteration, maxIterations, startedAt, usage } = state;
+  const { costUsd, costBaseUsd: _, ...tokens } = usage;
+  const stands = { iteration, maxIterations, startedAt, costUsd, usage: tokens };
+  tell({ type: 'loop-started', loopId, name: files.name, taskPath: stored.contract.taskPath, ...stands });
 }
 
 /** What the engine says of a limit is for a session; the runner says itself how it waits. */

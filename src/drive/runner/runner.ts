@@ -2,6 +2,7 @@ import type { AgentRun, StartAgent } from '../../claude/stream/agent-run.ts';
 import type { UsageDelta } from '../../core/events.ts';
 import type { Tell } from '../../core/runner-event.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import type { LiveControls } from '../../term/live/live-view.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { Turn } from '../hook/carry-on.ts';
 import { stopWork } from '../hook/run-stop-work.ts';
@@ -16,6 +17,8 @@ export interface RunnerOptions {
   readonly agentEnv: Readonly<Record<string, string>>;
   readonly patience: Patience;
   readonly tell: Tell;
+  /** Where somebody watches: the agent's words are told as they come, and keys act on the loop once this is called. */
+  readonly live?: (controls: LiveControls) => void;
 }
 
 /** Why a runner leaves its loop before the engine has ended it. */
@@ -41,6 +44,12 @@ export interface Runner {
   broken: number;
   /** Epoch milliseconds: when Ctrl+C ended a wait. */
   wokenAt: number;
+  /** What the agent at work was sent, by id: whether it has reached it. */
+  readonly sent: Map<string, 'sent' | 'heard'>;
+  /** What was told last of what the user has said, and whether the loop stops. */
+  shown: { pending: string; stopping: boolean };
+  /** The user has asked the agent at work to end its turn. */
+  interrupted: boolean;
 }
 
 export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions): Runner {
@@ -68,5 +77,8 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     limits: 0,
     broken: 0,
     wokenAt: 0,
+    sent: new Map(),
+    shown: { pending: '', stopping: false },
+    interrupted: false,
   };
 }

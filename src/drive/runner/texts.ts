@@ -13,6 +13,8 @@ export const RUNNER_TEXTS = {
   wokenByUser: 'going on now. Ctrl+C once more stops the loop.',
   pausedByUser:
     'the loop is paused. It goes on here after: main.cjs resume, in another terminal. Ctrl+C leaves it paused.',
+  interrupted:
+    'interrupted; the loop is paused. Enter goes on, with what you write before it; main.cjs resume in another terminal does so too. Ctrl+C leaves it paused.',
   pausedThere: 'Go on with: main.cjs run --resume.',
   waitingForLimit: (until: string): string =>
     `a rate limit holds until ${until}; the loop goes on then. Ctrl+C goes on now, twice stops.`,

@@ -5,25 +5,58 @@ import type { Tell } from '../../core/runner-event.ts';
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 const LONGEST = 160;
 
-/** Tells what an agent says and does: its words at once, a tool call when its outcome is known. */
-export function watchAgent(tell: Tell): (message: AgentMessage) => void {
-  const open = new Map<string, Extract<AgentMessage, { kind: 'tool' }>>();
+/** Tells what one agent says and does. `onHeard` is given the id of each message that has reached it. */
+export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message: AgentMessage) => void {
+  const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
+  const used = { tokens: 0, context: 0, window: null as number | null };
+  let streamed = '';
+  const tellUsage = (): void => tell({ type: 'usage', ...used });
   return (message) => {
     switch (message.kind) {
       case 'text':
-        tell({ type: 'text', text: message.text });
+        tell({ type: 'text', text: message.text, ...(streamed === message.text && { streamed: true }) });
+        streamed = '';
         return;
-      case 'tool':
-        open.set(message.id, message);
+      case 'text-delta':
+        streamed += message.text;
+        tell({ type: 'text-delta', text: message.text });
         return;
-      case 'tool-result': {
-        const call = open.get(message.id);
-        open.delete(message.id);
-        if (call === undefined) return;
-        const outcome = message.failed ? 'failed' : 'ok';
-        tell({ type: 'tool-call', tool: call.name, about: about(call.input), outcome, nested: call.nested });
+      case 'request':
+        // A message that broke off is asked for again: what came of it stands there, and is over.
+        if (streamed !== '') tell({ type: 'text-delta', text: '…\n' });
+        streamed = '';
+        used.context = message.contextTokens;
+        used.tokens += message.contextTokens;
+        tellUsage();
+        return;
+      case 'answered':
+        used.context += message.tokens;
+        used.tokens += message.tokens;
+        tellUsage();
+        return;
+      case 'window':
+        used.window = message.tokens;
+        tellUsage();
+        return;
+      case 'tool': {
+        const { id, name, input, nested } = message;
+        open.set(id, { call: message, since: Date.now() });
+        tell({ type: 'tool-started', id, tool: name, about: about(input), nested });
         return;
       }
+      case 'tool-result': {
+        const begun = open.get(message.id);
+        open.delete(message.id);
+        if (begun === undefined) return;
+        const { id, name, input, nested } = begun.call;
+        const outcome = message.failed ? 'failed' : 'ok';
+        const durationMs = Date.now() - begun.since;
+        tell({ type: 'tool-call', id, tool: name, about: about(input), outcome, nested, durationMs });
+        return;
+      }
+      case 'heard':
+        onHeard(message.id);
+        return;
       case 'retry':
         tell({
           type: 'notice',

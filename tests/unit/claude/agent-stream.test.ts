@@ -88,6 +88,7 @@ const defaults = {
   timeMs: null,
   lingerMs: 20_000,
   guarded: false,
+  streamed: false,
   onMessage: () => undefined,
 } as const;
 
@@ -123,25 +124,29 @@ test('a program that there is not, and a torn last line, are told and thrown by 
 test('messages reach the agent until its turn is over', async () => {
   const echo = `
     require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-      const { type, message, priority } = JSON.parse(line);
+      const { type, message, uuid } = JSON.parse(line);
       if (type === "control_request") console.log(JSON.stringify({ type: "result", result: "stopped", num_turns: 1, terminal_reason: "completed" }));
-      else console.log(JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: message.content[0].text + (priority ?? "") }] } }));
+      else console.log(JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: message.content[0].text }] } }));
+      if (uuid) console.log(JSON.stringify({ type: "user", isReplay: true, uuid }));
     });`;
   await withProgram(echo, async (program) => {
     const heard: string[] = [];
+    const ids: string[] = [];
     const agent = startAgent({
       ...defaults,
       program,
       onMessage: (message) => {
         if (message.kind === 'text') heard.push(message.text);
-        if (heard.length === 2) agent.interrupt();
+        if (message.kind === 'heard') ids.push(message.id);
+        if (ids.length === 1) agent.interrupt();
       },
     });
-    assert.equal(agent.send('more ', 'later'), true);
+    assert.equal(agent.send('more', 'id-1'), true);
     const run = await agent.done;
-    assert.deepEqual(heard, ['go', 'more later']);
+    assert.deepEqual(heard, ['go', 'more']);
+    assert.deepEqual(ids, ['id-1']);
     assert.equal(run.outcome.kind, 'ok');
-    assert.equal(agent.send('too late'), false);
+    assert.equal(agent.send('too late', 'id-2'), false);
   });
 });
 

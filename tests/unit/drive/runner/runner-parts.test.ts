@@ -90,10 +90,12 @@ test('what an agent says cannot rewrite the terminal', () => {
   assert.deepEqual(runnerLines({ type: 'text', text: 'a\u001b[2Jb' }), ['ab']);
   const call = {
     type: 'tool-call',
+    id: 'call-1',
     tool: 'Bash',
     about: 'echo \u001b]0;x\u0007hi',
     outcome: 'ok',
     nested: false,
+    durationMs: 1_200,
   } as const;
-  assert.deepEqual(runnerLines(call), ['  ✓ Bash echo hi']);
+  assert.deepEqual(runnerLines(call), ['  ✓ Bash echo hi (1s)']);
 });

@@ -1,0 +1,23 @@
+import { formatDuration } from '../core/duration.ts';
+
+/** `250ms`, `45s`, `1h 30m`: whole seconds from one second on, since nobody reads more. */
+export function timeText(milliseconds: number): string {
+  return milliseconds < 1000 ? formatDuration(milliseconds) : formatDuration(Math.round(milliseconds / 1000) * 1000);
+}
+
+/** `$0.12`, `$0.0008`; `$?` where nobody told. */
+export function dollarText(amount: number | null): string {
+  if (amount === null) return '$?';
+  return `$${amount < 0.01 && amount > 0 ? amount.toFixed(4) : amount.toFixed(2)}`;
+}
+
+/** `850`, `12.3k`, `4.1M`. */
+export function countText(count: number): string {
+  if (count < 1_000) return String(count);
+  if (count < 999_950) return `${(count / 1_000).toFixed(count < 99_950 ? 1 : 0)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+export function turnsText(turns: number): string {
+  return `${turns} turn${turns === 1 ? '' : 's'}`;
+}

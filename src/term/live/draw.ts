@@ -1,0 +1,87 @@
+import type { Paint } from '../paint.ts';
+import type { Frame, Size } from './frame.ts';
+import { clipped, painted, rowCells } from './row.ts';
+import type { Line } from './view.ts';
+import { wrap } from './wrap.ts';
+
+/** What stands at the bottom of the terminal since the last drawing. */
+export interface Drawn {
+  readonly rows: readonly { readonly text: string; readonly cells: number }[];
+  readonly cursor: Frame['cursor'];
+  readonly columns: number;
+}
+
+export const NOTHING_DRAWN: Drawn = { rows: [], cursor: { row: 0, column: 0 }, columns: 0 };
+
+const BEGIN = '\u001b[?2026h\u001b[?25l';
+const END = '\u001b[?25h\u001b[?2026l';
+/** While the bottom is drawn a row that turns out too wide is cut, so that rows stay rows. */
+const CUT = '\u001b[?7l';
+const WRAP = '\u001b[?7h';
+
+/** The lines in the rows that they take, as the terminal gets them. */
+export function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[] {
+  return lines.flatMap(({ spans, long }) => {
+    const [only] = spans;
+    if (long === 'cut' || spans.length !== 1 || only === undefined) return [painted(clipped(spans, columns), paint)];
+    return wrap(only.text, columns).map(({ text }) => painted([{ ...only, text }], paint));
+  });
+}
+
+/**
+ * What has to be written so that `printed` stands above the bottom, for good, and the bottom shows the frame. Where
+ * nothing is printed and the terminal has kept its width, only rows that differ are written. Pure.
+ */
+export function drawing(
+  before: Drawn,
+  printed: readonly string[],
+  frame: Frame,
+  { columns }: Size,
+  paint: Paint,
+): { readonly output: string; readonly drawn: Drawn } {
+  const rows = frame.rows.map((row) => ({ text: painted(row, paint), cells: rowCells(row) }));
+  const drawn: Drawn = { rows, cursor: frame.cursor, columns };
+  const body =
+    printed.length === 0 && before.columns === columns && before.rows.length > 0
+      ? changedRows(before, drawn)
+      : wholeBottom(before, drawn, printed);
+  return { output: `${BEGIN}${body}${END}`, drawn };
+}
+
+/** The bottom is taken away: what is written next stands in its place. */
+export function erasing(before: Drawn, columns: number): string {
+  return `${toTop(before, columns)}\u001b[J`;
+}
+
+function wholeBottom(before: Drawn, now: Drawn, printed: readonly string[]): string {
+  const above = printed.map((row) => `${row}\r\n`).join('');
+  const rows = now.rows.map(({ text }) => text).join('\r\n');
+  return `${erasing(before, now.columns)}${above}${CUT}${rows}${WRAP}${toCursor(now.rows.length - 1, now)}`;
+}
+
+function changedRows(before: Drawn, now: Drawn): string {
+  let body = toTop(before, now.columns);
+  for (const [index, { text }] of now.rows.entries()) {
+    // Down by a line feed: it makes the row where there is none yet.
+    if (index > 0) body += '\r\n';
+    if (before.rows[index]?.text !== text) body += `${text}\u001b[K`;
+  }
+  if (now.rows.length < before.rows.length) body += '\r\n\u001b[J\u001b[A';
+  return `${CUT}${body}${WRAP}${toCursor(now.rows.length - 1, now)}`;
+}
+
+/** From where the cursor was left to the first row, at its beginning. */
+function toTop({ rows, cursor }: Drawn, columns: number): string {
+  // A terminal that has become narrower has broken the rows that do not fit any more.
+  const broken = (cells: number): number => Math.max(1, Math.ceil(cells / Math.max(1, columns)));
+  const above = rows.slice(0, cursor.row).reduce((sum, row) => sum + broken(row.cells), 0);
+  const up = above + Math.floor(cursor.column / Math.max(1, columns));
+  return up === 0 ? '\r' : `\r\u001b[${up}A`;
+}
+
+/** From row `at` to the cursor. */
+function toCursor(at: number, { cursor }: Drawn): string {
+  const up = at - cursor.row;
+  const right = cursor.column === 0 ? '' : `\u001b[${cursor.column}C`;
+  return `\r${up > 0 ? `\u001b[${up}A` : ''}${right}`;
+}

@@ -1,0 +1,136 @@
+import { formatDuration } from '../../core/duration.ts';
+import { graphemes } from './cells.ts';
+import type { InputLine } from './input-line.ts';
+import { clipped, type Row } from './row.ts';
+import { statusBar } from './status-bar.ts';
+import { needsGap, openText } from './text-flow.ts';
+import { LIVE_TEXTS } from './texts.ts';
+import type { View } from './view.ts';
+import { wrap } from './wrap.ts';
+
+/** Of a terminal, in cells. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The rows at the bottom that are drawn again and again, and where the cursor stands among them. */
+export interface Frame {
+  readonly rows: readonly Row[];
+  readonly cursor: { readonly row: number; readonly column: number };
+}
+
+const MOST_CALLS = 5;
+const MOST_PENDING = 3;
+const MOST_INPUT = 6;
+
+/** What the bottom of the terminal shows at `at` (epoch milliseconds). Never higher or wider than the terminal. Pure. */
+export function frameOf(view: View, input: InputLine, { columns, rows }: Size, at: number): Frame {
+  // A row that fills the terminal to its edge would leave the cursor between two rows.
+  const width = Math.max(1, columns - 1);
+  const field = inputRows(input, hintOf(view), width, Math.max(1, Math.min(MOST_INPUT, rows - 2)));
+  const above = [
+    ...textRows(view, columns),
+    ...callRows(view, at),
+    ...pendingRows(view),
+    ...waitRows(view, at),
+    statusBar(view, width, at),
+  ].map((row) => clipped(row, width));
+  const room = Math.max(0, rows - 1 - field.rows.length);
+  const shown = room === 0 ? [] : above.slice(-room);
+  return {
+    rows: [...shown, ...field.rows],
+    cursor: { row: shown.length + field.cursor.row, column: field.cursor.column },
+  };
+}
+
+function textRows(view: View, columns: number): Row[] {
+  const last = wrap(openText(view.text), columns).at(-1)?.text ?? '';
+  if (last.trim() === '') return [];
+  return needsGap(view) ? [[], [{ text: last }]] : [[{ text: last }]];
+}
+
+function callRows({ calls, last, text }: View, at: number): Row[] {
+  if (calls.length === 0) return [];
+  const shown = calls.slice(-MOST_CALLS);
+  const rows = shown.map(({ label, nested, since }): Row => {
+    const passed = Math.floor(Math.max(0, at - since) / 1000) * 1000;
+    const time = passed === 0 ? '' : ` (${formatDuration(passed)})`;
+    return [{ text: `${nested ? '    ' : '  '}… ${label}${time}`, style: 'dim' }];
+  });
+  const hidden = calls.length - shown.length;
+  const more: Row[] = hidden > 0 ? [[{ text: `  … ${LIVE_TEXTS.more(hidden)}`, style: 'dim' }]] : [];
+  return [...(last === 'text' && text === '' ? [[]] : []), ...more, ...rows];
+}
+
+function pendingRows({ pending }: View): Row[] {
+  const shown = pending.slice(0, MOST_PENDING);
+  const rows = shown.map(({ text, delivery }): Row => {
+    const line = text.replace(/\s+/g, ' ').trim();
+    return [{ text: `  ↳ ${LIVE_TEXTS.pending[delivery]}: ${line}`, style: 'dim' }];
+  });
+  const hidden = pending.length - shown.length;
+  return hidden > 0 ? [...rows, [{ text: `  ↳ ${LIVE_TEXTS.more(hidden)}`, style: 'dim' }]] : rows;
+}
+
+function waitRows({ waiting, status }: View, at: number): Row[] {
+  if (status === 'paused') return [[{ text: LIVE_TEXTS.paused, style: 'yellow' }]];
+  if (waiting === null) return [];
+  const left = Math.ceil(Math.max(0, waiting.until - at) / 1000) * 1000;
+  const when = left === 0 ? LIVE_TEXTS.due : LIVE_TEXTS.inTime(formatDuration(left));
+  return [[{ text: LIVE_TEXTS.waiting[waiting.why](when), style: 'cyan' }, { text: ` (${LIVE_TEXTS.skip})` }]];
+}
+
+function hintOf({ status, waiting }: View): string {
+  if (status === 'ended') return '';
+  if (status === 'paused') return LIVE_TEXTS.hints.paused;
+  return waiting === null ? LIVE_TEXTS.hints.work : LIVE_TEXTS.hints.wait;
+}
+
+const PROMPT = '> ';
+
+/** The input in rows, the one with the cursor among them. */
+function inputRows(input: InputLine, hint: string, width: number, most: number): Frame {
+  const prompt = width > PROMPT.length + 1 ? PROMPT : '';
+  if (input.text === '') {
+    const row = clipped([{ text: prompt }, { text: hint, style: 'dim' }], width);
+    return { rows: [row], cursor: { row: 0, column: prompt.length } };
+  }
+  const room = width - prompt.length;
+  const { lines, cursor } = layout(input, room);
+  const from = Math.max(0, Math.min(cursor.row - most + 1, lines.length - most));
+  const first = cursor.row < from ? cursor.row : from;
+  const rows = lines
+    .slice(first, first + most)
+    .map((text, index): Row => [{ text: index === 0 ? prompt : ' '.repeat(prompt.length) }, { text }]);
+  return { rows, cursor: { row: cursor.row - first, column: prompt.length + cursor.column } };
+}
+
+/** Every character of the input in its place; the cursor has a cell of its own at the end of a full row. */
+function layout({ text, at }: InputLine, width: number): { lines: string[]; cursor: Frame['cursor'] } {
+  const lines: string[] = [''];
+  let column = 0;
+  let cursor = { row: 0, column: 0 };
+  let offset = 0;
+  const begin = (): void => {
+    lines.push('');
+    column = 0;
+  };
+  for (const one of graphemes(text)) {
+    const wide = one.text === '\n' ? 0 : Math.min(one.cells, width);
+    if (column + wide > width) begin();
+    if (offset === at) cursor = { row: lines.length - 1, column };
+    offset += one.text.length;
+    if (one.text === '\n') {
+      begin();
+      continue;
+    }
+    lines[lines.length - 1] += one.cells > width ? '?' : one.text;
+    column += wide;
+  }
+  if (offset === at) {
+    if (column >= width) begin();
+    cursor = { row: lines.length - 1, column };
+  }
+  return { lines, cursor };
+}

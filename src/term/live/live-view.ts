@@ -1,0 +1,104 @@
+import type { RunnerEvent } from '../../core/runner-event.ts';
+import { painter } from '../paint.ts';
+import { printable } from '../printable.ts';
+import { edited, inserted, NEW_INPUT, sent } from './input-line.ts';
+import type { Key } from './keys.ts';
+import { type LiveTerminal, takeTerminal } from './live-terminal.ts';
+import { nextView } from './next-view.ts';
+import { NEW_VIEW, type View } from './view.ts';
+
+/** What the user can do to a running loop. Each throws RalphError where it cannot be done. */
+export interface LiveControls {
+  /** `now` reaches the agent at its next tool call, `next` with the next prompt. */
+  readonly say: (text: string, delivery: 'now' | 'next') => void;
+  /** Asks the agent to end its turn; the loop is paused then. */
+  readonly interrupt: () => void;
+  /** A paused loop goes on, with what the user says. */
+  readonly goOn: (text: string) => void;
+  /** Ctrl+C. */
+  readonly press: () => void;
+}
+
+export interface LiveView {
+  readonly tell: (event: RunnerEvent) => void;
+  /** From now on keys act on the loop. */
+  readonly live: (controls: LiveControls) => void;
+  /** Gives the terminal back. */
+  readonly close: () => void;
+}
+
+/** Shows a loop in the terminal and hears the keyboard, from the first event on. */
+export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, env: NodeJS.ProcessEnv): LiveView {
+  let view: View = NEW_VIEW;
+  let line = NEW_INPUT;
+  let controls: LiveControls | null = null;
+  let terminal: LiveTerminal | null = null;
+
+  /** Whether it worked. Where it did not, the user reads why, and the loop goes on. */
+  const act = (what: () => void): boolean => {
+    try {
+      what();
+      return true;
+    } catch (error) {
+      tell({ type: 'notice', message: (error as Error).message });
+      return false;
+    }
+  };
+  const submit = (delivery: 'now' | 'next'): void => {
+    const text = line.text.trim();
+    const paused = view.status === 'paused';
+    if (controls === null || (text === '' && !paused)) return;
+    const { say, goOn } = controls;
+    if (act(() => (paused ? goOn(text) : say(text, delivery)))) line = sent(line);
+  };
+  const press = (key: Key): void => {
+    switch (key.kind) {
+      case 'text':
+        line = inserted(line, printable(key.text).replaceAll('\t', '  '));
+        break;
+      case 'edit':
+        line = edited(line, key.edit);
+        break;
+      case 'enter':
+        submit('now');
+        break;
+      case 'alt-enter':
+        submit('next');
+        break;
+      case 'escape':
+        if (controls !== null) act(controls.interrupt);
+        break;
+      case 'interrupt':
+        if (controls === null) process.kill(process.pid, 'SIGINT');
+        else act(controls.press);
+        break;
+      case 'suspend':
+        terminal?.suspend();
+        return;
+      case 'redraw':
+        terminal?.redraw();
+        return;
+      default:
+        key satisfies never;
+    }
+    terminal?.draw();
+  };
+  const tell = (event: RunnerEvent): void => {
+    view = nextView(view, event, Date.now());
+    terminal ??= takeTerminal(input, output, painter(true, env), {
+      get: () => ({ view, input: line }),
+      printed: (rest) => {
+        view = rest;
+      },
+      key: press,
+    });
+    terminal.draw();
+  };
+  return {
+    tell,
+    live: (given) => {
+      controls = given;
+    },
+    close: () => terminal?.close(),
+  };
+}

@@ -1,0 +1,36 @@
+/** What the live view says to people. */
+export const LIVE_TEXTS = {
+  started: (name: string, taskPath: string, most: number): string =>
+    `ralph: loop ${name}, task ${taskPath}, at most ${most} iterations.`,
+  iteration: (iteration: number, most: number): string => `─── Iteration ${iteration} of ${most} ───`,
+  border: (text: string): string => `─── ${text} ───`,
+  verifying: 'ralph: completion claimed; checking it.',
+  youSaid: (text: string): string => `you: ${text}`,
+  cost: (amount: string): string => ` It cost ${amount}.`,
+  pending: { now: 'next tool call', next: 'next iteration' },
+  tokens: (count: string): string => `${count} tokens`,
+  context: (used: string): string => `context ${used}`,
+  checklist: (done: number, total: number): string => `${done} of ${total}`,
+  status: {
+    paused: (why: string): string => `paused (${why})`,
+    interrupting: 'interrupting',
+    stopping: 'stops after this iteration',
+    waiting: 'waiting',
+  },
+  more: (count: number): string => `and ${count} more`,
+  waiting: {
+    idle: (left: string): string => `idle: next look ${left}`,
+    pace: (left: string): string => `next iteration ${left}`,
+    'rate-limit': (left: string): string => `rate limit: goes on ${left}`,
+    retry: (left: string): string => `tries again ${left}`,
+  },
+  inTime: (left: string): string => `in ${left}`,
+  due: 'now',
+  skip: 'Ctrl+C: go on now, twice: stop',
+  paused: 'Enter: go on (with what you write), Ctrl+C: leave it paused',
+  hints: {
+    work: 'Enter: tell the agent now · Alt+Enter: next iteration · Esc: interrupt · Ctrl+C: stop after this iteration',
+    wait: 'Enter: tell the agent · Ctrl+C: go on now',
+    paused: 'Enter: go on · Ctrl+C: leave it paused',
+  },
+} as const;
