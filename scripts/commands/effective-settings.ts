@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Policy } from '../../src/core/schema/policy.ts';
-import { userConfigPath } from '../../src/drive/prepare-contract.ts';
+import { userConfigPath } from '../../src/drive/read-configs.ts';
 import { readText } from '../../src/install/read-text.ts';
 import { CONFIG_PATH } from '../../src/install/set-project-config.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';

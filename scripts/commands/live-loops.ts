@@ -5,6 +5,7 @@ import { loopNames } from '../../src/install/loop-names.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { type ReadState, readState } from '../../src/state/read-state.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { CommandContext } from './command.ts';
@@ -39,7 +40,7 @@ export function liveLoopsOn(where: Where, path: string): LiveLoop[] {
 export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
   const wanted = realPath(resolve(path));
   const task = realPath(join(projectDir, taskPath));
-  return task === wanted || (basename(task) === 'RALPH.md' && dirname(task) === wanted);
+  return task === wanted || (hasFolder(taskKind(task)) && dirname(task) === wanted);
 }
 
 /** The path that a command was given, or null. Throws `usage` for more than one, and for one beside --loop. */

@@ -6,7 +6,7 @@ import { taskPathOf } from '../../src/drive/task-path.ts';
 import { readContract } from '../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readArguments } from '../../src/task/argument-problems.ts';
-import { taskKind } from '../../src/task/task-kind.ts';
+import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
 
 /** Which loop a start is about. */
@@ -28,7 +28,7 @@ export function startTarget(context: CommandContext): StartTarget {
   const resumes = values['resume'] === true;
   const given = givenTask(context);
   const task = given ?? (resumes ? lastTaskOf(context.files) : null);
-  const named = context.files.name !== null || task === null || taskKind(task) !== 'ralph-md';
+  const named = context.files.name !== null || task === null || !hasFolder(taskKind(task));
   const files = named ? context.files : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
   const pairs = values['arg'];
   const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);

@@ -4,7 +4,7 @@ import { liveBeats } from '../../src/state/heartbeat.ts';
 import { LOOP_NAME, loopFiles } from '../../src/state/loop-files.ts';
 import { type RunState, readRunState } from '../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
-import { taskKind } from '../../src/task/task-kind.ts';
+import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { CommandContext } from './command.ts';
@@ -46,7 +46,7 @@ export function statusOnPath(context: CommandContext, path: string): ReportedSta
 /** A status with what the task folder tells of its loop, where it has one. */
 export function withRun(projectDir: string, status: Status): ReportedStatus {
   const taskPath = status.active ? status.taskPath : status.lastLoop?.taskPath;
-  if (taskPath === undefined || taskKind(taskPath) !== 'ralph-md') return status;
+  if (taskPath === undefined || !hasFolder(taskKind(taskPath))) return status;
   return { ...status, run: runOf(projectDir, taskPath) };
 }
 
@@ -100,7 +100,7 @@ function claimLine({ gateChecked, gatePassed, reasons }: NonNullable<RunState['l
 }
 
 function runOfTask(projectDir: string, taskPath: string): RunFiles | null {
-  return taskKind(taskPath) === 'ralph-md' ? runFiles(join(projectDir, dirname(taskPath))) : null;
+  return hasFolder(taskKind(taskPath)) ? runFiles(join(projectDir, dirname(taskPath))) : null;
 }
 
 /** What cannot be read is a problem to show, not a reason to say nothing of the loop. */

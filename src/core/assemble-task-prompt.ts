@@ -79,8 +79,13 @@ export function paceText(items: number | null): string[] {
   return [section('Pace', [`Do ${most} in this iteration, then end your message.`])];
 }
 
+/** Whether this iteration is one in so many. */
+export function reflectionDue(iteration: number, every: number | null): boolean {
+  return every !== null && iteration % every === 0;
+}
+
 function reflectionText(iteration: number, every: number | null): string[] {
-  if (every === null || iteration % every !== 0) return [];
+  if (!reflectionDue(iteration, every)) return [];
   return [
     section('Reflect first', [
       'What has brought the task forward so far, what has not, and what will you do differently? Note the answer in your memory, then go on.',

@@ -17,7 +17,7 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
   const stored = readContract(files);
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
   const before = stored.contract;
-  const { terms } = prepareContract({
+  const { terms, checklist } = prepareContract({
     projectDir: files.projectDir,
     name: files.name,
     task: before.taskPath,
@@ -37,14 +37,22 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
   }
   const next = buildContract({ ...terms, loopId: before.loopId });
   const changes = differences(before, next.contract);
-  if (next.hash === stored.hash) return { changes: [] };
+  if (checklist !== null) changes.push(...cutList(files, checklist.total));
+  if (changes.length === 0) return { changes };
   const { maxIterations } = next.contract.policy;
   operate(files, env, at, () => {
     // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
     writeContract(files, next);
-    return { kind: 'accept', contractHash: next.hash, maxIterations };
+    return { kind: 'accept', contractHash: next.hash, maxIterations, ...(checklist && { checklist }) };
   });
   return { changes };
+}
+
+/** A list that lost items is whole again when the user says so. */
+function cutList({ state }: LoopFiles, total: number): string[] {
+  const current = readState(state);
+  const most = current.kind === 'loop' ? (current.state.checklist?.most ?? 0) : 0;
+  return total < most ? [`the checklist: ${most} -> ${total} items`] : [];
 }
 
 function modeOf({ state }: LoopFiles): LoopState['mode'] {

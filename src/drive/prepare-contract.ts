@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type ChecklistCount, checklistItems, countChecklist } from '../core/checklist.ts';
 import { RalphError } from '../core/ralph-error.ts';
 import type { TaskTerms } from '../core/schema/contract.ts';
 import type { Policy } from '../core/schema/policy.ts';
@@ -20,6 +20,7 @@ import { splitFrontmatter } from '../task/split-frontmatter.ts';
 import { taskFolderName } from '../task/task-folder.ts';
 import { taskTerms } from '../task/task-terms.ts';
 import { hasRules } from './has-rules.ts';
+import { readConfigs } from './read-configs.ts';
 import { taskPathOf } from './task-path.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from './texts.ts';
 
@@ -59,6 +60,8 @@ export interface PreparedContract {
   readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;
   readonly warnings: readonly Problem[];
+  /** How far a checklist has come; null for every other task. */
+  readonly checklist: ChecklistCount | null;
 }
 
 /**
@@ -70,19 +73,17 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const text = readTaskText(join(projectDir, taskPath), taskPath);
   const { frontmatter, body } = splitFrontmatter(text);
   const checked = checkTaskFile(taskPath, text);
-  if (checked.kind === 'checklist') throw new RalphError('task-invalid', START_TEXTS.kindComesLater(taskPath));
   refuse(checked.problems, taskPath);
+  const driven = request.mode === 'runner';
   const resolved = resolvePolicy({
     kind: checked.kind,
     flags: request.flags,
     env,
     frontmatter: checked.frontmatter,
-    projectConfig: readJson(join(projectDir, '.claude', 'ralph', 'config.json')),
-    userConfig: readJson(userConfigPath(env)),
+    ...readConfigs(projectDir, taskPath, env, driven || checked.kind === 'checklist'),
   });
   refuse(resolved.problems, taskPath);
   if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
-  const driven = request.mode === 'runner';
   const agent = driven ? resolved.settings.agent : null;
   if (agent !== null) refuseForCommand(agent, resolved, request);
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
@@ -98,6 +99,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   return {
     resolved,
     warnings,
+    checklist: checked.kind === 'checklist' ? countChecklist(checklistItems(body)) : null,
     terms: {
       name: request.name,
       projectDir,
@@ -158,21 +160,6 @@ function refuse(problems: readonly Problem[], taskPath: string): void {
       `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${path !== '' && !message.includes(path) ? `${path}: ` : ''}${message}`,
   );
   throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, list.join('\n')));
-}
-
-/** Parsed JSON, undefined where there is no file. */
-function readJson(path: string): unknown {
-  if (!existsSync(path)) return undefined;
-  try {
-    return JSON.parse(readFileSync(regularFile(path), 'utf8'));
-  } catch (error) {
-    throw new RalphError('task-invalid', START_TEXTS.badConfig(path, (error as Error).message), error);
-  }
-}
-
-export function userConfigPath(env: NodeJS.ProcessEnv): string {
-  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
-  return join(base, 'ralph-loop', 'config.json');
 }
 
 /** Throws `usage` for arguments that the task does not take, or does not get. */

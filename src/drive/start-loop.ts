@@ -4,6 +4,7 @@ import type { Effect } from '../core/effects.ts';
 import { initialState } from '../core/initial-state.ts';
 import { RalphError } from '../core/ralph-error.ts';
 import type { LoopState } from '../core/schema/state.ts';
+import { counted } from '../core/transitions/checklist.ts';
 import { type StoredContract, writeContract } from '../state/contract-store.ts';
 import { log } from '../state/log.ts';
 import { type LoopFiles, loopFiles } from '../state/loop-files.ts';
@@ -14,7 +15,7 @@ import { buildContract } from '../task/build-contract.ts';
 import type { Problem } from '../task/problem.ts';
 import type { Settings } from '../task/resolve-policy.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
-import { type ContractRequest, prepareContract } from './prepare-contract.ts';
+import { type ContractRequest, type PreparedContract, prepareContract } from './prepare-contract.ts';
 import { recordJournal } from './record-journal.ts';
 import { settleState } from './settle-state.ts';
 import { mirrorOf } from './task/mirror.ts';
@@ -61,13 +62,17 @@ export function startLoop(request: StartRequest): StartedLoop {
         maxIterations,
         at,
         consented: request.consented,
+        checklist: prepared.checklist,
       });
+    if (before === null) refuseFinished(prepared);
     const state: LoopState = {
       ...base,
       mode,
       contractHash: stored.hash,
       maxIterations,
       taskPath: prepared.terms.taskPath,
+      // Who goes on with a loop takes its list as it stands.
+      ...(before !== null && prepared.checklist && { checklist: counted(prepared.checklist, undefined) }),
     };
     if (state.iteration >= maxIterations) {
       throw new RalphError('usage', START_TEXTS.noIterationsLeft(state.iteration, maxIterations));
@@ -116,6 +121,12 @@ export function startByHand(
     if (error instanceof RalphError) return { problem: `no loop was started. ${error.message}`, warnings: [] };
     throw error;
   }
+}
+
+/** A loop on a list with nothing open would have an agent look for work. */
+function refuseFinished({ checklist, terms }: PreparedContract): void {
+  if (checklist === null || checklist.total === 0 || checklist.done < checklist.total) return;
+  throw new RalphError('usage', START_TEXTS.allChecked(terms.taskPath, checklist.total));
 }
 
 function startedEvent(state: LoopState, at: string, resumed: boolean): Effect {

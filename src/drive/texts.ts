@@ -56,14 +56,14 @@ export const START_TEXTS = {
     `the longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration together, with the delay after it) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
   nothingToVerify:
     'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.',
-  noRalphFile: (folder: string): string =>
-    `there is no RALPH.md in the folder ${folder}. A task folder needs one: its settings between two lines ---, then the task.`,
+  noTaskFile: (folder: string): string =>
+    `there is no RALPH.md in the folder ${folder}, and no task.md. A task folder needs one: its settings between two lines ---, then the task.`,
   argsWithoutFolder: (names: readonly string[], path: string): string =>
-    `${names.map((name) => `--arg ${name}`).join(', ')}: only a RALPH.md takes arguments, and the task is ${path}. Name its folder: --task DIR.`,
+    `${names.map((name) => `--arg ${name}`).join(', ')}: only a task folder takes arguments, and the task is ${path}. Name its folder: --task DIR.`,
   argsNeedBash:
     'a command of this task has an argument in it, and no bash was found, only PowerShell, for which it cannot be quoted. Install git, which brings bash.',
-  kindComesLater: (path: string): string =>
-    `${path} is a kind of task that this version cannot run yet; write the task as a PROMPT.md.`,
+  allChecked: (path: string, total: number): string =>
+    `there is nothing to do in ${path}: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck what is to be done again, or add items ("- [ ] what").`,
   finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
   nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
   noContract: 'this loop has no contract any more. Start it again: main.cjs start --resume.',

@@ -1,20 +1,29 @@
 import { join } from 'node:path';
 import { readRegularFile } from '../state/read-regular-file.ts';
 import { whatLies } from '../state/run-files.ts';
+import { loopDirectory } from './loop-directory.ts';
 import { PROGRESS_FILE } from './task-folder-defaults.ts';
 
 /** What is cut off later has to be read first. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/**
- * The agent's own memory in a task folder (absolute); null where there is none, or none that is a plain file: through a
- * link every prompt would show a file that somebody else keeps.
- */
+/** The agent's own memory in a task folder (absolute); null where there is none. */
 export function readMemory(folder: string): string | null {
-  const path = join(folder, PROGRESS_FILE);
+  return readPlain(join(folder, PROGRESS_FILE));
+}
+
+/** What the user wants the agent of a loop directory to reflect on; null where they say nothing. */
+export function readReflection(projectDir: string, taskPath: string): string | null {
+  const path = loopDirectory(projectDir, taskPath)?.reflect;
+  const text = path === undefined ? null : readPlain(path);
+  return text === null || text.trim() === '' ? null : text;
+}
+
+/** null for what is no plain file, too: through a link every prompt would show a file that somebody else keeps. */
+function readPlain(path: string): string | null {
   try {
     return whatLies(path) === 'file' ? readRegularFile(path, MAX_BYTES) : null;
   } catch {
-    return null; // the folder is closed to us: a prompt without memory is better than none
+    return null; // the folder is closed to us: a prompt without it is better than none
   }
 }

@@ -1,15 +1,18 @@
+import { type ChecklistCount, checklistItems, countChecklist } from '../../core/checklist.ts';
 import { digest } from '../../core/digest.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
+import { lostItems } from '../../core/transitions/checklist.ts';
+import { taskKind } from '../../task/task-kind.ts';
 import { type Measured, ofIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { Loaded } from './carry-on.ts';
 import type { HookContext } from './context.ts';
 import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
-import { readTask } from './read-task.ts';
+import { readTask, type TaskText } from './read-task.ts';
 
 export interface CountedTurn {
   readonly state: LoopState;
@@ -31,7 +34,9 @@ export function countTurn(
   const { policy, stored } = loaded;
   let { state } = loaded;
   const effects: Effect[] = [];
-  for (const event of notices(context, loaded)) {
+  const task = stored && readTask(context.files.projectDir, stored.contract.taskPath);
+  const checklist = task && checklistOf(task.body, stored.contract.taskPath);
+  for (const event of notices(context, loaded, task, checklist)) {
     const told = transition(state, event, policy);
     state = told.state;
     effects.push(...told.effects);
@@ -40,26 +45,39 @@ export function countTurn(
   const { event, marks } = gatherIteration(context, state, stored, {
     ...facts,
     ...(own && { progress: own.progress }),
+    ...(own?.turn?.reflected && { reflected: true }),
+    ...(checklist && { checklist }),
   });
   const decided = transition(state, event, policy);
   effects.push(...decided.effects);
   if (decided.effects.some(({ type }) => type === 'ignore')) return { state, effects, task: null };
-  const task =
+  const turn =
     own === null || stored === null
       ? null
       : { contract: stored.contract, measured: own, ended: event, record: null, gate: null, waited: false };
-  return { state: { ...decided.state, marks }, effects, task };
+  return { state: { ...decided.state, marks }, effects, task: turn };
 }
 
-function notices(context: HookContext, { state, stored, mended }: Loaded): EngineEvent[] {
+function notices(
+  context: HookContext,
+  { state, stored, mended }: Loaded,
+  task: TaskText | null,
+  checklist: ChecklistCount | null,
+): EngineEvent[] {
   const at = context.now();
   const events: EngineEvent[] = [];
   if (mended !== null) events.push({ type: 'noticed', at, key: `mended ${at}`, warning: mended });
   if (stored === null) return events;
-  const task = readTask(context.files.projectDir, state.taskPath);
   if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
     const warning = HOOK_TEXTS.frontmatterChanged(state.taskPath);
     events.push({ type: 'noticed', at, key: `frontmatter ${digest(task.frontmatter)}`, warning });
   }
+  const lost = checklist && lostItems(checklist, state.checklist, state.taskPath);
+  if (lost) events.push({ type: 'noticed', at, key: `checklist ${digest(lost)}`, warning: lost });
   return events;
+}
+
+/** null for a task that is none. */
+function checklistOf(body: string, taskPath: string): ChecklistCount | null {
+  return taskKind(taskPath) === 'checklist' ? countChecklist(checklistItems(body)) : null;
 }

@@ -1,4 +1,5 @@
 import { readUsage } from '../../claude/transcript-usage.ts';
+import type { ChecklistCount } from '../../core/checklist.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import { outOfTime } from '../../core/out-of-time.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -19,12 +20,18 @@ export interface TurnFacts {
   /** The agent's final message. */
   readonly text: string;
   readonly origin: 'loop' | 'user';
+  /** Of a task folder's prompt, and of a checklist. */
+  readonly reflected?: boolean;
+  readonly checklist?: ChecklistCount;
   readonly seen: string | null;
   readonly projectMark: string | null;
   /** What a task folder's snapshots tell; without them the project's mark does. */
   readonly progress?: 'yes' | 'no' | 'unknown';
   /** What a driver knows that has heard the agent itself, in place of what the client's files say. */
-  readonly heard?: Pick<Gathered['event'], 'usage' | 'costUsd' | 'error' | 'timedOut' | 'transcriptMark' | 'callsUnknown'>;
+  readonly heard?: Pick<
+    Gathered['event'],
+    'usage' | 'costUsd' | 'error' | 'timedOut' | 'transcriptMark' | 'callsUnknown'
+  >;
 }
 
 export interface Gathered {

@@ -19,6 +19,8 @@ export interface PromptedTurn {
   /** As it was sent. */
   readonly prompt: string;
   readonly evidence: readonly (Evidence & { readonly run: string })[];
+  /** It asked the agent to reflect. */
+  readonly reflected?: boolean;
   /** The project before the agent set to work. */
   readonly snapshot: Snapshot;
 }

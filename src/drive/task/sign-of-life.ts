@@ -4,7 +4,7 @@ import { beat } from '../../state/heartbeat.ts';
 import { log } from '../../state/log.ts';
 import { runFiles } from '../../state/run-files.ts';
 import { taskFolder } from '../../task/task-folder.ts';
-import { taskKind } from '../../task/task-kind.ts';
+import { hasFolder, taskKind } from '../../task/task-kind.ts';
 import type { HookContext } from '../hook/context.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { HookContext } from '../hook/context.ts';
  * wrong is logged and changes nothing. A loop on any other task is told by its name, before a file is read.
  */
 export function giveSignOfLife({ files, now }: HookContext, { loopId, taskPath }: LoopState): void {
-  if (taskKind(taskPath) !== 'ralph-md') return;
+  if (!hasFolder(taskKind(taskPath))) return;
   const at = now();
   try {
     // The state lies where the agent can write: the folder is the one that the contract names.

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { assembleChecklistPrompt, reflectionText } from '../../core/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, wholePrompt } from '../../core/assemble-prompt.ts';
-import { assembleTaskPrompt } from '../../core/assemble-task-prompt.ts';
+import { assembleTaskPrompt, reflectionDue, type TaskPromptParts } from '../../core/assemble-task-prompt.ts';
+import { checklistItems } from '../../core/checklist.ts';
 import { elapsed } from '../../core/clock.ts';
 import type { Effect } from '../../core/effects.ts';
+import { LINE_END } from '../../core/line-end.ts';
 import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { log } from '../../state/log.ts';
@@ -10,10 +13,11 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { makeRunDir, refuseLink, runFiles } from '../../state/run-files.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { renderBody } from '../../task/placeholders.ts';
-import { readMemory } from '../../task/read-memory.ts';
+import { readMemory, readReflection } from '../../task/read-memory.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import { taskCommand } from '../../task/task-command.ts';
 import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
+import { taskKind } from '../../task/task-kind.ts';
 import { type Snapshot, snapshot } from '../../task/task-progress.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
 import { gatherEvidence } from './gather-evidence.ts';
@@ -61,7 +65,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
   });
   const before = request.before ?? (await snapshot(projectDir, folder, { env, signal }));
   signal.throwIfAborted();
-  const prompt = assembleTaskPrompt({
+  const { prompt, reflects } = promptOf(request, {
     iteration,
     maxIterations: state.maxIterations,
     ...request.told,
@@ -75,7 +79,6 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     }),
     completion: contract.policy.completion,
     idle: contract.policy.idle !== null,
-    progress: readMemory(folder),
     terms: task,
     validation: contract.validation,
     lastFailures: state.gateFailures.value,
@@ -88,11 +91,31 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
       iteration,
       at: request.now(),
       prompt: whole,
+      reflected: reflects,
       evidence: evidence.map((each, index) => ({ ...each, run: runOf(contract, projectDir, task, index, iteration) })),
       snapshot: before,
     }),
   );
   return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
+}
+
+/** By what the task is: one that the agent keeps as its memory, or a prompt with a memory beside it. */
+function promptOf(
+  { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
+  parts: Omit<TaskPromptParts, 'progress'>,
+): { prompt: AssembledPrompt; reflects: boolean } {
+  const { taskPath } = contract;
+  const reflects = reflectionDue(parts.iteration, task.reflectEvery);
+  if (taskKind(taskPath) !== 'checklist') {
+    const progress = readMemory(taskFolder(projectDir, taskPath));
+    return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
+  }
+  // As the file has it: what a command printed is no item, and the lines are those that the agent will find.
+  const before = contract.head.split(LINE_END).length - 1;
+  const items = checklistItems(body).map((item) => ({ ...item, line: item.line + before }));
+  const reflection = reflects ? (readReflection(projectDir, taskPath) ?? reflectionText(taskPath)) : null;
+  const most = Math.max(items.length, state.checklist?.most ?? 0);
+  return { prompt: assembleChecklistPrompt({ ...parts, items, most, reflection }), reflects };
 }
 
 function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: number, iteration: number): string {
