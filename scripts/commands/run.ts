@@ -50,6 +50,7 @@ export const RUN_COMMAND: Command = {
         env,
         at: context.now(),
         existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+        tdd: values['tdd'] === true,
         headless: true,
         launched: true,
         consented: true,

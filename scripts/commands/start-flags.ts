@@ -7,7 +7,7 @@ export function startFlags({ values, rest }: CommandContext): Record<string, str
   const out: Record<string, string> = {};
   const passed = modeIn(rest);
   if (passed !== null) out['permission_mode'] = passed;
-  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort', 'agent']) {
+  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort', 'agent', 'worktree-setup']) {
     if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
   }
   const set = values['set'];
@@ -28,7 +28,8 @@ export function modeIn(rest: readonly string[]): string | null {
 }
 
 /** A claim would be believed. A required gate asks for outputs and open questions even where it runs no command. */
-export function verifiesNothing({ validation, task, policy }: Contract): boolean {
+export function verifiesNothing({ validation, task, policy, tdd }: Contract): boolean {
+  if (tdd !== undefined) return false; // the scenarios are proved one by one
   return validation.length === 0 && task?.gate !== 'required' && policy.completion.kind !== 'none';
 }
 

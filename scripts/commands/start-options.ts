@@ -10,6 +10,10 @@ export const TASK_OPTIONS: Options = {
     help: 'A task folder with a RALPH.md, or a task file; without it .claude/ralph/PROMPT.md.',
   },
   path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
+  tdd: {
+    type: 'boolean',
+    help: 'Work by tests first, over the scenarios of main.cjs tdd init; without --task by .claude/ralph/TDD.md.',
+  },
   arg: {
     type: 'string',
     multiple: true,

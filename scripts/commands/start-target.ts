@@ -8,6 +8,7 @@ import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readArguments } from '../../src/task/argument-problems.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
+import { tddTask } from './tdd-task.ts';
 
 /** Which loop a start is about. */
 export interface StartTarget {
@@ -27,7 +28,7 @@ export function startTarget(context: CommandContext): StartTarget {
   const { values, projectDir, env } = context;
   const resumes = values['resume'] === true;
   const given = givenTask(context);
-  const task = given ?? (resumes ? lastTaskOf(context.files) : null);
+  const task = given ?? (resumes ? lastTaskOf(context.files) : values['tdd'] === true ? tddTask(projectDir) : null);
   const named = context.files.name !== null || task === null || !hasFolder(taskKind(task));
   const files = named ? context.files : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
   const pairs = values['arg'];

@@ -76,6 +76,7 @@ export const START_COMMAND: Command = {
       env: context.env,
       at: context.now(),
       existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+      tdd: values['tdd'] === true,
       headless: values['headless'] === true,
       launched: wanted,
       consented: !byAgent,

@@ -14,6 +14,8 @@ export interface PromptParts {
   /** The real number of open findings in the log beside the claimed one, or null. */
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
   readonly taskPath: string;
+  /** What a list beside the task file says of this iteration, as a section: the scenario at work with its evidence. */
+  readonly work?: string | undefined;
   /** The task file without its frontmatter. */
   readonly body: string;
   readonly completion: Policy['completion'];
@@ -38,6 +40,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   ];
   if (parts.guardrailsPath !== null) preface.push(guardrailsText(parts.guardrailsPath));
   if (parts.findings !== null) preface.push(findingsText(parts.findings));
+  if (parts.work !== undefined) preface.push(parts.work);
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
 }
 

@@ -35,7 +35,7 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
   if (terms.agent !== before.agent) {
     throw new RalphError('refused', AGENT_TEXTS.changed(before.agent ?? null, terms.agent ?? null));
   }
-  const next = buildContract({ ...terms, loopId: before.loopId });
+  const next = buildContract({ ...terms, loopId: before.loopId, ...(before.tdd && { tdd: before.tdd }) });
   const changes = differences(before, next.contract);
   if (checklist !== null) changes.push(...cutList(files, checklist.total));
   if (changes.length === 0) return { changes };

@@ -3,6 +3,7 @@ import { readContract, type StoredContract, writeContract } from '../state/contr
 import { hashContract } from '../state/hash-contract.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import { type Operated, operate } from './operate.ts';
+import { bindList } from './tdd/tdd-terms.ts';
 import { HOOK_TEXTS, START_TEXTS } from './texts.ts';
 
 /**
@@ -18,6 +19,7 @@ export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string
     const next = { hash: hashContract(agreed), contract: agreed };
     // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
     writeContract(files, next);
+    if (contract.tdd !== undefined) bindList(files, { loopId: contract.loopId, at, consented: true });
     return { kind: 'consent', contractHash: next.hash };
   });
 }

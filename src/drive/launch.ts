@@ -19,6 +19,7 @@ import { rateLimitWait } from './rate-limit-wait.ts';
 import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
 import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
+import { tddSpawnPart } from './tdd/tdd-spawn-part.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
 import { unlessOvertaken } from './unless-overtaken.ts';
 
@@ -144,7 +145,9 @@ async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<s
   };
   const { contract } = stored;
   if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
-  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, { ...told, findings: null, body });
+  const work = tddSpawnPart(files, contract, new Date().toISOString())?.section;
+  const parts = { ...told, findings: null, body, work };
+  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
   const whole = wholePrompt(prompt);
   if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
   return `${prompt.preface}\n\nRead ${state.taskPath} now, whole, and work by it.\n\n${prompt.closing}\n`;

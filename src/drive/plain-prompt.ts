@@ -7,9 +7,9 @@ import { guardrailsPath } from './hook/guardrails-path.ts';
 export function plainPrompt(
   projectDir: string,
   { state, policy }: { readonly state: LoopState; readonly policy: Policy },
-  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body'>,
+  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'work'>,
 ): AssembledPrompt {
-  const { notices, steering, findings, body } = told;
+  const { notices, steering, findings, body, work } = told;
   return assemblePrompt({
     iteration: state.iteration + 1,
     maxIterations: state.maxIterations,
@@ -19,6 +19,7 @@ export function plainPrompt(
     findings,
     taskPath: state.taskPath,
     body,
+    work,
     completion: policy.completion,
     idle: policy.idle !== null,
   });

@@ -20,11 +20,14 @@ import { recordJournal } from './record-journal.ts';
 import { settleState } from './settle-state.ts';
 import { mirrorOf } from './task/mirror.ts';
 import { dropPromptedTurn } from './task/prompted-turn.ts';
+import { bindList, tddTerms } from './tdd/tdd-terms.ts';
 import { START_TEXTS } from './texts.ts';
 
 export interface StartRequest extends ContractRequest {
   /** What to do about a state that lies there: go on with it, put it into the archive, or refuse. */
   readonly existing: 'resume' | 'fresh' | 'refuse';
+  /** Works by tests first, over the list that lies there. A loop that did goes on so without being asked. */
+  readonly tdd?: boolean;
 }
 
 export interface StartedLoop {
@@ -49,7 +52,8 @@ export function startLoop(request: StartRequest): StartedLoop {
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
-    const stored = buildContract({ ...prepared.terms, loopId });
+    const tdd = tddTerms(files, request, before?.loopId ?? null);
+    const stored = buildContract({ ...prepared.terms, loopId, ...(tdd && { tdd }) });
     const { maxIterations } = prepared.resolved.policy;
     const base: LoopState =
       before ??
@@ -79,6 +83,7 @@ export function startLoop(request: StartRequest): StartedLoop {
     }
     // The contract first: a crash in between leaves a contract without a loop, which binds nobody.
     writeContract(files, stored);
+    if (tdd) bindList(files, { loopId, at, consented: request.consented });
     removeIfThere(files.tombstone);
     if (before === null) dropPromptedTurn(files);
     const event = startedEvent(state, at, before !== null);

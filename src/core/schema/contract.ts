@@ -74,6 +74,8 @@ export const contract = z.strictObject({
   clientVersion: z.string().nullable(),
   /** The command that works on a runner's iterations in place of the client; absent where the client does. */
   agent: z.string().min(1).optional(),
+  /** The list of a loop that works by tests first; absent for every other loop. `hash` proves its scenarios and commands. */
+  tdd: z.strictObject({ listId: z.string().min(1), hash: z.string().min(1) }).optional(),
   headless: z.boolean(),
   /** Settings that the command line gave, by key path: `accept` applies them again. */
   flags: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),

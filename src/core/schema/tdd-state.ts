@@ -58,6 +58,8 @@ export const tddRecord = z.strictObject({
   recordVersion: z.literal(TDD_VERSION),
   listId: z.string().min(1),
   createdAt: instant,
+  /** The loop that was started over it last. */
+  loopId: z.string().nullable(),
   /** Whether the user has agreed to the commands; until then none of them runs. */
   consented: z.boolean(),
   scenarios: z.array(tddScenario),

@@ -28,6 +28,14 @@ export const TDD_TEXTS = {
   fails: (code: number): string => `it fails still (exit code ${code}).`,
   broken: (code: number): string =>
     `it passed before the refactoring and fails now (exit code ${code}). Mend it or take the change back; the next scenario comes after that.`,
+  listChanged:
+    'the list of scenarios is not the one that this loop was started over. The user puts it back, or starts the loop again: main.cjs start --tdd --fresh.',
+  brokenSince: (id: string): string => `${id} fails since its refactoring: mend it, then main.cjs tdd refactored.`,
+  progress: (done: number, total: number, left: readonly string[]): string =>
+    left.length === 0
+      ? `${done} of ${total} scenarios were proved.`
+      : `${done} of ${total} scenarios were proved; left: ${left.slice(0, 10).join(', ')}${left.length > 10 ? ', …' : ''}. main.cjs tdd next gives the next one.`,
+  nothingToStart: 'every scenario of the list is complete. Make a new one: main.cjs tdd init --fresh --input FILE.',
   meanwhile: 'somebody else has gone on with the list meanwhile; this run was not recorded. See main.cjs tdd status.',
 } as const;
 

@@ -24,7 +24,12 @@ const TAKES_CONTEXT = '2.1.163';
 /** The block that sends the task back, in the form the loop and the client take it. */
 export function blockAnswer(
   context: HookContext,
-  loop: { readonly state: LoopState; readonly policy: Policy; readonly findings?: PromptParts['findings'] },
+  loop: {
+    readonly state: LoopState;
+    readonly policy: Policy;
+    readonly findings?: PromptParts['findings'];
+    readonly work?: string | undefined;
+  },
   step: Extract<Effect, { type: 'prompt' }>,
   body: string,
   notes: readonly string[],
@@ -33,7 +38,7 @@ export function blockAnswer(
 ): StopAnswer {
   const { state, policy } = loop;
   const { notices, steering } = step;
-  const told = { notices, steering, findings: loop.findings ?? null, body };
+  const told = { notices, steering, findings: loop.findings ?? null, body, work: loop.work };
   const prompt = plainPrompt(context.files.projectDir, loop, told);
   const takesContext = atLeast(version, TAKES_CONTEXT);
   return block(state, deliverPrompt(prompt, policy.reinject, { takesContext, taskPath: state.taskPath }), notes);

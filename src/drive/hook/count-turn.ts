@@ -8,6 +8,7 @@ import { lostItems } from '../../core/transitions/checklist.ts';
 import { taskKind } from '../../task/task-kind.ts';
 import { type Measured, ofIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
+import { tddFacts } from '../tdd/tdd-facts.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { Loaded } from './carry-on.ts';
 import type { HookContext } from './context.ts';
@@ -28,7 +29,7 @@ export interface CountedTurn {
 export function countTurn(
   context: HookContext,
   loaded: Loaded,
-  facts: Omit<TurnFacts, 'progress'>,
+  facts: Omit<TurnFacts, 'progress' | 'scenario' | 'taskDone'>,
   measured: Measured | null,
 ): CountedTurn {
   const { policy, stored } = loaded;
@@ -44,6 +45,7 @@ export function countTurn(
   const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
   const { event, marks } = gatherIteration(context, state, stored, {
     ...facts,
+    ...tddFacts(context.files, stored?.contract),
     ...(own && { progress: own.progress }),
     ...(own?.turn?.reflected && { reflected: true }),
     ...(checklist && { checklist }),

@@ -27,6 +27,9 @@ export interface TurnFacts {
   readonly projectMark: string | null;
   /** What a task folder's snapshots tell; without them the project's mark does. */
   readonly progress?: 'yes' | 'no' | 'unknown';
+  /** What a TDD list says: the scenario at work, and whether all of them are complete. */
+  readonly scenario?: string | null;
+  readonly taskDone?: boolean;
   /** What a driver knows that has heard the agent itself, in place of what the client's files say. */
   readonly heard?: Pick<
     Gathered['event'],
@@ -57,6 +60,7 @@ export function gatherIteration(
   return {
     marks: { ...marks, callsBytes },
     event: {
+      scenario: null,
       ...said,
       ...calls,
       type: 'iteration-ended',
@@ -69,7 +73,6 @@ export function gatherIteration(
       progress: facts.progress ?? compared(state.projectMark, projectMark),
       error: null,
       timedOut: outOfTime(state, stored?.contract.policy.pace.iterationTimeoutMs ?? null, at),
-      scenario: null,
       ...heard,
     },
   };

@@ -1,8 +1,10 @@
 import { hashContract } from '../../state/hash-contract.ts';
+import { loopFiles } from '../../state/loop-files.ts';
 import { runGate } from '../../task/gate.ts';
 import { projectFingerprint } from '../../task/project-fingerprint.ts';
 import { watchFingerprint } from '../../task/watch-fingerprint.ts';
 import { evidenceJudge } from '../task/gather-evidence.ts';
+import { tddChecks } from '../tdd/tdd-checks.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import type { StopWork } from './stop-work.ts';
 
@@ -14,7 +16,9 @@ export const stopWork: StopWork = {
       return [{ name: 'contract', outcome: 'changed', detail: HOOK_TEXTS.contractChanged }];
     }
     const { contract } = stored;
-    return runGate(contract, projectDir, { signal, env, iteration, judge: evidenceJudge(contract) });
+    const scenarios = tddChecks(loopFiles(projectDir, contract.name, env), contract);
+    const gate = await runGate(contract, projectDir, { signal, env, iteration, judge: evidenceJudge(contract) });
+    return [...scenarios, ...gate];
   },
   watchFingerprint,
   projectFingerprint,

@@ -20,6 +20,7 @@ import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
 import { taskKind } from '../../task/task-kind.ts';
 import { type Snapshot, snapshot } from '../../task/task-progress.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
+import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { writePromptedTurn } from './prompted-turn.ts';
 
@@ -71,6 +72,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     ...request.told,
     guardrailsPath: guardrailsPath(projectDir),
     findings: request.findings,
+    work: tddSpawnPart(files, contract, request.now())?.section,
     taskPath: contract.taskPath,
     body: renderBody(request.body, {
       commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),

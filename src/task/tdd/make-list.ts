@@ -42,6 +42,7 @@ export function makeList(terms: ListTerms): TddRecord {
     recordVersion: TDD_VERSION,
     listId: `tdd-${randomUUID()}`,
     createdAt: at,
+    loopId: null,
     consented,
     scenarios,
     scripts: scriptsOfList(terms.projectDir, scenarios),
