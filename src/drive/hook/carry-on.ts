@@ -14,6 +14,7 @@ import { gatherEvidence, seenBy } from '../task/gather-evidence.ts';
 import { mirrorOf } from '../task/mirror.ts';
 import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
 import { noteRecord, showIteration, type TaskTurn } from '../task/task-turn.ts';
+import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
 import { blockAnswer, type StopAnswer, taskBlockAnswer } from './answer-block.ts';
@@ -111,11 +112,13 @@ async function sendBack(
   body: string,
 ): Promise<StopAnswer | { readonly meanwhile: readonly Effect[] }> {
   const { context, loaded, notes } = turn;
-  const findings = realFindings(context.files.projectDir, loaded.stored, loaded.state.lastFindingsCount);
-  if (!loaded.stored?.contract.task) {
-    return blockAnswer(context, { ...loaded, findings }, step, body, notes, versionOf(turn));
+  const { stored } = loaded;
+  const findings = realFindings(context.files.projectDir, stored, loaded.state.lastFindingsCount);
+  if (!stored?.contract.task) {
+    const work = stored === null ? undefined : tddSpawnPart(context.files, stored.contract, context.now())?.section;
+    return blockAnswer(context, { ...loaded, findings, work }, step, body, notes, versionOf(turn));
   }
-  const made = await makeTaskPrompt(turn, loaded.stored.contract, loaded.stored.contract.task, step, body, findings);
+  const made = await makeTaskPrompt(turn, stored.contract, stored.contract.task, step, body, findings);
   if (made === 'aborted') {
     feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'given-up' });
     return { meanwhile: toldToGo(turn) };

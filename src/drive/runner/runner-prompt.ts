@@ -5,6 +5,7 @@ import type { Loaded } from '../hook/carry-on.ts';
 import { realFindings } from '../hook/open-findings.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
+import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
 import type { Runner, RunnerOptions } from './runner.ts';
 
@@ -31,6 +32,8 @@ export async function runnerPrompt(
     );
     return typeof made === 'string' ? made : { prompt: wholePrompt(made.prompt) };
   }
-  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, { ...told, findings, body });
+  const work = tddSpawnPart(files, contract, turn.context.now())?.section;
+  const parts = { ...told, findings, body, work };
+  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
   return { prompt: wholePrompt(prompt) };
 }
