@@ -18,6 +18,7 @@ import { VERSION } from './commands/version.ts';
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./commands/start.ts')).START_COMMAND,
   run: async () => (await import('./commands/run.ts')).RUN_COMMAND,
+  router: async () => (await import('./commands/router.ts')).ROUTER_COMMAND,
   stop: async () => (await import('./commands/stop.ts')).STOP_COMMAND,
   cancel: async () => (await import('./commands/cancel.ts')).CANCEL_COMMAND,
   pause: async () => (await import('./commands/pause.ts')).PAUSE_COMMAND,
@@ -34,6 +35,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import('./commands/status.ts')).STATUS_COMMAND,
   list: async () => (await import('./commands/list.ts')).LIST_COMMAND,
   explain: async () => (await import('./commands/explain.ts')).EXPLAIN_COMMAND,
+  worktree: async () => (await import('./commands/worktree.ts')).WORKTREE_COMMAND,
   logs: async () => (await import('./commands/logs.ts')).LOGS_COMMAND,
   archive: async () => (await import('./commands/archive.ts')).ARCHIVE_COMMAND,
   signs: async () => (await import('./commands/signs.ts')).SIGNS_COMMAND,

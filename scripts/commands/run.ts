@@ -9,11 +9,13 @@ import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import type { Command, CommandContext } from './command.ts';
+import { inWorktree } from './in-worktree.ts';
 import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
 import { startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
+import { worktreeText } from './worktree-text.ts';
 
 export const RUN_COMMAND: Command = {
   name: 'run',
@@ -24,6 +26,15 @@ export const RUN_COMMAND: Command = {
     ...TASK_OPTIONS,
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
+    worktree: {
+      type: 'boolean',
+      help: 'Work in a git worktree of its own, .ralph/worktrees/NAME, on the branch ralph/NAME, from HEAD; with --resume in the one that is there.',
+    },
+    'worktree-setup': {
+      type: 'string',
+      value: 'CMD',
+      help: 'A shell command that sets a new worktree up, such as "npm ci"; or worktree_setup in the settings.',
+    },
     agent: {
       type: 'string',
       value: 'CMD',
@@ -33,7 +44,7 @@ export const RUN_COMMAND: Command = {
   },
   control: true,
   async run(called) {
-    const context = withTask(called);
+    const { context, worktree } = await inWorktree(withTask(called));
     const { files, task, args, formerArgs } = startTarget(context);
     const { env, values, projectDir } = context;
     const waits = patience(env);
@@ -68,6 +79,7 @@ export const RUN_COMMAND: Command = {
       return code;
     } finally {
       close();
+      if (worktree !== null) context.err(worktreeText(called.projectDir, worktree, env));
     }
   },
 };

@@ -119,6 +119,10 @@ const SHARED_KEYS = {
     'Whether a runner uses the settings of the project alone (the default), or all that the user has.',
   ),
   guardrails: described(guardrails.optional(), 'What the agent must not run, write or read.'),
+  worktree_setup: described(
+    run.optional(),
+    'For main.cjs run --worktree: a shell command that sets a new worktree up, such as npm ci.',
+  ),
   findings_log: described(
     ruledText('must be a path', 'relative-path', relativePathProblem).optional(),
     'The file of open findings; .claude/ralph/findings.md by default.',

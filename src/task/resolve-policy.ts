@@ -26,6 +26,8 @@ export interface Settings {
   readonly effort: string | null;
   readonly permissionMode: string | null;
   readonly isolation: 'project' | 'client';
+  /** The command that sets a new worktree up. */
+  readonly worktreeSetup: string | null;
   readonly guardrails: Guardrails;
   /** null where the task is no folder with a RALPH.md. */
   readonly task: TaskSettings | null;
@@ -180,6 +182,7 @@ function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
     effort: merged.effort ?? null,
     permissionMode: merged.permission_mode ?? null,
     isolation: merged.isolation ?? 'project',
+    worktreeSetup: merged.worktree_setup ?? null,
     guardrails: guardrailsOf(merged),
     task: hasFolder(kind) ? taskSettingsOf(merged, kind) : null,
   };

@@ -1,0 +1,51 @@
+import { copyFileSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { hasFolder, taskKind } from '../../task/task-kind.ts';
+import { changedFiles } from './changed-files.ts';
+
+/** Settings and signs that count beside the task file. */
+const SETTINGS = ['.claude/ralph/config.json', '.claude/ralph/guardrails.md', '.ralph/config.json'];
+/** Of a task folder that is the whole project. */
+const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
+
+/**
+ * Brings what the loop is to work from as it stands in the project, committed or not: its task file, the files of its
+ * task folder that are not committed, and the settings of the project. Gives the names of what was copied, relative to
+ * the project. Links are neither copied nor followed.
+ */
+export function copyTask(from: string, to: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {
+  return [...new Set([taskPath, ...ofFolder(from, taskPath, env), ...SETTINGS])].filter((path) =>
+    copyChanged(join(from, path), join(to, path), realpathSync(to)),
+  );
+}
+
+/** Whether a file is there as it is in the main project: then nothing is lost with it. */
+export function isSame(one: string, other: string): boolean {
+  try {
+    return isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other));
+  } catch {
+    return false; // one of them is not there, or not ours to read
+  }
+}
+
+function ofFolder(from: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {
+  if (!hasFolder(taskKind(taskPath))) return [];
+  const folder = dirname(taskPath);
+  if (folder === '.') return TASK_OWN;
+  return changedFiles(from, env).changed.filter((path) => path.startsWith(`${folder}/`));
+}
+
+function copyChanged(from: string, to: string, root: string): boolean {
+  if (!isPlainFile(from) || isSame(from, to)) return false;
+  mkdirSync(dirname(to), { recursive: true });
+  const parent = realpathSync(dirname(to));
+  // A link that is committed must not lead the copy out of the worktree.
+  if (parent !== root && !parent.startsWith(root + sep)) return false;
+  if (lstatSync(to, { throwIfNoEntry: false })?.isSymbolicLink() === true) return false;
+  copyFileSync(from, to);
+  return true;
+}
+
+function isPlainFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
