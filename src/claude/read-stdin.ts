@@ -11,7 +11,7 @@ export function readStdin(limit: number): string | null {
   let total = 0;
   for (;;) {
     const chunk = Buffer.allocUnsafe(CHUNK);
-    const length = readSome(chunk);
+    const length = readSome(0, chunk);
     if (length === 0) return Buffer.concat(chunks, total).toString('utf8');
     total += length;
     if (total > limit) return null;
@@ -19,10 +19,11 @@ export function readStdin(limit: number): string | null {
   }
 }
 
-function readSome(chunk: Buffer): number {
+/** 0 at the end. A descriptor that is not ready is waited for. */
+export function readSome(descriptor: number, chunk: Buffer): number {
   for (;;) {
     try {
-      return readSync(0, chunk, 0, chunk.length, null);
+      return readSync(descriptor, chunk, 0, chunk.length, null);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EOF') return 0;

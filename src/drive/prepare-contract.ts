@@ -90,7 +90,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
     throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
   }
   const task = taskTermsOf(request, taskPath, resolved);
-  const slow = driven ? null : timeoutProblem(resolved.policy, resolved.settings.validation, task);
+  const slow =
+    (request.mode ?? 'hook') === 'hook' ? timeoutProblem(resolved.policy, resolved.settings.validation, task) : null;
   if (slow !== null) throw new RalphError('task-invalid', slow);
   // The client tells its cost to the runner, and to a status line, which it runs only in a terminal.
   const cost = costProblem(resolved.policy.budget, driven || (request.launched && !request.headless));

@@ -1,0 +1,169 @@
+import { readEnd } from '../../src/claude/read-end.ts';
+import { readSubagent } from '../../src/claude/subagent.ts';
+import { parseDuration } from '../../src/core/duration.ts';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import { routerCall } from '../../src/drive/router/call.ts';
+import { plainReport, REPORT_LIMIT } from '../../src/drive/router/plain-report.ts';
+import type { Report } from '../../src/drive/router/report.ts';
+import type { RouterOptions } from '../../src/drive/router/router.ts';
+import { startRouter } from '../../src/drive/router/start.ts';
+import { START_TEXTS, said } from '../../src/drive/texts.ts';
+import { bundleDir } from '../../src/install/bundle-dir.ts';
+import { shellWord } from '../../src/install/shell-word.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { isTerminal } from '../../src/term/is-terminal.ts';
+import type { Command, CommandContext } from './command.ts';
+import { isAgent } from './refuse-agent.ts';
+import { routerLoop } from './router-loop.ts';
+import { routerStatus } from './router-status.ts';
+import { routerText } from './router-text.ts';
+import { runnerLines } from './runner-lines.ts';
+import { startFlags, verifiesNothing } from './start-flags.ts';
+import { TASK_OPTIONS } from './start-options.ts';
+import { startTarget } from './start-target.ts';
+
+const ACTIONS = ['start', 'next', 'report', 'status'] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const ROUTER_COMMAND: Command = {
+  name: 'router',
+  summary: 'Let a session run a loop by subagents: start, next, report, status.',
+  usage: 'ACTION [--task PATH] [--spawn N]',
+  help: 'ACTION is start, next, report or status. For a Claude Code session that is the host of a loop: the session starts a subagent for each iteration and asks here what to do. No Stop hook takes part, and the session ends its turn whenever it likes. start begins a loop and answers like next. next says what to do: {"action":"spawn"} with the prompt for a subagent, {"action":"wait"}, or {"action":"stop"} with how the loop ended; asked again it says the same. report takes the final message of the subagent (--agent ID, --file, or standard input; the last MiB counts), counts the iteration once, checks a claim of completion, and answers like next. status only looks. "next" in every answer says how to go on. One session drives a loop; another one is told "busy", until the client of the first is gone. A loop that an agent starts awaits the consent of the user where what it runs was written since the session began.',
+  options: {
+    ...TASK_OPTIONS,
+    'max-iterations': {
+      type: 'string',
+      value: 'N',
+      help: 'start: iterations the loop gets, 1 to 100; for a task folder 1 to 50.',
+    },
+    set: { type: 'string', multiple: true, value: 'KEY=VALUE', help: 'start: any setting of the frontmatter.' },
+    resume: {
+      type: 'boolean',
+      help: 'start: go on with the loop that lies here, live or last archived; counters are kept.',
+    },
+    fresh: { type: 'boolean', help: 'start: put a loop whose session is gone into the archive and begin anew.' },
+    spawn: { type: 'string', value: 'N', help: 'report: the spawn that it is of, as the answer named it.' },
+    agent: {
+      type: 'string',
+      value: 'ID',
+      help: 'report: the subagent whose final message it is, from the client’s own record.',
+    },
+    file: { type: 'string', value: 'PATH', help: 'report: the file that holds the final message.' },
+    error: { type: 'string', value: 'WHY', help: 'report: the subagent could not work, and why.' },
+    wait: {
+      type: 'string',
+      value: 'TIME',
+      help: 'Sit out a wait here for so long, such as 10m, and answer when it is over.',
+    },
+  },
+  control: false,
+  async run(context) {
+    const action = actionOf(context);
+    const files = routerLoop(context, action);
+    if (action === 'status') return routerStatus(context, files);
+    const told = action === 'report' ? reportOf(context) : null;
+    const started = action === 'start' ? start(context) : null;
+    const loop = started ?? files;
+    const answer = await routerCall(loop, optionsFor(context, loop), told);
+    if (answer === null) return 143;
+    context.out(context.forPeople ? routerText(answer) : JSON.stringify(answer, null, 2));
+    return 0;
+  },
+};
+
+function actionOf({ positionals }: CommandContext): Action {
+  const [word, ...more] = positionals;
+  const action = ACTIONS.find((name) => name === word);
+  if (action !== undefined && more.length === 0) return action;
+  const said = positionals.length === 0 ? 'say what' : `"${positionals.join(' ')}" is none of its actions`;
+  throw new RalphError('usage', `${said}: main.cjs router ${ACTIONS.join(', ')}.`);
+}
+
+/** The files of the loop that was started, or that this session drives already. */
+function start(context: CommandContext): LoopFiles {
+  const { values, env, projectDir } = context;
+  const { files, task, args, formerArgs } = startTarget(context);
+  const started = startRouter(files, {
+    projectDir,
+    name: files.name,
+    task,
+    args,
+    formerArgs,
+    flags: startFlags(context),
+    env,
+    at: context.now(),
+    existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+    byUser: !isAgent(env),
+    clientVersion: null,
+    bundleDir: bundleDir(),
+  });
+  for (const { message, line } of started?.warnings ?? []) {
+    context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
+  }
+  if (started !== null && verifiesNothing(started.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));
+  return files;
+}
+
+function optionsFor({ env, now, values, err }: CommandContext, { name }: LoopFiles): Omit<RouterOptions, 'signal'> {
+  const main = `${bundleDir()}/scripts/main.cjs`;
+  const shown = /^[\w./-]+$/.test(main) ? main : shellWord(main);
+  const where = typeof values['project'] === 'string' ? ` --project ${shellWord(values['project'])}` : '';
+  return {
+    env,
+    now,
+    program: `node ${shown}`,
+    options: `${name === null ? '' : ` --loop ${name}`}${where}`,
+    sitUntil: sitUntil(values['wait']),
+    tell: (event) => {
+      const lines = isTerminal(2) ? runnerLines(event) : [];
+      if (lines.length > 0) err(lines.join('\n'));
+    },
+  };
+}
+
+function sitUntil(wait: unknown): number {
+  if (typeof wait !== 'string') return 0;
+  const milliseconds = parseDuration(wait);
+  if (milliseconds !== null) return Date.now() + milliseconds;
+  throw new RalphError('usage', `--wait ${wait}: give a duration such as 90s or 10m.`);
+}
+
+function reportOf({ values, env }: CommandContext): Report {
+  const { spawn, agent, file, error } = values;
+  const number = spawn === undefined ? null : Number(spawn);
+  if (number !== null && !(Number.isInteger(number) && number > 0)) {
+    throw new RalphError('usage', `--spawn ${String(spawn)}: give the number that the answer named.`);
+  }
+  if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
+    throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
+  }
+  const none = { spawn: number, usage: null, error: null };
+  if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
+  if (typeof agent === 'string') return { ...none, ...workOf(agent, env) };
+  return { ...none, text: plainReport(messageIn(typeof file === 'string' ? file : null)) };
+}
+
+function workOf(id: string, env: NodeJS.ProcessEnv): Pick<Report, 'text' | 'usage'> {
+  const work = readSubagent(id, env);
+  const instead = "Give its final message on standard input instead: router report --spawn N <<'END'.";
+  if (work === null)
+    throw new RalphError('usage', `the client keeps no record of a subagent ${id} of this session. ${instead}`);
+  if (!work.finished)
+    throw new RalphError('usage', `subagent ${id} is still at work, by the client’s record. Report when it has ended.`);
+  return { text: work.text, usage: work.usage };
+}
+
+function messageIn(file: string | null): Buffer {
+  if (file === null && process.stdin.isTTY) {
+    throw new RalphError(
+      'usage',
+      'give the final message of the subagent: --agent ID, --file PATH, or on standard input.',
+    );
+  }
+  try {
+    return readEnd(file, REPORT_LIMIT);
+  } catch (error) {
+    throw new RalphError('usage', `the message cannot be read: ${(error as Error).message}`, error);
+  }
+}

@@ -1,0 +1,79 @@
+import { hostSession } from '../../claude/host-session.ts';
+import { RalphError } from '../../core/ralph-error.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { isAlive } from '../../state/process-identity.ts';
+import type { RouterAnswer } from './answer.ts';
+import { takeWork } from './at-work.ts';
+import { openRouter } from './open.ts';
+import { answerNow } from './proceed.ts';
+import { type Report, report } from './report.ts';
+import { RouterLeft, type RouterOptions } from './router.ts';
+import { trouble } from './stops.ts';
+import { ROUTER_TEXTS } from './texts.ts';
+import { workingAnswer } from './waits.ts';
+
+/** A call that comes while another one of the same host is at work waits so long for it. */
+const PATIENCE_MS = 20_000;
+/** How soon a call notices that the client from whose shell it came is gone. */
+const LOOK_MS = 2_000;
+
+/**
+ * One call of a router's host: `told` is what it reports, null where it only asks what to do. Gives the answer, or null
+ * where this process was told to go before there was one: the loop is left as it stands, for the next call.
+ */
+export async function routerCall(
+  files: LoopFiles,
+  options: Omit<RouterOptions, 'signal'>,
+  told: Report | null,
+): Promise<RouterAnswer | null> {
+  const gone = new AbortController();
+  const quiet = hearWord(options.env, gone);
+  try {
+    return await call(files, { ...options, signal: gone.signal }, told);
+  } catch (error) {
+    if (error instanceof RouterLeft) return null;
+    if (error instanceof RalphError && error.code === 'state-fenced')
+      return fenced(files, { ...options, signal: gone.signal });
+    throw error;
+  } finally {
+    quiet();
+  }
+}
+
+async function call(files: LoopFiles, options: RouterOptions, told: Report | null): Promise<RouterAnswer> {
+  const opened = openRouter(files, options);
+  if ('action' in opened) return opened;
+  const { epoch } = opened.turn.loaded.state;
+  const done = await takeWork(files, epoch, Math.max(options.sitUntil, Date.now() + PATIENCE_MS));
+  if (done === null) return workingAnswer(opened);
+  try {
+    // While another call was at work the loop went on.
+    const router = openRouter(files, options);
+    if ('action' in router) return router;
+    router.turn.notes.unshift(...opened.turn.notes);
+    return await (told === null ? answerNow(router) : report(router, told));
+  } finally {
+    done();
+  }
+}
+
+/** Another session has taken the loop over while this call was at work. */
+function fenced(files: LoopFiles, options: RouterOptions): RouterAnswer {
+  const opened = openRouter(files, options);
+  return 'action' in opened ? opened : trouble(files, ROUTER_TEXTS.fenced);
+}
+
+/** A shell that is ended, and a client that is gone, need no answer. */
+function hearWord(env: NodeJS.ProcessEnv, gone: AbortController): () => void {
+  const go = (): void => gone.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const name of signals) process.on(name, go);
+  const { clientPid, clientStartedAt } = hostSession(env);
+  const timer = setInterval(() => {
+    if (clientPid !== null && !isAlive({ pid: clientPid, startedAt: clientStartedAt })) go();
+  }, LOOK_MS).unref();
+  return () => {
+    clearInterval(timer);
+    for (const name of signals) process.off(name, go);
+  };
+}

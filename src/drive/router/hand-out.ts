@@ -1,0 +1,109 @@
+import { mkdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Effect } from '../../core/effects.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { withState } from '../../state/with-state.ts';
+import { writeAtomically } from '../../state/write-atomically.ts';
+import { feed, isStep } from '../hook/carry-on.ts';
+import { readTask } from '../hook/read-task.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { runnerPrompt } from '../runner/runner-prompt.ts';
+import { HOOK_TEXTS } from '../texts.ts';
+import { agentType } from './agent-type.ts';
+import type { SpawnAnswer } from './answer.ts';
+import { type Router, RouterLeft } from './router.ts';
+import { readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
+import { inRouter, ROUTER_TEXTS } from './texts.ts';
+
+type HandedOut = { readonly answer: SpawnAnswer } | { readonly meanwhile: readonly Effect[] };
+
+/**
+ * Makes the prompt of the next iteration and hands it out as a new spawn, or gives what has to be done instead because
+ * something came in while it was made.
+ */
+export async function handOut(router: Router, step: Extract<Effect, { type: 'prompt' }>): Promise<HandedOut> {
+  const { files, turn } = router;
+  const { state } = turn.loaded;
+  const { now } = turn.context;
+  // A contract that the user has accepted meanwhile counts from this iteration on.
+  const stored = readContract(files);
+  if (stored?.contract.loopId !== state.loopId) return { meanwhile: [] };
+  turn.loaded = { ...turn.loaded, stored, policy: stored.contract.policy };
+  const task = readTask(files.projectDir, state.taskPath);
+  if (task === null) {
+    const message = HOOK_TEXTS.taskMissing(state.taskPath);
+    return { meanwhile: feed(turn, { type: 'task-missing', at: now(), message }) };
+  }
+  const made = await runnerPrompt(router, stored, step, task.body);
+  if (made === 'aborted') {
+    feed(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' });
+    throw new RouterLeft();
+  }
+  const effects = feed(turn, { type: 'prompt-made', at: now(), outcome: 'ready' });
+  if (effects.some(isStep)) return { meanwhile: effects };
+  // Whoever stood in its way is gone again: it is made anew.
+  if (made === 'overtaken') return { meanwhile: [step] };
+  return { answer: handOutAgain(router, keep(router, made.prompt)) };
+}
+
+/** The piece of work that the host has in hand already. */
+export function handOutAgain({ files, turn, options }: Router, { answer }: SpawnRecord): SpawnAnswer {
+  const report = `${options.program} router report${options.options} --spawn ${answer.spawn}`;
+  const { prompt, ...rest } = answer;
+  return {
+    ...rest,
+    next: ROUTER_TEXTS.thenSpawn(answer.agentType, answer.promptFile, report),
+    notes: turn.notes.map((note) => inRouter(note, files.name)),
+    // Last: where the client shows a long answer in part, what the host must know stands before it.
+    prompt,
+  };
+}
+
+/** Under the lock, so that a holder from before cannot write over what the one after it has handed out. */
+function keep(router: Router, prompt: string): SpawnRecord {
+  const { files, turn, options } = router;
+  const { state, policy } = turn.loaded;
+  const iteration = state.iteration + 1;
+  const promptFile = keepPrompt(files, prompt, turn.context.now());
+  return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, () => {
+    const before = readSpawn(files);
+    const limit = policy.pace.iterationTimeoutMs;
+    const record: SpawnRecord = {
+      loopId: state.loopId,
+      epoch: state.epoch,
+      heard: false,
+      doubts: 0,
+      answer: {
+        action: 'spawn',
+        spawn: before?.loopId === state.loopId ? before.answer.spawn + 1 : 1,
+        loopId: state.loopId,
+        loop: files.name,
+        iteration,
+        maxIterations: state.maxIterations,
+        agentType: agentType(files.projectDir, state.taskPath, options.env),
+        description: `ralph iteration ${iteration}`,
+        allowedScope: null,
+        timeoutSeconds: limit === null ? null : limit / 1000,
+        promptFile,
+        prompt,
+      },
+    };
+    writeSpawn(files, record);
+    return { next: 'keep', result: record };
+  });
+}
+
+/** A help for a host that would have to copy a long prompt; without it the prompt stands in the answer all the same. */
+function keepPrompt(files: LoopFiles, prompt: string, at: string): string | null {
+  const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
+  try {
+    mkdirSync(files.runtimeDir, { recursive: true });
+    writeAtomically(path, prompt);
+    return relative(files.projectDir, path);
+  } catch (error) {
+    log(files, at, 'prompt', (error as Error).message);
+    return null;
+  }
+}

@@ -1,0 +1,130 @@
+import { type HostSession, hostSession } from '../../claude/host-session.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { transition } from '../../core/transition.ts';
+import { quarantine } from '../../state/archive.ts';
+import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { carryOut } from '../carry-out.ts';
+import { heardContext } from '../fresh-turn.ts';
+import { stopWork } from '../hook/run-stop-work.ts';
+import { setBack } from '../hook/set-back.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { restoreState, unagreed, unproved } from '../restore-state.ts';
+import { HOOK_TEXTS } from '../texts.ts';
+import type { StopAnswer } from './answer.ts';
+import { heldBy, holdOf } from './hold.ts';
+import type { Router, RouterOptions } from './router.ts';
+import { busy, over, trouble } from './stops.ts';
+import { ROUTER_TEXTS } from './texts.ts';
+
+interface Found {
+  readonly next: LoopState | 'keep';
+  readonly result: {
+    readonly answer: StopAnswer | null;
+    readonly effects: readonly Effect[];
+    readonly loop?: { readonly state: LoopState; readonly stored: StoredContract };
+  };
+}
+
+/**
+ * The loop that this host holds, or what it is told instead. A loop whose holder is gone is taken over; a state that
+ * somebody rewrote is restored from contract and journal. Throws RalphError `contract-changed` where the contract of
+ * the host's own loop cannot be read.
+ */
+export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
+  const host = hostSession(options.env);
+  const { answer, effects, loop } = withState(files, LOCK_WAIT, (current) => look(current, files, options, host));
+  carryOut(files, options.now(), effects);
+  if (loop === undefined) return answer ?? over(files, options);
+  const { state, stored } = loop;
+  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
+  return {
+    files,
+    options,
+    turn: {
+      context: heardContext(files, options.env, host.sessionId, ''),
+      options: { timeoutMs: Number.POSITIVE_INFINITY, signal: options.signal, work: stopWork },
+      deadline: Number.POSITIVE_INFINITY,
+      notes,
+      loaded: { kind: 'loop', state, policy: stored.contract.policy, stored, mended: null, orphaned: false },
+      task: null,
+      lease: { loopId: state.loopId, epoch: state.epoch },
+      leaves: true,
+    },
+  };
+}
+
+function look(current: ReadState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
+  const kept = (answer: StopAnswer | null): Found => ({ next: 'keep', result: { answer, effects: [] } });
+  switch (current.kind) {
+    case 'absent':
+      return kept(over(files, options));
+    case 'newer':
+      return kept(trouble(files, HOOK_TEXTS.newer(files.state, current.version)));
+    case 'corrupt': {
+      const moved = quarantine(files, options.now(), 'corrupt');
+      return kept(trouble(files, HOOK_TEXTS.corrupt(moved, current.problem)));
+    }
+    case 'four-keys':
+      return kept(trouble(files, ROUTER_TEXTS.fourKeys));
+    case 'loop':
+      return lookAtLoop(current.state, files, options, host);
+    default:
+      return current satisfies never;
+  }
+}
+
+function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
+  const hold = state.mode === 'router' ? holdOf(state, host) : 'theirs';
+  if (hold === 'theirs' || hold === 'unseen') {
+    return { next: 'keep', result: { answer: busy(files, state, hold), effects: [] } };
+  }
+  const stored = readContract(files);
+  if (state.status === 'ended' && (stored === null || !unproved(state))) {
+    // Whoever ended it died before the loop was in the archive.
+    const { as, message } = state.ended;
+    return { next: 'keep', result: { answer: null, effects: [{ type: 'archive', as, message }] } };
+  }
+  if (stored === null) {
+    return { next: 'keep', result: { answer: trouble(files, HOOK_TEXTS.orphaned), effects: [] } };
+  }
+  const held = hold === 'mine' && state.sessionId === host.sessionId ? state : heldBy(state, host, hold);
+  const effects: Effect[] = [];
+  if (hold === 'free' && state.sessionId !== null) {
+    effects.push(takenOver(state, options, host), { type: 'notify', message: ROUTER_TEXTS.tookOver });
+  }
+  const forged = unproved(state) || unagreed(state, stored) || setBack(state, stored, files);
+  if (!forged) return { next: held, result: { answer: null, effects, loop: { state: held, stored } } };
+  const mended = mend(held, stored, files, options, host);
+  effects.push(...mended.effects);
+  return { next: mended.state, result: { answer: null, effects, loop: { state: mended.state, stored } } };
+}
+
+function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession): Effect {
+  const { loopId, iteration, sessionId, clientPid } = state;
+  const at = now();
+  const from = { sessionId, clientPid };
+  return {
+    type: 'record-event',
+    event: { type: 'loop.taken-over', at, loopId, iteration, from, by: host.sessionId },
+  };
+}
+
+/** Called under the lock. The next prompt and the user hear of it. */
+function mend(
+  held: LoopState,
+  stored: StoredContract,
+  files: LoopFiles,
+  options: RouterOptions,
+  { sessionId, clientPid, clientStartedAt }: HostSession,
+): { state: LoopState; effects: readonly Effect[] } {
+  const at = options.now();
+  const moved = quarantine(files, at, 'tampered');
+  const client = { sessionId, clientPid, clientStartedAt };
+  const restored: LoopState = { ...restoreState(files, stored, client, at, held.epoch), mode: 'router' };
+  const warning = HOOK_TEXTS.restored(moved, restored.iteration);
+  return transition(restored, { type: 'noticed', at, key: `mended ${at}`, warning }, stored.contract.policy);
+}

@@ -1,0 +1,90 @@
+import { digest } from '../../core/digest.ts';
+import type { Effect } from '../../core/effects.ts';
+import type { UsageDelta } from '../../core/events.ts';
+import { outOfTime } from '../../core/out-of-time.ts';
+import { RalphError } from '../../core/ralph-error.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import { withState } from '../../state/with-state.ts';
+import { heardContext } from '../fresh-turn.ts';
+import type { Loaded } from '../hook/carry-on.ts';
+import { countTurn } from '../hook/count-turn.ts';
+import { takeFingerprints } from '../hook/stop.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { measureIteration } from '../task/measure-iteration.ts';
+import type { RouterAnswer } from './answer.ts';
+import { answerNow, proceed } from './proceed.ts';
+import type { Router } from './router.ts';
+import { isHeard, readSpawn, type SpawnRecord, spawnInHand, spawnMark, writeSpawn } from './spawn-record.ts';
+import { ROUTER_TEXTS } from './texts.ts';
+
+export interface Report {
+  /** Which piece of work it is of; null where the host does not say: then of the one in hand. */
+  readonly spawn: number | null;
+  /** The agent's final message. */
+  readonly text: string;
+  /** Why the agent could not work; null where it did. */
+  readonly error: string | null;
+  readonly usage: UsageDelta | null;
+}
+
+/** So many times in a row a text that may be the last one's once more is taken for that. */
+const MOST_DOUBTS = 3;
+
+/**
+ * A subagent has ended: its iteration is counted, once however often it is told, claims are checked, and the answer is
+ * what comes next. Throws RalphError `usage` for a spawn that was never handed out.
+ */
+export async function report(router: Router, told: Report): Promise<RouterAnswer> {
+  const { files, turn } = router;
+  const { state } = turn.loaded;
+  const inHand = spawnInHand(files, state);
+  const last = readSpawn(files);
+  const known = last?.loopId === state.loopId ? last.answer.spawn : 0;
+  if (told.spawn !== null && told.spawn > known) {
+    throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, known));
+  }
+  const asked = told.spawn === null || told.spawn === inHand?.answer.spawn;
+  if (inHand === null || !asked) return answerNow(router);
+  if (told.spawn === null && told.error === null && doubtful(router, inHand, state, told.text))
+    return answerNow(router);
+  return proceed(router, await count(router, inHand, told));
+}
+
+/** A host that says no number and calls again is told apart from an agent that says the same again by nothing. */
+function doubtful({ files, turn }: Router, inHand: SpawnRecord, { lastTurn }: LoopState, text: string): boolean {
+  if (lastTurn === null || lastTurn.text !== digest(text)) return false;
+  const { spawn } = inHand.answer;
+  if (inHand.doubts >= MOST_DOUBTS) throw new RalphError('usage', ROUTER_TEXTS.doubtAgain(spawn));
+  writeSpawn(files, { ...inHand, doubts: inHand.doubts + 1 });
+  turn.notes.push(ROUTER_TEXTS.doubt(spawn));
+  return true;
+}
+
+async function count(router: Router, inHand: SpawnRecord, told: Report): Promise<readonly Effect[]> {
+  const { files, turn, options } = router;
+  const { stored, state: before } = turn.loaded;
+  const context = heardContext(files, options.env, before.sessionId ?? '', told.text);
+  const measured = stored?.contract.task ? await measureIteration(files, stored.contract) : null;
+  const fingerprints = takeFingerprints(context, turn.options, stored, measured);
+  const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
+    const none = { next: 'keep' as const, result: [] };
+    if (current.kind !== 'loop' || current.state.loopId !== before.loopId) return none;
+    if (isHeard(inHand, current.state)) return none;
+    const loaded: Loaded = { ...turn.loaded, state: current.state };
+    const timedOut = outOfTime(current.state, loaded.policy.pace.iterationTimeoutMs, context.now());
+    const heard = {
+      error: told.error,
+      timedOut: told.error === null && timedOut,
+      usage: told.usage,
+      costUsd: null,
+      transcriptMark: spawnMark(inHand.answer.spawn),
+    };
+    const facts = { ...fingerprints, text: told.error === null ? told.text : '', origin: 'loop', heard } as const;
+    const { state, effects, task } = countTurn(context, loaded, facts, measured);
+    router.turn = { ...turn, loaded: { ...loaded, state }, task };
+    return { next: state, result: effects };
+  });
+  // After the state, which says the same: where this process dies in between, nothing is lost.
+  writeSpawn(files, { ...inHand, heard: true });
+  return effects;
+}

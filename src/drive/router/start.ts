@@ -1,0 +1,57 @@
+import { hostSession } from '../../claude/host-session.ts';
+import { RalphError } from '../../core/ralph-error.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { DEFAULT_TASK } from '../../task/default-task.ts';
+import { giveConsent } from '../give-consent.ts';
+import { LOCK_WAIT } from '../lock-wait.ts';
+import { type StartedLoop, type StartRequest, startLoop } from '../start-loop.ts';
+import { isAgreed } from './agreed.ts';
+import { holdOf } from './hold.ts';
+import { ROUTER_TEXTS } from './texts.ts';
+
+export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | 'headless' | 'launched'> {
+  /** A person at a terminal of their own; what an agent starts, they may have to agree to. */
+  readonly byUser: boolean;
+}
+
+/**
+ * Starts a router loop, unless this host drives one on the task already: then nothing changes, and `started` is null. A
+ * loop that an agent starts runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent
+ * resumes. Throws RalphError with every problem at once.
+ */
+export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop | null {
+  if (isAlreadyMine(files, request)) return null;
+  const { byUser, ...rest } = request;
+  const started = startLoop({ ...rest, mode: 'router', consented: byUser, headless: false, launched: false });
+  const { contract } = started.stored;
+  if (!byUser && request.existing !== 'resume' && isAgreed(contract, hostSession(request.env), request.env)) {
+    giveConsent(files, request.env, request.at);
+  }
+  return started;
+}
+
+function isAlreadyMine(files: LoopFiles, { env, existing, task }: RouterStart): boolean {
+  const current = readState(files.state);
+  if (current.kind !== 'loop' || current.state.mode !== 'router' || current.state.status === 'ended') return false;
+  const { state } = current;
+  if (holdOf(state, hostSession(env)) !== 'mine') return false;
+  // Asked for by an agent and never begun: it may be asked for otherwise.
+  if (existing === 'fresh' && state.status === 'awaiting-consent' && state.iteration === 0) {
+    release(files, state.loopId);
+    return false;
+  }
+  const wanted = task ?? DEFAULT_TASK;
+  if (wanted === state.taskPath || task === null) return true;
+  throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, wanted));
+}
+
+/** Nobody's loop any more, so that it can be put into the archive. */
+function release(files: LoopFiles, loopId: string): void {
+  withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };
+    const next = { ...current.state, sessionId: null, clientPid: null, clientStartedAt: null };
+    return { next, result: undefined };
+  });
+}

@@ -1,0 +1,56 @@
+import { forLoop } from '../../term/for-loop.ts';
+
+/** What the router says to its host and to people: what happened, what to do next. */
+export const ROUTER_TEXTS = {
+  none: 'there is no router loop here.',
+  busy: (iteration: number, max: number, pid: number | null): string =>
+    `another session drives this router loop (iteration ${iteration} of ${max} done${pid === null ? '' : `, client process ${pid}`}). It is left alone.`,
+  unseen:
+    'From here nobody can tell whether its client still runs; where it is gone, the user goes on with: main.cjs router start --resume, in a terminal.',
+  otherMode: (mode: string, iteration: number): string =>
+    `the loop here is driven by ${mode === 'runner' ? 'a runner' : 'the Stop hook of its own session'} (iteration ${iteration} done), not by a router. It is left alone.`,
+  fourKeys:
+    'the state file here is one of four keys, for the Stop hook alone. main.cjs reset puts it into the archive.',
+  fenced: 'another session has taken this loop over while this call was at work. It is left alone.',
+  tookOver:
+    'the session that drove this loop is gone; this one has taken it over. What it had handed out is handed out again.',
+  thenStop: 'Spawn nothing more. Tell the user how the loop ended.',
+  thenBusy: 'Spawn nothing. Tell the user who drives the loop.',
+  thenNone: (start: string): string => `Spawn nothing. Where the user wants a loop: ${start}`,
+  thenSpawn: (agentType: string, promptFile: string | null, report: string): string =>
+    [
+      `Start one new subagent (Agent tool, subagent_type ${agentType}) with exactly this prompt${promptFile === null ? '' : ` or, where it is long, with: "Read the file ${promptFile} whole and work by it."`} Do not do its work yourself.`,
+      `When it has ended, call: ${report} --agent AGENT_ID`,
+      'Where that does not find it, give its final message, unchanged, on standard input in place of --agent.',
+      `If it could not work at all: ${report} --error "WHY"`,
+    ].join('\n'),
+  thenWait: (next: string, seconds: number): string =>
+    `Do nothing until then. In a session: run in the background ${next} --wait ${seconds + 60}s, and end your turn; the client wakes you when it answers. Or ask again later: ${next}`,
+  thenPaused: (next: string): string =>
+    `Spawn nothing. Tell the user this message and end your turn. When they say that it goes on, call: ${next}`,
+  thenConsent: (next: string): string =>
+    `Spawn nothing. Show the user these commands and the line of the message, word for word, and end your turn. When they have agreed, call: ${next}`,
+  thenWorking: (next: string): string => `Call again in a moment: ${next}`,
+  consent: (agree: string): string =>
+    `the loop awaits the consent of the user, because its commands were written or changed since this session began. They agree in another terminal: ${agree}`,
+  idle: (until: string): string => `the agent has nothing to do; the loop waits until ${until}.`,
+  pace: (until: string): string => `the task wants a pause between two iterations; the loop waits until ${until}.`,
+  working: 'an earlier call of this session is still at work on the loop (commands or checks run).',
+  promised: (spawn: number, last: number): string =>
+    `there is no spawn ${spawn} in hand; the last one handed out was ${last}. Call router next.`,
+  doubt: (spawn: number): string =>
+    `this text is that of the spawn before, word for word, and came without a number: it was taken for the same report once more and not counted. If it is that of spawn ${spawn}, report it with --spawn ${spawn}.`,
+  doubtAgain: (spawn: number): string =>
+    `this text is that of the spawn before, word for word, and nobody can tell whether it is a new one. Say which spawn it is of: --spawn ${spawn} for the one in hand.`,
+  anotherTask: (lies: string, wanted: string): string =>
+    `a router loop on ${lies} is live in this session, and ${wanted} is another task. Run it beside: router start --loop NAME. Or the user ends the first: main.cjs cancel, in a terminal.`,
+} as const;
+
+/** What the engine advises, made to mean a router's loop; a named one has to be named. */
+export function inRouter(message: string, name: string | null): string {
+  const text = message.replace(
+    /main\.cjs start(?= --(?:resume|fresh))(?: --resume --launch \(the launcher: ralph-audit\.sh --resume\))?/g,
+    (found) => (found.includes('launch') ? 'main.cjs router start --resume' : 'main.cjs router start'),
+  );
+  return forLoop(text, name);
+}
