@@ -1,5 +1,5 @@
 import { cpSync, existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { RalphError } from '../../core/ralph-error.ts';
 import { withLock } from '../../state/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
@@ -55,16 +55,16 @@ export function removeWorktree(
   });
 }
 
-/** Nothing of a loop is deleted, only moved. */
+/** Nothing of a loop is deleted, only moved: its state, its journals and its memory. */
 function keepJournals(
   mainDir: string,
   { name, projectDir }: WorktreePlace,
   env: NodeJS.ProcessEnv,
   at: string,
 ): string | null {
-  const { runtimeDir } = loopFiles(projectDir, name, env);
-  if (!existsSync(runtimeDir)) return null;
+  const own = dirname(loopFiles(projectDir, name, env).runtimeDir);
+  if (!existsSync(own)) return null;
   const kept = join(loopFiles(mainDir, null, env).runtimeDir, 'worktrees', `${name}-${at.replaceAll(':', '-')}`);
-  cpSync(runtimeDir, kept, { recursive: true });
+  cpSync(own, kept, { recursive: true });
   return kept;
 }

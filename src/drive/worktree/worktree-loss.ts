@@ -42,7 +42,8 @@ function uncommitted(mainDir: string, { dir, projectDir }: WorktreePlace, env: N
   const prefix = projectDir.slice(dir.length + 1);
   const own = prefix === '' ? '' : `${prefix}/`;
   const lost = changed.filter((path) => {
-    // What was copied from the main project is still there.
+    // What the loop wrote for itself is kept, and what was copied from the main project is still there.
+    if (path.startsWith(`${own}.claude/context/`)) return false;
     return !path.startsWith(own) || !isSame(join(dir, path), join(mainDir, path.slice(own.length)));
   });
   return lost.length + removed.length;

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Answer, type Project, project } from './support/project.ts';
+
+const GIT_ENV = {
+  GIT_AUTHOR_NAME: 'A',
+  GIT_AUTHOR_EMAIL: 'a@b.c',
+  GIT_COMMITTER_NAME: 'A',
+  GIT_COMMITTER_EMAIL: 'a@b.c',
+};
+
+/** A repository with one commit: a task folder `jobs/fix`, a source file. */
+function repository(t: TestContext): Project {
+  const p = project(t);
+  p.write(
+    'jobs/fix/RALPH.md',
+    `---\nmax_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\n---\nFix it.\n`,
+  );
+  p.write('src/a.txt', 'one\n');
+  p.write('agent.sh', '#!/bin/sh\ncat > prompt.txt\n. ./do.sh\n', 0o755);
+  p.write(
+    'do.sh',
+    'echo done > src/b.txt; git add src/b.txt; git commit -qm "Add b"; echo "<promise>DONE</promise>"\n',
+  );
+  git(p, 'init -q -b main && git config gc.auto 0 && git add -A && git commit -qm first');
+  return p;
+}
+
+function git(p: Project, command: string): string {
+  const { code, stdout, stderr } = p.sh(`git ${command}`, '', GIT_ENV);
+  assert.equal(code, 0, `${command}: ${stderr}`);
+  return stdout.trim();
+}
+
+function run(p: Project, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Answer {
+  return p.ralph(['run', 'jobs/fix', '--worktree', '--agent', './agent.sh', ...args], { ...GIT_ENV, ...env });
+}
+
+const tree = (p: Project, path = ''): string => join(p.dir, '.ralph/worktrees/fix', path);
+
+test('a loop in a worktree works on a branch of its own, and the main work tree stays as it is', (t) => {
+  const p = repository(t);
+  const before = p.tree();
+  const { code, stdout, stderr } = run(p);
+  assert.equal(code, 0, stdout + stderr);
+  assert.equal(git(p, 'log --format=%s ralph/fix'), 'Add b\nfirst');
+  assert.equal(git(p, 'log --format=%s main'), 'first');
+  assert.equal(git(p, 'status --porcelain'), '', 'not even the worktree itself is seen');
+  const after = Object.entries(p.tree()).filter(([path]) => !/^\.(ralph|git)\//.test(path));
+  assert.deepEqual(
+    Object.fromEntries(after),
+    Object.fromEntries(Object.entries(before).filter(([path]) => !path.startsWith('.git/'))),
+  );
+  assert.match(stderr, /on the branch ralph\/fix \(1 commit, 1 file not committed\)/);
+  for (const advice of ['git log -p HEAD..ralph/fix', 'git merge ralph/fix', 'main.cjs worktree remove fix']) {
+    assert.ok(stderr.includes(advice), stderr);
+  }
+  assert.ok(existsSync(tree(p, '.claude/context/runtime/ralph-archive.fix')), 'its state lies in the worktree');
+  const status = p.sh('git status --porcelain', '', {}).stdout;
+  assert.equal(status, '');
+  const inside = p.ralph(['status', '--loop', 'fix'], {}, tree(p)).json;
+  assert.equal((inside['lastLoop'] as { status: string }).status, 'complete');
+});
+
+test('what is not committed of the task is copied as it stands; other changes are counted and left', (t) => {
+  const p = repository(t);
+  p.write('jobs/fix/RALPH.md', p.read('jobs/fix/RALPH.md').replace('Fix it.', 'Fix it NOW.'));
+  p.write('jobs/fix/notes/more.md', 'notes');
+  p.write('src/a.txt', 'two\n');
+  p.write('src/new.txt', 'new\n');
+  const { code, stderr } = run(p);
+  assert.equal(code, 0, stderr);
+  assert.match(readFileSync(tree(p, 'prompt.txt'), 'utf8'), /Fix it NOW\./);
+  assert.match(stderr, /copied into the worktree: jobs\/fix\/RALPH\.md, jobs\/fix\/notes\/more\.md\./);
+  assert.match(stderr, /2 uncommitted changes of the project are not in the worktree/);
+  assert.equal(readFileSync(tree(p, 'src/a.txt'), 'utf8'), 'one\n');
+  assert.equal(existsSync(tree(p, 'src/new.txt')), false);
+});
+
+test('the set-up runs once in a new worktree; where it fails no loop begins, and the next run tries it again', (t) => {
+  const p = repository(t);
+  const setup = ['--worktree-setup', 'echo "no network" >&2; test -f "$RALPH_MAIN_PROJECT/ok" && echo set >> up.txt'];
+  const failed = run(p, setup);
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /set-up failed .*exit code 1.*not started[\s\S]*no network/);
+  assert.equal(existsSync(tree(p, 'prompt.txt')), false);
+  writeFileSync(join(p.dir, 'ok'), '');
+  assert.equal(run(p, setup).code, 1, 'one lies there');
+  assert.equal(run(p, ['--fresh', ...setup]).code, 0);
+  assert.equal(run(p, ['--fresh', ...setup]).code, 0);
+  assert.equal(readFileSync(tree(p, 'up.txt'), 'utf8'), 'set\n');
+});
+
+test('a set-up may stand in the settings of the project', (t) => {
+  const p = repository(t);
+  p.write('.claude/ralph/config.json', { worktree_setup: 'touch set-up.txt' });
+  assert.equal(run(p).code, 0);
+  assert.ok(existsSync(tree(p, 'set-up.txt')));
+});
+
+test('a worktree that is there is refused, resumed in, or begun in anew', (t) => {
+  const p = repository(t);
+  writeFileSync(join(p.dir, 'do.sh'), 'echo working\n');
+  git(p, 'commit -qam lazy');
+  assert.equal(run(p, ['--max-iterations', '1']).code, 2);
+  const refused = run(p);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /a worktree fix lies there already.*--resume.*--fresh.*worktree remove fix/);
+  const resumed = p.ralph(
+    ['run', 'fix', '--resume', '--worktree', '--agent', './agent.sh', '--max-iterations', '3'],
+    GIT_ENV,
+  );
+  assert.equal(resumed.code, 2, resumed.stderr);
+  assert.match(resumed.stdout, /Iteration 2 of 3[\s\S]*Iteration 3 of 3/);
+  assert.doesNotMatch(resumed.stdout, /Iteration 1 of/);
+  const found = p.ralph(
+    ['run', '--loop', 'fix', '--resume', '--agent', './agent.sh', '--max-iterations', '4'],
+    GIT_ENV,
+  );
+  assert.match(found.stdout, /Iteration 4 of 4/, 'found without being asked for');
+  const fresh = run(p, ['--fresh', '--max-iterations', '1']);
+  assert.match(fresh.stdout, /Iteration 1 of 1/);
+});
+
+test('a making that was cut short is made anew; somebody else’s folder and a branch with work of its own are not touched', (t) => {
+  const p = repository(t);
+  const record = {
+    step: 'making',
+    base: git(p, 'rev-parse HEAD'),
+    hadBranch: false,
+    maker: { pid: 999999, startedAt: 'x' },
+  };
+  const outside = p.sh('find "$XDG_STATE_HOME" -name "worktree.fix.json"');
+  assert.equal(outside.stdout, '');
+  assert.equal(run(p, ['--worktree-setup', 'exit 1']).code, 1);
+  const path = p.sh('find "$XDG_STATE_HOME" -name "worktree.fix.json"').stdout.trim();
+  writeFileSync(path, JSON.stringify(record));
+  writeFileSync(tree(p, 'src/a.txt'), 'half');
+  const again = run(p);
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal(readFileSync(tree(p, 'src/a.txt'), 'utf8'), 'one\n');
+
+  const q = repository(t);
+  q.write('.ralph/worktrees/fix/mine.txt', 'mine');
+  assert.match(run(q).stderr, /is no worktree of this repository/);
+  assert.equal(q.read('.ralph/worktrees/fix/mine.txt'), 'mine');
+
+  const r = repository(t);
+  git(r, 'branch ralph/fix');
+  git(r, 'worktree add -q ../aside ralph/fix');
+  r.sh('cd ../aside && echo x > x && git add x && git commit -qm own', '', GIT_ENV);
+  git(r, 'worktree remove ../aside');
+  const tip = git(r, 'rev-parse ralph/fix');
+  assert.match(run(r).stderr, /the branch ralph\/fix is there, with 1 commit that HEAD has not/);
+  assert.equal(git(r, 'rev-parse ralph/fix'), tip);
+  git(r, 'merge -q ralph/fix');
+  assert.equal(run(r).code, 0, 'merged, it may begin again');
+});
+
+test('remove loses nothing without --force, and keeps the journals', (t) => {
+  const p = repository(t);
+  assert.equal(run(p).code, 0);
+  const refused = p.ralph(['worktree', 'remove', 'fix']);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /would lose: 1 file that is not committed; 1 commit that no branch but ralph\/fix has.*--force/,
+  );
+  assert.ok(existsSync(tree(p, 'src/b.txt')));
+  p.sh('rm .ralph/worktrees/fix/prompt.txt');
+  git(p, 'merge -q ralph/fix');
+  const { code, json } = p.ralph(['worktree', 'remove', 'fix']);
+  assert.equal(code, 0);
+  assert.equal(existsSync(tree(p)), false);
+  assert.equal(git(p, 'branch --list ralph/*'), '');
+  assert.ok(existsSync(join(String(json['kept']), 'runtime/ralph-archive.fix')));
+  assert.equal(p.ralph(['worktree', 'list']).json['worktrees']?.toString(), '');
+  assert.equal(run(p).code, 0, 'and the way is free');
+  const forced = p.ralph(['worktree', 'remove', 'fix', '--force']);
+  assert.equal(forced.code, 0);
+  assert.equal(existsSync(tree(p)), false);
+});
+
+test('commits that an agent made off its branch count as work, too', (t) => {
+  const p = repository(t);
+  writeFileSync(
+    join(p.dir, 'do.sh'),
+    'rm prompt.txt; git checkout -q --detach; git commit -q --allow-empty -m lost; echo "<promise>DONE</promise>"\n',
+  );
+  git(p, 'commit -qam detach');
+  assert.equal(run(p).code, 0);
+  assert.match(p.ralph(['worktree', 'remove', 'fix']).stderr, /1 commit that no branch/);
+});
+
+test('an agent cannot remove a worktree, and a running loop keeps its own', (t) => {
+  const p = repository(t);
+  assert.equal(run(p).code, 0);
+  const byAgent = p.ralph(['worktree', 'remove', 'fix', '--force'], { CLAUDECODE: '1' });
+  assert.match(byAgent.stderr, /is for the user at a terminal/);
+  p.ralph(['start', '--task', 'jobs/fix'], {}, tree(p));
+  assert.match(p.ralph(['worktree', 'remove', 'fix', '--force']).stderr, /a loop \(running\) runs in the worktree fix/);
+  assert.ok(existsSync(tree(p)));
+});
+
+test('a folder of a repository is a project of its own in its worktree as well', (t) => {
+  const p = repository(t);
+  p.sh('mkdir -p packages/app && git mv jobs agent.sh do.sh packages/app/ && git commit -qm move', '', GIT_ENV);
+  const dir = join(p.dir, 'packages/app');
+  const { code, stderr } = p.ralph(
+    ['run', 'jobs/fix', '--worktree', '--agent', './agent.sh', '--project', dir],
+    { ...GIT_ENV },
+    dir,
+  );
+  assert.equal(code, 0, stderr);
+  assert.ok(existsSync(join(dir, '.ralph/worktrees/fix/packages/app/prompt.txt')));
+  assert.equal(git(p, 'status --porcelain'), '');
+});
+
+const refusals: readonly (readonly [string, (p: Project) => void, readonly string[], RegExp])[] = [
+  ['no repository', (p) => void p.sh('rm -rf .git'), ['jobs/fix'], /in no git repository/],
+  ['no commit', (p) => void p.sh('rm -rf .git && git init -q'), ['jobs/fix'], /has no commit yet/],
+  ['no name', (p) => p.write('.claude/ralph/PROMPT.md', 'x'), [], /needs a name.*--loop NAME/],
+  [
+    'a name that is no branch',
+    () => undefined,
+    ['jobs/fix', '--loop', 'a..b'],
+    /git allows no branch called ralph\/a\.\.b/,
+  ],
+  ['nothing to resume', () => undefined, ['jobs/fix', '--resume'], /no worktree fix to go on in/],
+  ['a broken task', (p) => p.write('jobs/fix/RALPH.md', '---\ntimeout: x\n---\nx'), ['jobs/fix'], /cannot be started/],
+];
+
+for (const [what, prepare, args, says] of refusals) {
+  test(`${what}: a worktree is refused, and nothing is made`, (t) => {
+    const p = repository(t);
+    prepare(p);
+    const { code, stderr } = p.ralph(['run', ...args, '--worktree', '--agent', './agent.sh'], GIT_ENV);
+    assert.equal(code, 1);
+    assert.match(stderr, says);
+    assert.equal(existsSync(join(p.dir, '.ralph')), false);
+  });
+}
