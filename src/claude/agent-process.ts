@@ -27,6 +27,8 @@ export interface ProcessOptions {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Called with the leader of the group, before anything is written to it. */
+  readonly onStart: ((pid: number) => void) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
   /** Whether what it writes to its standard error is a sign of life, too. */
   readonly errorsShowLife: boolean;
@@ -83,7 +85,10 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     const why = options.overdue(now - last, now - began);
     if (why !== null) end(why);
   }, LOOK_MS);
-  if (pid !== undefined) rememberGroup(pid);
+  if (pid !== undefined) {
+    rememberGroup(pid);
+    options.onStart?.(pid);
+  }
   const finish = async (exit: Omit<RunExit, 'endedBy'>): Promise<ProcessEnd> => {
     clearInterval(patience);
     if (pid !== undefined) {

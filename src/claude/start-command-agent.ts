@@ -32,6 +32,7 @@ export function startCommandAgent(options: CommandOptions): AgentRun {
     args,
     cwd,
     env,
+    onStart: options.onStart,
     onOutput: heard.add,
     // Many print their answer when they are done, and until then tell what they do on the other stream.
     errorsShowLife: true,

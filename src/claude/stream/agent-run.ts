@@ -46,6 +46,8 @@ export interface AgentOptions {
   readonly lingerMs: number;
   /** Ends a run in which a tool runs without our hooks having been asked. */
   readonly guarded: boolean;
+  /** Called with the leader of its process group before it is told anything. */
+  readonly onStart?: (pid: number) => void;
   /** Whether somebody wants the agent's words as they come. An agent that cannot tell them so tells them whole. */
   readonly streamed: boolean;
   readonly onMessage: (message: AgentMessage) => void;

@@ -49,6 +49,7 @@ export function startAgent(options: ClientOptions): AgentRun {
     ],
     cwd,
     env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
+    onStart: options.onStart,
     onOutput: lines.add,
     errorsShowLife: false,
     overdue: (silent, running) => {

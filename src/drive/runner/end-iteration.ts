@@ -1,6 +1,5 @@
 import type { FinishedRun } from '../../claude/stream/agent-run.ts';
 import type { Effect } from '../../core/effects.ts';
-import type { UsageDelta } from '../../core/events.ts';
 import { withState } from '../../state/with-state.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { Loaded } from '../hook/carry-on.ts';
@@ -8,7 +7,9 @@ import { countTurn } from '../hook/count-turn.ts';
 import { takeFingerprints } from '../hook/stop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { measureIteration } from '../task/measure-iteration.ts';
+import { keepDue } from './due-records.ts';
 import type { Runner } from './runner.ts';
+import { sumUsage } from './sum-usage.ts';
 
 /**
  * Tells the engine that an iteration is over, whatever became of it, and gives what follows. `error` says why it failed;
@@ -27,7 +28,7 @@ export async function endIteration(
   const context = heardContext(files, options.env, run.facts.sessionId ?? '', text);
   const measured = contract.task ? await measureIteration(files, contract) : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
-  const usage = sum(runner.wasted, run.facts.result?.usage ?? null);
+  const usage = sumUsage(runner.wasted, run.facts.result?.usage ?? null);
   runner.wasted = null;
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
@@ -37,17 +38,7 @@ export async function endIteration(
     const counted = countTurn(context, loaded, { ...fingerprints, text, origin: 'loop', heard }, measured);
     const { state, effects, task } = counted;
     runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task };
+    keepDue(files, context.now(), effects);
     return { next: state, result: effects };
   });
-}
-
-/** The agent's own word for what it has used, of several runs. */
-export function sum(one: UsageDelta | null, other: UsageDelta | null): UsageDelta | null {
-  if (one === null || other === null) return one ?? other;
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-  };
 }

@@ -12,11 +12,12 @@ import { LOCK_WAIT } from '../lock-wait.ts';
 import { recordJournal } from '../record-journal.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { backOff, MOST_RETRIES } from './back-off.ts';
-import { endIteration, sum } from './end-iteration.ts';
+import { endIteration } from './end-iteration.ts';
 import { mendState } from './mend-state.ts';
 import type { Runner } from './runner.ts';
 import { runnerPrompt } from './runner-prompt.ts';
 import { heard } from './steer-agent.ts';
+import { sumUsage } from './sum-usage.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 import { watchAgent } from './watch-agent.ts';
 
@@ -142,7 +143,7 @@ function fail({ turn }: Runner, type: 'task-missing' | 'agent-failed', message: 
 }
 
 function waste(runner: Runner, { facts }: FinishedRun): void {
-  runner.wasted = sum(runner.wasted, facts.result?.usage ?? null);
+  runner.wasted = sumUsage(runner.wasted, facts.result?.usage ?? null);
 }
 
 /** Runs the agent once, to its end, and journals what it was and what it cost. */
@@ -162,6 +163,7 @@ async function runAgent(
     timeMs: contract.policy.pace.iterationTimeoutMs,
     lingerMs: contract.policy.backgroundWaitMs,
     guarded: hasRules(contract.guardrails),
+    onStart: runner.lease.noteAgent,
     streamed: options.live !== undefined,
     onMessage: watchAgent(options.tell, (id) => heard(runner, id)),
   });

@@ -1,11 +1,13 @@
 import type { Effect } from '../../core/effects.ts';
 import { exitCode } from '../../core/exit-code.ts';
+import { RalphError } from '../../core/ralph-error.ts';
 import type { RunnerEvent } from '../../core/runner-event.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { beginAnew } from '../fresh-turn.ts';
 import { carryOutAlike, look, verifyStep, waitStep } from '../hook/carry-on.ts';
 import type { StartedLoop } from '../start-loop.ts';
 import { listenToOthers } from './control.ts';
+import { forgetDue, tellDue } from './due-records.ts';
 import { hearSignals } from './hear-signals.ts';
 import { iterate } from './iterate.ts';
 import { takeLease } from './lease.ts';
@@ -34,15 +36,24 @@ export async function runLoop(
     runner?.agent?.end('interrupt');
   });
   try {
+    await lease.alone;
+    tellDue(files, new Date().toISOString());
     const started = start();
     const options = optionsFor(started);
-    runner = newRunner(started, options);
+    runner = newRunner(started, options, lease);
     if (lost) runner.leave.abort('lease-lost');
     tellStart(started, options);
     const quiet = [hearSignals(runner), listenToOthers(runner)];
     options.live?.(liveControls(runner));
     try {
-      return tellEnd(runner, await drive(runner));
+      const end = await drive(runner);
+      forgetDue(files);
+      return tellEnd(runner, end);
+    } catch (error) {
+      if (!(error instanceof RalphError && error.code === 'state-fenced')) throw error;
+      // Another runner wrote the state before this one had noticed that its lease is gone.
+      runner.leave.abort('lease-lost');
+      return tellEnd(runner, settle(runner));
     } finally {
       for (const stop of quiet) stop();
       runner.agent?.end('interrupt');

@@ -7,7 +7,9 @@ import { heardContext } from '../fresh-turn.ts';
 import type { Turn } from '../hook/carry-on.ts';
 import { stopWork } from '../hook/run-stop-work.ts';
 import type { StartedLoop } from '../start-loop.ts';
+import type { Lease } from './lease.ts';
 import type { Patience } from './patience.ts';
+import { unaccounted } from './unaccounted.ts';
 
 export interface RunnerOptions {
   readonly startAgent: StartAgent;
@@ -29,6 +31,7 @@ export interface Runner {
   readonly files: LoopFiles;
   readonly loopId: string;
   readonly options: RunnerOptions;
+  readonly lease: Lease;
   /** Aborted with the reason (Leaving) when the runner has to go. */
   readonly leave: AbortController;
   /** The iteration in progress, as the engine's other driver knows it too. */
@@ -52,10 +55,11 @@ export interface Runner {
   interrupted: boolean;
 }
 
-export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions): Runner {
+export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions, lease: Lease): Runner {
   const leave = new AbortController();
   const context = heardContext(files, options.env, '', '');
   const policy = stored.contract.policy;
+  const before = unaccounted(files, state);
   const turn: Turn = {
     context,
     options: { timeoutMs: Number.POSITIVE_INFINITY, signal: leave.signal, work: stopWork },
@@ -69,11 +73,12 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     files,
     loopId,
     options,
+    lease,
     leave,
     turn,
     agent: null,
-    spentUsd: null,
-    wasted: null,
+    spentUsd: before.costUsd,
+    wasted: before.usage,
     limits: 0,
     broken: 0,
     wokenAt: 0,
