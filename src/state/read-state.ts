@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FourKeyState, LoopState } from '../core/schema/state.ts';
 import { SCHEMA_VERSION } from '../core/schema-version.ts';
+import { isTooDeep } from './is-too-deep.ts';
 import { regularFile } from './regular-file.ts';
 import { validateFourKeyState, validateLoopState } from './validators.ts';
 
@@ -15,11 +16,6 @@ export type ReadState =
 
 /** No state of ours comes near this; a larger file is not one. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/**
- * Keys of others are kept, but not at any depth: JSON.stringify calls itself for each, and indents, so that 9 KB of
- * brackets become 32 MB, or an exception some thousand levels down. A state of ours has five.
- */
-const MAX_DEPTH = 100;
 
 /** Reads and validates a state file. Throws only what the system says about a file that is there but unreadable. */
 export function readState(path: string): ReadState {
@@ -48,7 +44,7 @@ export function parseState(text: string): ReadState {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { kind: 'corrupt', problem: 'it is not a JSON object' };
   }
-  if (deeperThan(MAX_DEPTH, value)) return { kind: 'corrupt', problem: 'it is nested too deeply' };
+  if (isTooDeep(value)) return { kind: 'corrupt', problem: 'it is nested too deeply' };
   const version = (value as { schemaVersion?: unknown }).schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
   if (version === undefined) {
@@ -57,9 +53,4 @@ export function parseState(text: string): ReadState {
   }
   const problem = validateLoopState(value);
   return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
-}
-
-function deeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner));
 }

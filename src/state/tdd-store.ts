@@ -5,6 +5,7 @@ import { RalphError } from '../core/ralph-error.ts';
 import { TDD_VERSION, type TddRecord, type TddState } from '../core/schema/tdd-state.ts';
 import { agreement, publishedState, withOthersKeys } from '../core/tdd/published-state.ts';
 import { checkShape, type Shape } from './check-shape.ts';
+import { isTooDeep } from './is-too-deep.ts';
 import { withLock } from './lock.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { regularFile } from './regular-file.ts';
@@ -148,7 +149,8 @@ function readJson(path: string): Json {
   }
   if (text.trim() === '') return { kind: 'empty' };
   try {
-    return { kind: 'value', value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    return isTooDeep(value) ? { kind: 'unusable', problem: 'it is nested too deeply' } : { kind: 'value', value };
   } catch (error) {
     return { kind: 'unusable', problem: (error as Error).message };
   }

@@ -7,6 +7,7 @@ import type { GuardRules } from '../../guard/guard-rules.ts';
 import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
 /** Commands that serve agents; every other one is the user's alone (spec ruling 21). */
@@ -37,6 +38,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   const claude = join(files.projectDir, '.claude');
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
+  const programs = bundles.map((path) => join(path, 'scripts', 'main.cjs'));
   const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
   return {
     projectDir: files.projectDir,
@@ -54,13 +56,14 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     ],
     ownGlobs: [
       { dir: files.runtimeDir, prefix: 'ralph-' },
+      { dir: files.runtimeDir, prefix: 'tdd-' },
       { dir: join(claude, 'hooks'), prefix: 'ralph-' },
     ],
-    controlProgram: [...bundles.map((path) => join(path, 'scripts', 'main.cjs')), ...launchers],
+    controlProgram: [...programs, ...launchers],
     agentCommands: AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: variables(env),
-    guardrails: stored !== null && rulesHold(stored, env) ? guardrailsOf(stored) : null,
+    guardrails: stored !== null && rulesHold(stored, env) ? withTddCalls(guardrailsOf(stored), stored, programs) : null,
   };
 }
 

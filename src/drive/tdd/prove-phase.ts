@@ -55,8 +55,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const { record, notes, may } = before;
   if (may.kind === 'refused') return refusal(record, id, may.why, notes);
   if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
-  const stored = findContract(files);
-  const judge = typeof stored === 'string' ? () => null : evidenceJudge(stored.contract);
+  const judge = judgeOf(files);
   const options = { projectDir: files.projectDir, signal, env, judge };
   const run = await runScenario(record, may.scenario, phase, options);
   return withTdd(files, now(), (found) => {
@@ -70,6 +69,18 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     const next = after(current.record, may.scenario.id, phase, run, now());
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
   });
+}
+
+/**
+ * The guardrails of the loop that is live here. To start it over this list was to agree to its commands, so that an
+ * allowlist does not have to name them again; what is blocked stays blocked.
+ */
+function judgeOf(files: LoopFiles): (run: string, directory: string) => string | null {
+  const stored = findContract(files);
+  if (typeof stored === 'string') return () => null;
+  const { contract } = stored;
+  if (contract.tdd === undefined) return evidenceJudge(contract);
+  return evidenceJudge({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
 /** The record that a run leaves; null where it proves nothing. */

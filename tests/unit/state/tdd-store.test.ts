@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { RalphError } from '../../../src/core/ralph-error.ts';
+import type { TddRecord } from '../../../src/core/schema/tdd-state.ts';
+import { publishedState } from '../../../src/core/tdd/published-state.ts';
+import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { type FoundTdd, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
+import { AT, after, aList } from '../core/tdd/support/a-list.ts';
+
+function aProject(context: TestContext): LoopFiles {
+  const root = mkdtempSync(join(tmpdir(), 'ralph-tdd-'));
+  context.after(() => rmSync(root, { recursive: true, force: true }));
+  mkdirSync(join(root, 'project'));
+  return loopFiles(join(root, 'project'), null, { XDG_STATE_HOME: join(root, 'outside') });
+}
+
+function put(path: string, content: unknown): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+const keep = (files: LoopFiles, next: TddRecord): void => withTdd(files, AT, () => ({ next, result: undefined }));
+const look = (files: LoopFiles): FoundTdd => withTdd(files, AT, (found) => ({ next: 'keep', result: found }));
+const shown = (files: LoopFiles): unknown => JSON.parse(readFileSync(tddFiles(files).state, 'utf8'));
+const aside = (files: LoopFiles): string[] => {
+  const { asideDir } = tddFiles(files);
+  return existsSync(asideDir) ? readdirSync(asideDir) : [];
+};
+const PROVED = after(aList(2), 'sc-001 red', 'sc-001 green');
+
+test('who only asks makes nothing where there is nothing', (context) => {
+  const files = aProject(context);
+  assert.deepEqual(look(files), { kind: 'none', left: { kind: 'absent' } });
+  assert.deepEqual(readdirSync(files.projectDir), []);
+});
+
+test('what was proved lies outside the project, for its owner alone, and is shown in the project', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  const { record, lock } = tddFiles(files);
+  assert.ok(record.startsWith(files.outsideDir));
+  assert.equal(statSync(record).mode & 0o777, 0o600);
+  assert.deepEqual(shown(files), publishedState(PROVED));
+  assert.equal(existsSync(lock), false);
+  assert.deepEqual(look(files), { kind: 'list', record: PROVED, notes: [] });
+  assert.deepEqual(peekTdd(files), PROVED);
+});
+
+test('a named loop has a list of its own', (context) => {
+  const files = aProject(context);
+  const named = loopFiles(files.projectDir, 'docs', { XDG_STATE_HOME: dirname(dirname(files.outsideDir)) });
+  keep(named, PROVED);
+  assert.equal(look(files).kind, 'none');
+  assert.match(tddFiles(named).state, /tdd-state\.docs\.json$/);
+});
+
+const LEFT: readonly (readonly [string, unknown, RegExp | string])[] = [
+  ['an empty file', '', 'empty'],
+  ['white space', ' \n', 'empty'],
+  ['no JSON', '{"scenarios": [', /JSON/],
+  ['another value', '[1]', /must be/],
+  ['an object that lacks the keys', {}, /missing/],
+  ['wrong types', { ...publishedState(PROVED), evidenceLog: 'none' }, /evidenceLog must be array/],
+  [
+    'brackets a thousand deep',
+    JSON.stringify({ ...publishedState(PROVED), note: 0 }).replace('0}', `${'['.repeat(1_000)}${']'.repeat(1_000)}}`),
+    /nested/,
+  ],
+];
+for (const [what, content, problem] of LEFT) {
+  test(`what is no state is told and nothing is lost, with a list and without: ${what}`, (context) => {
+    const files = aProject(context);
+    const { state } = tddFiles(files);
+    put(state, content);
+    const before = readFileSync(state, 'utf8');
+    const found = look(files);
+    assert.ok(found.kind === 'none');
+    if (typeof problem === 'string') assert.equal(found.left.kind, problem);
+    else assert.match(found.left.kind === 'unusable' ? found.left.problem : '', problem);
+    assert.equal(readFileSync(state, 'utf8'), before, 'nothing is touched by a look');
+
+    keep(files, PROVED);
+    assert.deepEqual(shown(files), publishedState(PROVED));
+    const [moved = ''] = aside(files);
+    assert.equal(readFileSync(join(tddFiles(files).asideDir, moved), 'utf8'), before, 'moved aside, whole');
+
+    put(state, content);
+    const again = look(files);
+    assert.ok(again.kind === 'list');
+    assert.equal(again.notes.length, 1);
+    assert.deepEqual(shown(files), publishedState(PROVED));
+  });
+}
+
+test('a state that is gone is made anew, and that is told once', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  rmSync(tddFiles(files).state);
+  const first = look(files);
+  assert.ok(first.kind === 'list');
+  assert.match(first.notes[0] ?? '', /was gone/);
+  assert.deepEqual(shown(files), publishedState(PROVED));
+  const second = look(files);
+  assert.deepEqual(second.kind === 'list' && second.notes, []);
+});
+
+test('the whole runtime folder may be gone', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  rmSync(join(files.projectDir, '.claude'), { recursive: true });
+  assert.equal(look(files).kind, 'list');
+  assert.deepEqual(shown(files), publishedState(PROVED));
+});
+
+test('a state that somebody forged counts for nothing: it is moved aside, whole, and told', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  const forged = publishedState(after(PROVED, 'sc-002 red', 'sc-002 green'));
+  put(tddFiles(files).state, { ...forged, note: 'kept' });
+  const found = look(files);
+  assert.ok(found.kind === 'list');
+  assert.deepEqual(found.record, PROVED);
+  assert.match(found.notes[0] ?? '', /said what was never proved/);
+  assert.deepEqual(shown(files), { ...publishedState(PROVED), note: 'kept' });
+  const [moved = ''] = aside(files);
+  assert.match(moved, /-tampered\.json$/);
+  assert.deepEqual(JSON.parse(readFileSync(join(tddFiles(files).asideDir, moved), 'utf8')), {
+    ...forged,
+    note: 'kept',
+  });
+});
+
+test('a state that is behind its record is caught up silently', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  put(tddFiles(files).state, publishedState(after(aList(2), 'sc-001 red')));
+  const found = look(files);
+  assert.deepEqual(found.kind === 'list' && found.notes, []);
+  assert.deepEqual(shown(files), publishedState(PROVED));
+  assert.deepEqual(aside(files), []);
+});
+
+test('files of a newer program are left as they are, and the message names them', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  const { state, record } = tddFiles(files);
+  for (const [path, content] of [
+    [state, { ...publishedState(PROVED), schemaVersion: 2 }],
+    [record, { ...PROVED, recordVersion: 5 }],
+  ] as const) {
+    put(path, content);
+    const before = readFileSync(path, 'utf8');
+    assert.throws(
+      () => keep(files, aList(1)),
+      (error) => error instanceof RalphError && error.code === 'state-newer' && error.message.includes(path),
+    );
+    assert.equal(readFileSync(path, 'utf8'), before);
+    put(path, path === state ? publishedState(PROVED) : PROVED);
+  }
+});
+
+test('a record that cannot be read is left as it is, and nothing is made in its place', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  const { record } = tddFiles(files);
+  for (const content of ['', '{', { ...PROVED, log: null }, { ...PROVED, scenarios: [{ id: 'x' }] }]) {
+    put(record, content);
+    const before = readFileSync(record, 'utf8');
+    assert.throws(
+      () => keep(files, aList(1)),
+      (error) => error instanceof RalphError && error.code === 'contract-changed',
+    );
+    assert.equal(readFileSync(record, 'utf8'), before);
+    assert.equal(peekTdd(files), null);
+  }
+});
