@@ -12,6 +12,8 @@ import { carryOut } from './carry-out.ts';
 import { clientAlive } from './hook/ownership.ts';
 import { raiseTombstone } from './hook/tombstone.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
+import { runnerLives } from './runner/lease-holder.ts';
+import { countedBy, mirrorOf } from './task/mirror.ts';
 
 export interface Operated {
   readonly before: LoopState;
@@ -37,8 +39,16 @@ export function operate(
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
   });
+  // Whoever had counted an iteration and was about to show it is dead: nobody comes after this end.
+  if (done.after.status === 'ended' && !driverLives(files, done.before))
+    mirrorOf(files, at).lost(countedBy(done.before));
   carryOut(files, at, done.effects);
   return done;
+}
+
+/** Where the client is not known, it may live. */
+function driverLives(files: LoopFiles, state: LoopState): boolean {
+  return state.mode === 'runner' ? runnerLives(files) : state.clientPid === null || clientAlive(state);
 }
 
 /** A cancel asks for no contract: it is the way out where that cannot be read. */

@@ -18,7 +18,7 @@ import { LOCK_WAIT } from './lock-wait.ts';
 import { type ContractRequest, type PreparedContract, prepareContract } from './prepare-contract.ts';
 import { recordJournal } from './record-journal.ts';
 import { settleState } from './settle-state.ts';
-import { mirrorOf } from './task/mirror.ts';
+import { countedBy, mirrorOf } from './task/mirror.ts';
 import { dropPromptedTurn } from './task/prompted-turn.ts';
 import { bindList, tddTerms } from './tdd/tdd-terms.ts';
 import { START_TEXTS } from './texts.ts';
@@ -92,7 +92,7 @@ export function startLoop(request: StartRequest): StartedLoop {
     const started = { loopId, files, state, stored, settings, warnings: prepared.warnings };
     return { next: state, result: { started, event } };
   });
-  mirrorOf(files, at, started.stored.contract).begin(event);
+  mirrorOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
   return started;
 }
 

@@ -18,8 +18,8 @@ export interface TranscriptParts {
     readonly run: string;
     readonly output: string;
   })[];
-  /** The agent's final message. */
-  readonly message: string;
+  /** The agent's final message; null where nobody knows it any more. */
+  readonly message: string | null;
 }
 
 /**
@@ -53,7 +53,7 @@ function transcriptText(number: number, parts: TranscriptParts): string {
     '## Command evidence',
     ...(evidence.length === 0 ? ['No command was run.'] : evidence),
     "## The agent's final message",
-    fenced(message, 'markdown'),
+    message === null ? 'Not known.' : fenced(message, 'markdown'),
     '',
   ].join('\n\n');
 }

@@ -130,6 +130,10 @@ for (const [what, ralphOf, last] of [
           [1, 2, 3],
         );
         assert.equal(loop.status().status, 'no-progress-exhaustion');
+        assert.deepEqual(iterations(loop), [1, 2, 3]);
+        // A hook that outlives its client decides; one that is killed in the gate leaves that to the next comer.
+        const lost = ralphOf === longGate && victim === 'the Stop hook';
+        assert.equal(loop.records()[0]?.status, lost ? 'interrupted' : 'completed');
       });
     });
   }

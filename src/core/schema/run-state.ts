@@ -40,7 +40,8 @@ export const taskIterationRecord = z.strictObject({
   loopId: z.string(),
   /** Counted from 1; an idle iteration has the number of the working one before it. */
   iteration: count,
-  status: z.enum(['completed', 'idle', 'timeout', 'error']),
+  /** `interrupted`: a process died that had counted it; what it changed, and what the gate said, nobody knows. */
+  status: z.enum(['completed', 'idle', 'timeout', 'error', 'interrupted']),
   startedAt: instant,
   endedAt: instant,
   durationMs: z.number().min(0),

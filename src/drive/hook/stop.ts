@@ -41,7 +41,7 @@ export async function stop(context: HookContext, options: StopOptions): Promise<
   const stored = typeof found === 'string' ? null : found;
   const cancelled = heedFlags(context, stored);
   if (cancelled !== null) return cancelled;
-  const measured = await measureOwn(context, stored);
+  const measured = await measureOwn(context, stored, options.signal);
   const fingerprints = takeFingerprints(context, options, stored, measured);
   const origin = await originOf(context, options.signal);
   const first = withState(files, LOCK_WAIT, (current): { next: LoopState | 'keep'; result: Decided } => {
@@ -69,11 +69,15 @@ interface Decided {
 }
 
 /** Only for this session's own loop: what it takes is not to be paid by others. */
-async function measureOwn(context: HookContext, stored: StoredContract | null): Promise<Measured | null> {
+async function measureOwn(
+  context: HookContext,
+  stored: StoredContract | null,
+  signal: AbortSignal,
+): Promise<Measured | null> {
   if (!stored?.contract.task) return null;
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || ownership(current.state, context) === 'foreign') return null;
-  return measureIteration(context.files, stored.contract);
+  return measureIteration(context.files, stored.contract, { env: context.env, signal });
 }
 
 /** The first decision of a Stop, under the lock. */

@@ -64,7 +64,10 @@ async function count(router: Router, inHand: SpawnRecord, told: Report): Promise
   const { files, turn, options } = router;
   const { stored, state: before } = turn.loaded;
   const context = heardContext(files, options.env, before.sessionId ?? '', told.text);
-  const measured = stored?.contract.task ? await measureIteration(files, stored.contract) : null;
+  const { signal } = turn.options;
+  const measured = stored?.contract.task
+    ? await measureIteration(files, stored.contract, { env: options.env, signal })
+    : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
   const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     const none = { next: 'keep' as const, result: [] };

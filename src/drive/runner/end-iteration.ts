@@ -26,7 +26,8 @@ export async function endIteration(
   const { contract } = stored;
   const text = failure.error === null && !failure.timedOut ? (run.facts.result?.text ?? '') : '';
   const context = heardContext(files, options.env, run.facts.sessionId ?? '', text);
-  const measured = contract.task ? await measureIteration(files, contract) : null;
+  const { signal } = turn.options;
+  const measured = contract.task ? await measureIteration(files, contract, { env: options.env, signal }) : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
   const usage = sumUsage(runner.wasted, run.facts.result?.usage ?? null);
   runner.wasted = null;

@@ -1,5 +1,4 @@
 import * as fs from 'node:fs';
-import { join } from 'node:path';
 import lockfile from 'proper-lockfile';
 import { RalphError } from '../../core/ralph-error.ts';
 import { withLock } from '../../state/lock.ts';
@@ -11,6 +10,7 @@ import { readRegularFile } from '../../state/read-regular-file.ts';
 import { removeIfThere } from '../../state/remove-if-there.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { leasePaths } from './lease-holder.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 
 /** A lease whose holder gave no sign of life for so long is free, wherever that holder is. */
@@ -38,15 +38,14 @@ export interface Lease {
  */
 export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   fs.mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  const path = join(files.outsideDir, `runner${files.name === null ? '' : `.${files.name}`}`);
-  const holder = `${path}.holder.json`;
+  const { path, lease, holder } = leasePaths(files);
   return withLock(`${path}.taking`, LOCK_WAIT, () => {
     const before = readOwner(holder);
     let former: ProcessIdentity | null = null;
     if (typeof before === 'object') {
-      if (ownerLives(before, `${path}.lease`)) throw new RalphError('refused', RUNNER_TEXTS.held(before.pid));
+      if (ownerLives(before, lease)) throw new RalphError('refused', RUNNER_TEXTS.held(before.pid));
       // Only one takes it at a time, so nobody else can have taken the dead holder's place.
-      fs.rmSync(`${path}.lease`, { recursive: true, force: true });
+      fs.rmSync(lease, { recursive: true, force: true });
       former = agentOf(holder);
     }
     const owner = newOwner();

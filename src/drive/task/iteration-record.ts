@@ -29,13 +29,14 @@ export function taskIterationRecord(
       gatePassed: gate !== null && failed.length === 0,
       reasons: failed.map(reasonText),
     },
-    commands: (measured.turn?.evidence ?? []).map(outcome),
+    commands: (measured.turn?.evidence ?? []).map(commandOutcome),
     snapshotBounds: [...measured.bounds],
     usage: usage(ended),
   };
 }
 
-function outcome({ name, outcome, durationMs, truncated, bytes, preview }: Evidence): CommandOutcome {
+/** Of what a command showed, what the journal keeps. */
+export function commandOutcome({ name, outcome, durationMs, truncated, bytes, preview }: Evidence): CommandOutcome {
   return { name, outcome, durationMs, truncated, bytes, preview };
 }
 

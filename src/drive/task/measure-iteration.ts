@@ -24,12 +24,24 @@ export function ofIteration(measured: Measured, iteration: number): Measured {
   return measured.turn?.iteration === iteration ? measured : UNKNOWN;
 }
 
-/** Compares the project with what it was when the iteration's prompt was made. Never throws for what lies on the disk. */
-export async function measureIteration(files: LoopFiles, contract: Contract): Promise<Measured> {
+/**
+ * Compares the project with what it was when the iteration's prompt was made. Never throws for what lies on the disk, and
+ * gives up at once, with nothing known, when the signal says go: the iteration is decided all the same.
+ */
+export async function measureIteration(
+  files: LoopFiles,
+  contract: Contract,
+  { env, signal }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal },
+): Promise<Measured> {
   const turn = readPromptedTurn(files, contract.loopId);
   if (turn === null) return UNKNOWN;
   const folder = taskFolder(files.projectDir, contract.taskPath);
-  const after = await snapshot(files.projectDir, folder, { since: turn.snapshot });
-  const { progress, changedFiles, bounded } = compare(turn.snapshot, after);
-  return { turn, progress, changedFiles, bounds: bounded, after };
+  try {
+    const after = await snapshot(files.projectDir, folder, { since: turn.snapshot, env, signal });
+    const { progress, changedFiles, bounded } = compare(turn.snapshot, after);
+    return { turn, progress, changedFiles, bounds: bounded, after };
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { ...UNKNOWN, turn, bounds: ['interrupted'] };
+  }
 }

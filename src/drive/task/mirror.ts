@@ -12,18 +12,25 @@ import { takeFlags } from '../../state/run-flags.ts';
 import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../state/run-state.ts';
 import { type TranscriptParts, writeTranscript } from '../../state/run-transcript.ts';
 import { taskFolder } from '../../task/task-folder.ts';
+import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
 /**
  * Shows a loop in its task folder's `.ralph-runner`. Nobody decides by what lies there, so whatever goes wrong is logged
  * and changes nothing. Every loop without a task folder has none.
  */
 export interface Mirror {
-  /** A run begins: what was asked of an earlier one is not asked of this. */
-  readonly begin: (event: Effect) => void;
+  /**
+   * A run begins, or goes on as far as it had counted: what was asked of an earlier one is not asked of this, and an
+   * iteration that a process died with is shown.
+   */
+  readonly begin: (event: Effect, counted: Counted) => void;
   readonly events: (effects: readonly Effect[]) => void;
   /** The state as it lies on disk now; of an ended loop the one that is given. */
   readonly status: (at: string, ended?: LoopState) => void;
+  /** Each is shown once; one before it that was lost is shown first. */
   readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts) => void;
+  /** The last iteration, where whoever had counted it is dead and did not show it. */
+  readonly lost: (counted: Counted) => void;
 }
 
 const NO_MIRROR: Mirror = {
@@ -31,6 +38,7 @@ const NO_MIRROR: Mirror = {
   events: () => undefined,
   status: () => undefined,
   iteration: () => undefined,
+  lost: () => undefined,
 };
 
 /** `given` is the contract of a loop that may be over by now. */
@@ -52,19 +60,35 @@ export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror
     });
   const status = (now: string, ended?: LoopState): void =>
     tried(() => showStatus(files, run, contract, task, now, ended));
+  const show = (record: TaskIterationRecord, transcript: TranscriptParts): void => {
+    tried(() => mirrorIteration(run, record));
+    tried(() => writeTranscript(run, record.iteration, transcript));
+  };
+  const lost = (counted: Counted): void =>
+    tried(() => {
+      const found = lostIteration(files, run, counted);
+      if (found !== null) show(found.record, found.transcript);
+    });
   return {
-    begin: (event) => {
+    begin: (event, counted) => {
       tried(() => takeFlags(run));
       tried(() => prune(run, at));
+      lost(counted);
       events([event]);
       status(at);
     },
     events,
     status,
     iteration: (record, transcript) => {
-      tried(() => mirrorIteration(run, record));
-      tried(() => writeTranscript(run, record.iteration, transcript));
+      const { loopId, noProgressStreak: noProgress } = record;
+      const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
+      lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
+      tried(() => {
+        // Somebody who took its process for dead has shown it.
+        if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript);
+      });
     },
+    lost,
   };
 }
 
@@ -95,6 +119,11 @@ function showStatus(
 function stateOf(files: LoopFiles, loopId: string): LoopState | null {
   const current = readState(files.state);
   return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+}
+
+/** How far a state has counted. */
+export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {
+  return { loopId, iteration, lastRunAt, noProgress: breaker.noProgress };
 }
 
 /** How a run stands, as status.json says it. */

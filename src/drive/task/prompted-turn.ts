@@ -1,9 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
 import { removeIfThere } from '../../state/remove-if-there.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
+import { SNAPSHOT_SHAPE } from '../../task/progress/snapshot-shape.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import type { Snapshot } from '../../task/task-progress.ts';
 
@@ -40,13 +42,27 @@ export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
   writeAtomically(path, JSON.stringify(turn), 0o600);
 }
 
-/** The last turn of this loop that was noted, or null. Never throws. */
+const TURN: Shape = {
+  loopId: 'string',
+  iteration: 'count',
+  at: 'instant',
+  prompt: 'string',
+  evidence: [
+    {
+      ...{ name: 'string', run: 'string', outcome: '=ok|blocked|timeout|error', durationMs: 'amount' },
+      ...{ truncated: 'boolean', bytes: 'count', preview: 'string', exitCode: 'number?', output: 'string' },
+    },
+  ],
+  snapshot: SNAPSHOT_SHAPE,
+};
+
+/** The last turn of this loop that was noted; null where there is none, or anything else lies there. Never throws. */
 export function readPromptedTurn(files: LoopFiles, loopId: string): PromptedTurn | null {
   try {
-    const turn = JSON.parse(readRegularFile(promptedTurnPath(files), MOST_BYTES) ?? 'null') as PromptedTurn | null;
-    return turn?.loopId === loopId ? turn : null;
+    const turn = JSON.parse(readRegularFile(promptedTurnPath(files), MOST_BYTES) ?? 'null') as PromptedTurn;
+    return checkShape(turn, TURN) === null && turn.loopId === loopId ? turn : null;
   } catch {
-    return null;
+    return null; // a torn one
   }
 }
 

@@ -18,7 +18,7 @@ import { runStatus, taskIterationRecord } from '../../../src/core/schema/run-sta
 import { beat, endBeat, liveBeats, prune } from '../../../src/state/heartbeat.ts';
 import { readRunState } from '../../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../../src/state/run-files.ts';
-import { raiseFlag, takeFlags } from '../../../src/state/run-flags.ts';
+import { takeFlags } from '../../../src/state/run-flags.ts';
 import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../../src/state/run-state.ts';
 import { writeTranscript } from '../../../src/state/run-transcript.ts';
 import { aRecord, aStatus } from './a-run.ts';
@@ -167,8 +167,8 @@ test("A loop's id cannot lead its sign of life out of the folder.", (t) => {
 test('A flag is heard once.', (t) => {
   const files = aTask(t);
   assert.deepEqual(takeFlags(files), { stop: false, cancel: false });
-  raiseFlag(files, 'stop', '2026-02-28T10:00:00Z');
-  writeFileSync(files.cancelFlag, ''); // as a person makes one
+  mkdirSync(files.dir);
+  for (const path of [files.stopFlag, files.cancelFlag]) writeFileSync(path, '');
   assert.deepEqual(takeFlags(files), { stop: true, cancel: true });
   assert.deepEqual(takeFlags(files), { stop: false, cancel: false });
 });
@@ -192,7 +192,6 @@ const WRITERS: readonly [name: string, write: (files: RunFiles) => void][] = [
   ['writeTranscript', (files) => writeTranscript(files, 1, PARTS)],
   ['beat', (files) => beat(files, 'l', '2026-02-28T10:00:00Z')],
   ['prune', (files) => prune(files, '2026-02-28T10:00:00Z')],
-  ['raiseFlag', (files) => raiseFlag(files, 'stop', '2026-02-28T10:00:00Z')],
   ['takeFlags', (files) => takeFlags(files)],
   ['readRunState', (files) => readRunState(files)],
 ];

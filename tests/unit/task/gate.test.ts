@@ -1,36 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
 import { buildContract } from '../../../src/task/build-contract.ts';
-import type { ValidationEntry } from '../../../src/task/frontmatter-schema.ts';
 import { runGate } from '../../../src/task/gate.ts';
-import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
-import { alive } from './support/alive.ts';
+import { ENV, gate, OPTIONS } from './support/gate.ts';
 import { project, writeFiles } from './support/project.ts';
 import { terms } from './support/terms.ts';
-
-/** Our own runner's variable would make a node:test in a command believe that it is nested. */
-const { NODE_TEST_CONTEXT: _, ...ENV } = process.env;
-
-function gate(directory: string, validation: readonly ValidationEntry[], more: Partial<TaskCommandOptions> = {}) {
-  const { contract } = buildContract(terms(directory, validation));
-  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, iteration: 1, ...more });
-}
-
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (holds()) return;
-    await sleep(20);
-  }
-  assert.fail(`never: ${what}`);
-}
-
-/** A command that leaves a grandchild sleeping and writes both process ids down. */
-const FAMILY = 'sleep 300 & echo $! > grandchild; echo $$ > child; ';
-const pidIn = (directory: string, name: string) => Number(readFileSync(join(directory, name), 'utf8'));
 
 test('a loop with nothing to check has no result', async (context) => {
   assert.deepEqual(await gate(project(context), []), []);
@@ -92,76 +68,9 @@ test('a shell in the project is not found by a relative PATH', async (context) =
   assert.match(result?.detail ?? '', /^exit code 4\./);
 });
 
-test('a command over its time is ended with everything it started', async (context) => {
-  const directory = project(context);
-  const [result] = await gate(directory, [{ run: `${FAMILY} echo working; sleep 300`, timeout: 1 }]);
-  assert.equal(result?.outcome, 'timeout');
-  assert.equal(result?.detail, 'not done after 1 s, so it was ended.\nworking');
-  assert.equal(alive(pidIn(directory, 'child')), false);
-  assert.equal(alive(pidIn(directory, 'grandchild')), false);
-});
-
-test('a process that ignores SIGTERM is ended all the same', async (context) => {
-  const directory = project(context);
-  const stubborn = `trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo $! > grandchild; echo $$ > child; while :; do sleep 0.1; done`;
-  const [result] = await gate(directory, [{ run: stubborn, timeout: 1 }]);
-  assert.equal(result?.outcome, 'timeout');
-  assert.equal(alive(pidIn(directory, 'child')), false);
-  assert.equal(alive(pidIn(directory, 'grandchild')), false);
-});
-
-test('what a command leaves behind when it ends is ended too', async (context) => {
-  const directory = project(context);
-  const [result] = await gate(directory, [`${FAMILY} exit 0`]);
-  assert.equal(result?.outcome, 'ok');
-  assert.equal(alive(pidIn(directory, 'grandchild')), false);
-});
-
 test('output that comes through a process substitution is not lost', async (context) => {
   const [result] = await gate(project(context), ['exec > >(sleep 0.1; cat); echo late; exit 1']);
   assert.equal(result?.detail, 'exit code 1.\nlate');
-});
-
-test('an abort ends everything and rejects with its reason', async (context) => {
-  const directory = project(context);
-  const abort = new AbortController();
-  const running = gate(directory, [`${FAMILY} sleep 300`, 'touch second'], { signal: abort.signal });
-  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
-  abort.abort(new Error('the hook was told to end'));
-  await assert.rejects(running, /the hook was told to end/);
-  assert.equal(alive(pidIn(directory, 'child')), false);
-  assert.equal(alive(pidIn(directory, 'grandchild')), false);
-  assert.equal(existsSync(join(directory, 'second')), false);
-});
-
-test('an abort before the start runs nothing', async (context) => {
-  const directory = project(context);
-  await assert.rejects(gate(directory, ['touch ran'], { signal: AbortSignal.abort() }), { name: 'AbortError' });
-  assert.equal(existsSync(join(directory, 'ran')), false);
-});
-
-test('a process that ends while its gate runs takes the commands with it', async (context) => {
-  const directory = project(context);
-  const program = `
-    import { runCommand } from ${JSON.stringify(new URL('../../../src/task/run-command.ts', import.meta.url).href)};
-    runCommand({ run: ${JSON.stringify(`${FAMILY} sleep 300`)}, directory: process.cwd(), env: process.env, timeoutMs: 60000, signal: new AbortController().signal });
-    process.stdin.on('data', () => process.exit(0));
-  `;
-  writeFileSync(join(directory, 'driver.ts'), program);
-  const driver = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), 'driver.ts'], {
-    cwd: directory,
-    env: ENV,
-    stdio: ['pipe', 'inherit', 'inherit'],
-  });
-  const done = new Promise((resolve) => driver.once('exit', resolve));
-  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
-  assert.equal(alive(pidIn(directory, 'grandchild')), true, 'control: it lives while the driver does');
-  driver.stdin?.write('end\n');
-  assert.equal(await done, 0);
-  await eventually(
-    'the family is gone',
-    () => !alive(pidIn(directory, 'child')) && !alive(pidIn(directory, 'grandchild')),
-  );
 });
 
 test('a long output keeps its head and its tail with the count of its bytes', async (context) => {
@@ -225,68 +134,6 @@ test('a missing package script fails by its exit code', async (context) => {
   assert.equal(result?.outcome, 'failed');
 });
 
-function changedGate(context: TestContext, change: (directory: string) => void) {
-  const directory = project(context, {
-    'check.sh': '#!/bin/sh\nexit 0\n',
-    'package.json': '{"scripts":{"test":"./check.sh","lint":"true"}}',
-  });
-  const { contract } = buildContract(
-    terms(directory, ['bash check.sh', 'sh ./check.sh', 'npm test', 'npm run lint', 'true']),
-  );
-  change(directory);
-  return runGate(contract, directory, { signal: new AbortController().signal, env: ENV, iteration: 1 });
-}
-
-test('a script that changed is not run, and every check that names it says what to do', async (context) => {
-  const results = await changedGate(context, (directory) =>
-    writeFiles(directory, { 'check.sh': '#!/bin/sh\ntouch forged\n' }),
-  );
-  assert.deepEqual(
-    results.map(({ outcome }) => outcome),
-    ['changed', 'changed', 'changed', 'ok', 'ok'],
-  );
-  assert.match(
-    results[0]?.detail ?? '',
-    /^check\.sh was changed since the loop started, so it was not run\..*main\.cjs accept\.$/,
-  );
-});
-
-test('control: nothing changed, everything is run', async (context) => {
-  const results = await changedGate(context, () => {});
-  assert.deepEqual(
-    results.map(({ outcome }) => outcome),
-    ['ok', 'ok', 'ok', 'ok', 'ok'],
-  );
-});
-
-test('a script that is gone counts as changed', async (context) => {
-  const results = await changedGate(context, (directory) => rmSync(join(directory, 'check.sh')));
-  assert.deepEqual(
-    results.map(({ outcome }) => outcome),
-    ['changed', 'changed', 'changed', 'ok', 'ok'],
-  );
-  assert.match(results[1]?.detail ?? '', /^check\.sh is gone since/);
-});
-
-test('a package script that was rewritten is not run, other changes of package.json are allowed', async (context) => {
-  const forged = await changedGate(context, (directory) =>
-    writeFiles(directory, { 'package.json': '{"scripts":{"test":"true","lint":"true"}}' }),
-  );
-  assert.deepEqual(
-    forged.map(({ outcome }) => outcome),
-    ['ok', 'ok', 'changed', 'ok', 'ok'],
-  );
-  const grown = await changedGate(context, (directory) =>
-    writeFiles(directory, {
-      'package.json': '{"scripts":{"test":"./check.sh","lint":"true","more":"x"},"dependencies":{}}',
-    }),
-  );
-  assert.deepEqual(
-    grown.map(({ outcome }) => outcome),
-    ['ok', 'ok', 'ok', 'ok', 'ok'],
-  );
-});
-
 test('an open finding rejects; a log without one proves nothing, as no log does', async (context) => {
   const directory = project(context);
   assert.deepEqual(await gate(directory, []), []);
@@ -310,11 +157,7 @@ test('a findings log that leads out of the project, or is no file, is no proof',
   symlinkSync('/etc/hostname', join(directory, 'out.md'));
   for (const findingsLog of ['../x.md', '/etc/hostname', 'out.md', 'logs']) {
     const { contract } = buildContract(terms(directory, [], { findingsLog }));
-    const [result] = await runGate(contract, directory, {
-      signal: new AbortController().signal,
-      env: ENV,
-      iteration: 1,
-    });
+    const [result] = await runGate(contract, directory, OPTIONS);
     assert.equal(result?.outcome, 'unavailable', findingsLog);
   }
 });
@@ -322,16 +165,8 @@ test('a findings log that leads out of the project, or is no file, is no proof',
 test('a project that is gone makes the command unavailable, not the gate fail', async (context) => {
   const directory = project(context);
   const { contract } = buildContract(terms(directory, ['true', 'a\0b']));
-  const [gone] = await runGate(contract, join(directory, 'gone'), {
-    signal: new AbortController().signal,
-    env: ENV,
-    iteration: 1,
-  });
+  const [gone] = await runGate(contract, join(directory, 'gone'), OPTIONS);
   assert.equal(gone?.outcome, 'unavailable');
-  const [, broken] = await runGate(contract, directory, {
-    signal: new AbortController().signal,
-    env: ENV,
-    iteration: 1,
-  });
+  const [, broken] = await runGate(contract, directory, OPTIONS);
   assert.equal(broken?.outcome, 'unavailable');
 });

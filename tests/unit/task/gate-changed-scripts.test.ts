@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { buildContract } from '../../../src/task/build-contract.ts';
+import { runGate } from '../../../src/task/gate.ts';
+import { OPTIONS } from './support/gate.ts';
+import { project, writeFiles } from './support/project.ts';
+import { terms } from './support/terms.ts';
+
+function changedGate(context: TestContext, change: (directory: string) => void) {
+  const directory = project(context, {
+    'check.sh': '#!/bin/sh\nexit 0\n',
+    'package.json': '{"scripts":{"test":"./check.sh","lint":"true"}}',
+  });
+  const { contract } = buildContract(
+    terms(directory, ['bash check.sh', 'sh ./check.sh', 'npm test', 'npm run lint', 'true']),
+  );
+  change(directory);
+  return runGate(contract, directory, OPTIONS);
+}
+
+test('a script that changed is not run, and every check that names it says what to do', async (context) => {
+  const results = await changedGate(context, (directory) =>
+    writeFiles(directory, { 'check.sh': '#!/bin/sh\ntouch forged\n' }),
+  );
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['changed', 'changed', 'changed', 'ok', 'ok'],
+  );
+  assert.match(
+    results[0]?.detail ?? '',
+    /^check\.sh was changed since the loop started, so it was not run\..*main\.cjs accept\.$/,
+  );
+});
+
+test('control: nothing changed, everything is run', async (context) => {
+  const results = await changedGate(context, () => {});
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'ok', 'ok', 'ok'],
+  );
+});
+
+test('a script that is gone counts as changed', async (context) => {
+  const results = await changedGate(context, (directory) => rmSync(join(directory, 'check.sh')));
+  assert.deepEqual(
+    results.map(({ outcome }) => outcome),
+    ['changed', 'changed', 'changed', 'ok', 'ok'],
+  );
+  assert.match(results[1]?.detail ?? '', /^check\.sh is gone since/);
+});
+
+test('a package script that was rewritten is not run, other changes of package.json are allowed', async (context) => {
+  const forged = await changedGate(context, (directory) =>
+    writeFiles(directory, { 'package.json': '{"scripts":{"test":"true","lint":"true"}}' }),
+  );
+  assert.deepEqual(
+    forged.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'changed', 'ok', 'ok'],
+  );
+  const grown = await changedGate(context, (directory) =>
+    writeFiles(directory, {
+      'package.json': '{"scripts":{"test":"./check.sh","lint":"true","more":"x"},"dependencies":{}}',
+    }),
+  );
+  assert.deepEqual(
+    grown.map(({ outcome }) => outcome),
+    ['ok', 'ok', 'ok', 'ok', 'ok'],
+  );
+});

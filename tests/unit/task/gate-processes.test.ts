@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { alive } from './support/alive.ts';
+import { ENV, gate } from './support/gate.ts';
+import { project } from './support/project.ts';
+
+async function eventually(what: string, holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (holds()) return;
+    await sleep(20);
+  }
+  assert.fail(`never: ${what}`);
+}
+
+/** A command that leaves a grandchild sleeping and writes both process ids down. */
+const FAMILY = 'sleep 300 & echo $! > grandchild; echo $$ > child; ';
+const pidIn = (directory: string, name: string) => Number(readFileSync(join(directory, name), 'utf8'));
+
+test('a command over its time is ended with everything it started', async (context) => {
+  const directory = project(context);
+  const [result] = await gate(directory, [{ run: `${FAMILY} echo working; sleep 300`, timeout: 1 }]);
+  assert.equal(result?.outcome, 'timeout');
+  assert.equal(result?.detail, 'not done after 1 s, so it was ended.\nworking');
+  assert.equal(alive(pidIn(directory, 'child')), false);
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+});
+
+test('a process that ignores SIGTERM is ended all the same', async (context) => {
+  const directory = project(context);
+  const stubborn = `trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo $! > grandchild; echo $$ > child; while :; do sleep 0.1; done`;
+  const [result] = await gate(directory, [{ run: stubborn, timeout: 1 }]);
+  assert.equal(result?.outcome, 'timeout');
+  assert.equal(alive(pidIn(directory, 'child')), false);
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+});
+
+test('what a command leaves behind when it ends is ended too', async (context) => {
+  const directory = project(context);
+  const [result] = await gate(directory, [`${FAMILY} exit 0`]);
+  assert.equal(result?.outcome, 'ok');
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+});
+
+test('an abort ends everything and rejects with its reason', async (context) => {
+  const directory = project(context);
+  const abort = new AbortController();
+  const running = gate(directory, [`${FAMILY} sleep 300`, 'touch second'], { signal: abort.signal });
+  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
+  abort.abort(new Error('the hook was told to end'));
+  await assert.rejects(running, /the hook was told to end/);
+  assert.equal(alive(pidIn(directory, 'child')), false);
+  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+  assert.equal(existsSync(join(directory, 'second')), false);
+});
+
+test('an abort before the start runs nothing', async (context) => {
+  const directory = project(context);
+  await assert.rejects(gate(directory, ['touch ran'], { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  assert.equal(existsSync(join(directory, 'ran')), false);
+});
+
+test('a process that ends while its gate runs takes the commands with it', async (context) => {
+  const directory = project(context);
+  const program = `
+    import { runCommand } from ${JSON.stringify(new URL('../../../src/task/run-command.ts', import.meta.url).href)};
+    runCommand({ run: ${JSON.stringify(`${FAMILY} sleep 300`)}, directory: process.cwd(), env: process.env, timeoutMs: 60000, signal: new AbortController().signal });
+    process.stdin.on('data', () => process.exit(0));
+  `;
+  writeFileSync(join(directory, 'driver.ts'), program);
+  const driver = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), 'driver.ts'], {
+    cwd: directory,
+    env: ENV,
+    stdio: ['pipe', 'inherit', 'inherit'],
+  });
+  const done = new Promise((resolve) => driver.once('exit', resolve));
+  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
+  assert.equal(alive(pidIn(directory, 'grandchild')), true, 'control: it lives while the driver does');
+  driver.stdin?.write('end\n');
+  assert.equal(await done, 0);
+  await eventually(
+    'the family is gone',
+    () => !alive(pidIn(directory, 'child')) && !alive(pidIn(directory, 'grandchild')),
+  );
+});

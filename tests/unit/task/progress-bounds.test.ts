@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, symlinkSync, truncateSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { GIT_LIMITS } from '../../../src/task/progress/git-state.ts';
+import { FOLDER_LIMITS, markFolder } from '../../../src/task/progress/mark-folder.ts';
+import { compare, snapshot } from '../../../src/task/task-progress.ts';
+import { project, writeFiles } from './support/project.ts';
+import { after, changed, ENV, look, repository, TASK } from './support/repository.ts';
+
+test('without git only the task folder is known', async (context) => {
+  const directory = repository(context);
+  const { progress, bounded } = await after(directory, () => {}, { env: { PATH: join(directory, 'src') } });
+  assert.deepEqual([progress, bounded], ['unknown', ['git-missing']]);
+});
+
+test('a git that takes too long is ended, and nothing is known of it', async (context) => {
+  const directory = repository(context);
+  writeFiles(directory, { 'bin/git.sh': '#!/bin/sh\necho $$ > "$PIDS"; exec sleep 300\n' });
+  symlinkSync('git.sh', join(directory, 'bin/git'));
+  const pids = join(directory, 'tasks/one/.ralph-runner.pid');
+  const env = { PATH: `${join(directory, 'bin')}:${process.env['PATH']}`, PIDS: pids };
+  const found = await look(directory, { env, gitLimits: { ...GIT_LIMITS, timeMs: 300 } });
+  assert.equal(found.gitLimit, 'git-time');
+  assert.equal(existsSync(pids), true, 'control: it was started');
+});
+
+test('an abort ends the look with its reason', async (context) => {
+  const directory = repository(context);
+  await assert.rejects(look(directory, { signal: AbortSignal.abort(new Error('told to go')) }), /told to go/);
+});
+
+test('over the bounds a seen change is progress, and otherwise nobody knows', async (context) => {
+  const directory = repository(context);
+  for (let n = 0; n < 30; n++) writeFiles(directory, { [`tasks/one/a${String(n).padStart(2, '0')}.md`]: 'x' });
+  const folderLimits = { ...FOLDER_LIMITS, entries: 10 };
+  // What git sees of the folder is not asked for here.
+  const more = { folderLimits, gitLimits: { ...GIT_LIMITS, files: 5 } };
+  const unseen = () => writeFiles(directory, { 'tasks/one/a29.md': 'y' });
+  assert.deepEqual(await after(directory, unseen, more), {
+    ...changed('unknown'),
+    bounded: ['git-files', 'task-files'],
+  });
+  const seen = () => writeFiles(directory, { 'tasks/one/a01.md': 'y' });
+  assert.deepEqual(await after(directory, seen, more), {
+    ...changed('yes', 'tasks/one/a01.md'),
+    bounded: ['git-files', 'task-files'],
+  });
+  const pushedOut = () => writeFiles(directory, { 'tasks/one/a000.md': 'new' });
+  const { changedFiles } = await after(directory, pushedOut, more);
+  assert.deepEqual(changedFiles, [], 'a file that a bound may have cut is not called changed');
+});
+
+test('what is not read is known by size and time', async (context) => {
+  const directory = repository(context);
+  writeFiles(directory, { 'tasks/one/large.bin': '', 'tasks/one/small.md': 'one' });
+  truncateSync(join(directory, 'tasks/one/large.bin'), 6 * 1024 * 1024);
+  const large = () => utimesSync(join(directory, 'tasks/one/large.bin'), 5, 5);
+  assert.deepEqual(await after(directory, large), changed('yes', 'tasks/one/large.bin'));
+  const poor = { folderLimits: { ...FOLDER_LIMITS, bytes: 0 }, gitLimits: { ...GIT_LIMITS, read: 0 } };
+  const small = () => writeFiles(directory, { 'tasks/one/small.md': 'other' });
+  const { progress, changedFiles, bounded } = await after(directory, small, poor);
+  assert.deepEqual([progress, changedFiles, bounded], ['yes', ['tasks/one/small.md'], ['git-bytes', 'task-bytes']]);
+});
+
+test('links are not followed, and a FIFO holds nobody up', async (context) => {
+  const directory = repository(context);
+  const outside = project(context, { 'x.md': 'x' });
+  symlinkSync(outside, join(directory, 'tasks/one/out'));
+  symlinkSync(join(outside, 'x.md'), join(directory, 'tasks/one/x.md'));
+  execFileSync('mkfifo', [join(directory, 'tasks/one/pipe'), join(directory, 'src/pipe')]);
+  mkdirSync(join(directory, 'src/nested'));
+  execFileSync('mkfifo', [join(directory, 'src/nested/.git')]);
+  assert.deepEqual(await after(directory, () => appendFileSync(join(outside, 'x.md'), 'more')), changed('no'));
+});
+
+test('a task folder that leads out of the project is not looked at', async (context) => {
+  const directory = project(context);
+  const outside = project(context, { 'RALPH.md': '' });
+  mkdirSync(join(directory, 'tasks'));
+  symlinkSync(outside, join(directory, TASK));
+  const { task } = await look(directory);
+  assert.deepEqual(task, { files: {}, complete: false, limits: ['task-outside'] });
+});
+
+test('what cannot be read leaves the answer open', (context) => {
+  const directory = project(context, {
+    'tasks/one/RALPH.md': '',
+    'tasks/one/secret.md': 'x',
+    'tasks/one/closed/a': '',
+  });
+  const asNobody = (): ReturnType<typeof markFolder> => {
+    if (process.getuid?.() !== 0) return markFolder(directory, TASK);
+    process.seteuid?.(65534);
+    try {
+      return markFolder(directory, TASK);
+    } finally {
+      process.seteuid?.(0);
+    }
+  };
+  chmodSync(directory, 0o755);
+  assert.equal(asNobody().complete, true, 'control: all of it can be read');
+  chmodSync(join(directory, 'tasks/one/secret.md'), 0);
+  const { files, complete, limits } = asNobody();
+  assert.deepEqual(
+    [Object.keys(files), complete, limits],
+    [['tasks/one/RALPH.md', 'tasks/one/closed/a'], false, ['task-unreadable']],
+  );
+  chmodSync(join(directory, 'tasks/one/secret.md'), 0o644);
+  chmodSync(join(directory, 'tasks/one/closed'), 0);
+  assert.deepEqual(asNobody().limits, ['task-unreadable']);
+  chmodSync(join(directory, 'tasks/one/closed'), 0o755);
+});
+
+test('at most 200 changed files are named', async (context) => {
+  const directory = repository(context);
+  const many = () =>
+    writeFiles(directory, Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`src/n${n}.ts`, ''])));
+  const { progress, changedFiles, bounded } = await after(directory, many);
+  assert.deepEqual([progress, changedFiles.length, bounded], ['yes', 200, ['changed-files']]);
+});
+
+test('a snapshot of another task folder proves nothing', async (context) => {
+  const directory = repository(context);
+  const before = await look(directory);
+  assert.equal(compare(before, await snapshot(directory, 'tasks/two', { env: ENV })).progress, 'unknown');
+});

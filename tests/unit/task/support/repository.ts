@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import type { TestContext } from 'node:test';
+import {
+  type Comparison,
+  compare,
+  type Snapshot,
+  type SnapshotOptions,
+  snapshot,
+} from '../../../../src/task/task-progress.ts';
+import { project } from './project.ts';
+
+/** The task folder of these tests. */
+export const TASK = 'tasks/one';
+export const FILES = {
+  'tasks/one/RALPH.md': 'Do it.\n',
+  'tasks/one/notes.md': 'none\n',
+  'src/a.ts': 'a\n',
+  'src/b.ts': 'b\n',
+  '.gitignore': '*.log\n',
+};
+/** Nothing of the user's own configuration. */
+export const ENV = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+
+export function git(directory: string, ...words: string[]): string {
+  const who = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'protocol.file.allow=always'];
+  return execFileSync('git', [...who, ...words], { cwd: directory, env: ENV, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** A project that is the top of a repository, with these files committed. */
+export function repository(context: TestContext, files: Readonly<Record<string, string>> = FILES): string {
+  const directory = project(context, files);
+  git(directory, 'init', '--quiet', '--initial-branch=main');
+  git(directory, 'add', '--all');
+  git(directory, 'commit', '--quiet', '--message', 'first');
+  return directory;
+}
+
+export function look(directory: string, more: SnapshotOptions = {}): Promise<Snapshot> {
+  return snapshot(directory, TASK, { env: ENV, ...more });
+}
+
+/** How a project compares with itself before a change. */
+export async function after(directory: string, change: () => void, more: SnapshotOptions = {}): Promise<Comparison> {
+  const before = await look(directory, more);
+  assert.equal(compare(before, await look(directory, more)).changedFiles.length, 0, 'control: nothing has changed yet');
+  change();
+  return compare(before, await look(directory, { ...more, since: before }));
+}
+
+export function changed(progress: Comparison['progress'], ...changedFiles: string[]): Comparison {
+  return { progress, changedFiles, bounded: [] };
+}
