@@ -1,4 +1,5 @@
 import { RalphError } from '../src/core/ralph-error.ts';
+import { projectOfLoop } from '../src/drive/worktree/worktree-place.ts';
 import { projectDirOf } from '../src/install/project-dir.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { isTerminal } from '../src/term/is-terminal.ts';
@@ -46,6 +47,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reset: async () => (await import('./commands/reset.ts')).RESET_COMMAND,
 };
 
+/** These begin something where they are called; every other command is about a loop, wherever that lies. */
+const BEGIN_HERE = new Set(['start', 'run', 'draft', 'scaffold', 'init', 'uninit', 'worktree']);
+
 /** `init` begins a project where the user stands; every other command finds the one it is called in. */
 const IN_THIS_DIRECTORY = new Set(['init']);
 
@@ -91,13 +95,14 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   if (values['help'] === true) return say(commandHelp(command));
   const { env } = process;
   if (command.control) refuseAgent(command.name, env);
-  const projectDir = projectDirOf({
+  const called = projectDirOf({
     given: text(values['project']),
     env,
     cwd: process.cwd(),
     search: !IN_THIS_DIRECTORY.has(command.name),
   });
   const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
+  const projectDir = BEGIN_HERE.has(command.name) ? called : projectOfLoop(called, name, env);
   return command.run({
     values,
     positionals,

@@ -6,7 +6,7 @@ import { said } from '../../src/drive/texts.ts';
 import { makeWorktree, type WorktreeRequest } from '../../src/drive/worktree/make-worktree.ts';
 import { setUpWorktree } from '../../src/drive/worktree/set-up-worktree.ts';
 import { WORKTREE_TEXTS } from '../../src/drive/worktree/texts.ts';
-import { type WorktreePlace, worktreePlaces } from '../../src/drive/worktree/worktree-place.ts';
+import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../src/drive/worktree/worktree-place.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import type { CommandContext } from './command.ts';
@@ -50,8 +50,8 @@ function worktreeToResume({ values, projectDir, files, env }: CommandContext): s
   const { task } = values;
   if (typeof task === 'string') return !existsSync(resolve(task)) && names.includes(task) ? task : null;
   if (files.name === null || !names.includes(files.name)) return null;
-  const { state, archiveDir } = loopFiles(projectDir, files.name, env);
-  return values['worktree'] === true || !(existsSync(state) || existsSync(archiveDir)) ? files.name : null;
+  const elsewhere = projectOfLoop(projectDir, files.name, env) !== projectDir;
+  return values['worktree'] === true || elsewhere ? files.name : null;
 }
 
 function requestOf(called: CommandContext, resumed: string | null): WorktreeRequest {

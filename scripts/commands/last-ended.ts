@@ -12,6 +12,10 @@ export interface EndedLoop {
   readonly iteration: number;
   readonly maxIterations: number;
   readonly verified: boolean;
+  readonly mode: LoopState['mode'];
+  readonly startedAt: string;
+  /** US dollars; null where nobody told. */
+  readonly costUsd: number | null;
   readonly message: string;
   /** Name of its file in the archive. */
   readonly file: string;
@@ -27,7 +31,7 @@ export function lastEnded(files: LoopFiles): EndedLoop | null {
 
 /** What an archived state says of its end. One that was put away before it ended says what it was. */
 export function endedLoopOf(state: LoopState, path: string): EndedLoop {
-  const { loopId, taskPath, iteration, maxIterations, lastRunAt } = state;
+  const { loopId, taskPath, iteration, maxIterations, lastRunAt, mode, startedAt, usage } = state;
   const end =
     state.status === 'ended'
       ? {
@@ -37,5 +41,6 @@ export function endedLoopOf(state: LoopState, path: string): EndedLoop {
           message: state.ended.message,
         }
       : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
-  return { loopId, taskPath, iteration, maxIterations, file: basename(path), ...end };
+  const { costUsd } = usage;
+  return { loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd, file: basename(path), ...end };
 }

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { worktreePlaces } from '../../src/drive/worktree/worktree-place.ts';
 import { loopNames } from '../../src/install/loop-names.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { type ReadState, readState } from '../../src/state/read-state.ts';
@@ -21,8 +22,17 @@ export interface LiveLoop {
 
 type Where = Pick<CommandContext, 'projectDir' | 'env'>;
 
-/** Every live loop of a project, the default one first. */
+/** Every live loop of a project, the default one first, those in its worktrees last. */
 export function liveLoops({ projectDir, env }: Where): LiveLoop[] {
+  const inWorktrees = worktreePlaces(projectDir).flatMap((place) =>
+    liveIn({ projectDir: place.projectDir, env }).map((loop) => {
+      return { ...loop, taskPath: relative(projectDir, join(place.projectDir, loop.taskPath)) };
+    }),
+  );
+  return [...liveIn({ projectDir, env }), ...inWorktrees];
+}
+
+function liveIn({ projectDir, env }: Where): LiveLoop[] {
   return loopNames(projectDir, env).flatMap((name): LiveLoop[] => {
     const files = loopFiles(projectDir, name, env);
     const found = readState(files.state);

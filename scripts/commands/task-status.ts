@@ -23,7 +23,7 @@ export type ReportedStatus = Status & {
 /** How the default loop or the one that was named stands; where it is not live, with the loops that are. */
 export function statusHere(context: CommandContext): ReportedStatus {
   const status = withRun(context.projectDir, statusOf(context));
-  const live = status.active ? [] : liveLoops(context).filter(({ files }) => files.name !== context.files.name);
+  const live = status.active ? [] : liveLoops(context).filter(({ files }) => files.state !== context.files.state);
   if (status.active || live.length === 0) return status;
   const message = status.message === NO_LOOP ? 'The default loop is not active.' : status.message;
   return { ...status, message, loops: live.map(briefly) };
@@ -32,7 +32,8 @@ export function statusHere(context: CommandContext): ReportedStatus {
 /** How the loop on a path stands: the live one, or, with what its task folder still tells, the one that is over. */
 export function statusOnPath(context: CommandContext, path: string): ReportedStatus {
   if (liveLoopsOn(context, path).length > 0) {
-    return withRun(context.projectDir, statusOf({ ...context, files: chosenLoop(context, 'status') }));
+    const files = chosenLoop(context, 'status');
+    return withRun(files.projectDir, statusOf({ ...context, files, projectDir: files.projectDir }));
   }
   const { projectDir, env } = context;
   const { taskPath } = taskPlace(projectDir, path);

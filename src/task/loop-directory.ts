@@ -7,6 +7,9 @@ export const LOOP_DIRECTORIES = '.ralph';
 /** Settings of all loops there, and of every loop that a runner drives. Relative to the project. */
 export const RUN_CONFIG = '.ralph/config.json';
 
+/** Where the worktrees of loops lie, relative to the project: no loop directory can have that name. */
+export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
+
 /** The task file of the loop directory of this name, relative to the project. */
 export function loopDirectoryTask(name: string): string {
   return `${LOOP_DIRECTORIES}/${name}/${CHECKLIST_FILE}`;
@@ -15,9 +18,8 @@ export function loopDirectoryTask(name: string): string {
 /** The name of the loop directory that a task file lies in, or null for every other. `taskPath` is relative to the project. */
 export function loopDirectoryName(taskPath: string): string | null {
   const [root, name = '', file, ...more] = taskPath.split('/');
-  return root === LOOP_DIRECTORIES && LOOP_NAME.test(name) && file === CHECKLIST_FILE && more.length === 0
-    ? name
-    : null;
+  const isOne = root === LOOP_DIRECTORIES && LOOP_NAME.test(name) && file === CHECKLIST_FILE && more.length === 0;
+  return isOne && `${root}/${name}` !== WORKTREES ? name : null;
 }
 
 /** What belongs to a loop beside its task file, in its directory. Absolute. */

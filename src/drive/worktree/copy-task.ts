@@ -1,12 +1,15 @@
 import { copyFileSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
+import { loopDirectoryName, RUN_CONFIG } from '../../task/loop-directory.ts';
 import { hasFolder, taskKind } from '../../task/task-kind.ts';
 import { changedFiles } from './changed-files.ts';
 
 /** Settings and signs that count beside the task file. */
-const SETTINGS = ['.claude/ralph/config.json', '.claude/ralph/guardrails.md', '.ralph/config.json'];
+const SETTINGS = ['.claude/ralph/config.json', '.claude/ralph/guardrails.md', RUN_CONFIG];
 /** Of a task folder that is the whole project. */
 const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
+/** Of a loop directory; the rest of it is what an earlier run has shown. */
+const LOOP_OWN = ['config.json', 'reflect.md'];
 
 /**
  * Brings what the loop is to work from as it stands in the project, committed or not: its task file, the files of its
@@ -32,6 +35,7 @@ function ofFolder(from: string, taskPath: string, env: NodeJS.ProcessEnv): strin
   if (!hasFolder(taskKind(taskPath))) return [];
   const folder = dirname(taskPath);
   if (folder === '.') return TASK_OWN;
+  if (loopDirectoryName(taskPath) !== null) return LOOP_OWN.map((name) => `${folder}/${name}`);
   return changedFiles(from, env).changed.filter((path) => path.startsWith(`${folder}/`));
 }
 

@@ -4,6 +4,7 @@ import { RalphError } from '../../core/ralph-error.ts';
 import { withLock } from '../../state/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
+import { WORKTREES } from '../../task/loop-directory.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { changedFiles } from './changed-files.ts';
 import { copyTask, isSame } from './copy-task.ts';
@@ -11,7 +12,7 @@ import { exclude } from './exclude.ts';
 import { isRegistered, ownCommits, type Repository, repositoryOf, tipOf } from './repository.ts';
 import { WORKTREE_TEXTS } from './texts.ts';
 import { userGit } from './user-git.ts';
-import { WORKTREES, type WorktreePlace, worktreePlace } from './worktree-place.ts';
+import { type WorktreePlace, worktreePlace } from './worktree-place.ts';
 import {
   dropWorktreeRecord,
   isBeingMade,
@@ -92,7 +93,7 @@ function makeNew(
   const valid = userGit(projectDir, ['check-ref-format', '--branch', branch], env);
   if (!valid.ok) throw new RalphError('usage', WORKTREE_TEXTS.badBranch(branch));
   const hadBranch = refuseOwnWork(projectDir, branch, env);
-  exclude(commonDir, `/${prefix}${WORKTREES.replaceAll('\\', '/')}/`);
+  exclude(commonDir, `/${prefix}${WORKTREES}/`);
   writeWorktreeRecord(projectDir, name, env, { step: 'making', base: head, hadBranch });
   mkdirSync(dirname(dir), { recursive: true });
   // One whose folder somebody has removed by hand is still known to git.

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { LOOP_NAME } from '../../state/loop-files.ts';
+import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { WORKTREES } from '../../task/loop-directory.ts';
 
 /** Where the worktree of a loop lies, whether it is there or not. Paths are absolute. */
 export interface WorktreePlace {
@@ -11,9 +12,6 @@ export interface WorktreePlace {
   /** The project in it: the same folder of the repository that the main project is. */
   readonly projectDir: string;
 }
-
-/** Relative to the project. A loop directory cannot be called like its last part. */
-export const WORKTREES = join('.ralph', 'worktrees');
 
 /** The place of the worktree of the loop `name` (a LOOP_NAME). Asks no git, so that `list` costs nothing. */
 export function worktreePlace(projectDir: string, name: string): WorktreePlace {
@@ -35,6 +33,18 @@ export function worktreePlaces(projectDir: string): WorktreePlace[] {
     .filter((name) => LOOP_NAME.test(name) && existsSync(join(projectDir, WORKTREES, name, '.git')))
     .sort()
     .map((name) => worktreePlace(projectDir, name));
+}
+
+/**
+ * The project that the loop `name` lies in: the given one, unless it knows nothing of such a loop and there is a worktree
+ * of that name.
+ */
+export function projectOfLoop(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): string {
+  if (name === null) return projectDir;
+  const { state, archiveDir } = loopFiles(projectDir, name, env);
+  if (existsSync(state) || existsSync(archiveDir)) return projectDir;
+  const place = worktreePlaces(projectDir).find((worktree) => worktree.name === name);
+  return place?.projectDir ?? projectDir;
 }
 
 /** Which folder of its repository the project is: '' for the repository itself. */
