@@ -26,6 +26,7 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'text-delta':
     case 'tool-started':
     case 'usage':
+    case 'checklist':
     case 'pending':
     case 'interrupting':
     case 'finishing':

@@ -47,6 +47,8 @@ export type RunnerEvent =
       readonly context: number;
       readonly window: number | null;
     }
+  /** How far the task's checklist has come, where it is one. */
+  | { readonly type: 'checklist'; readonly done: number; readonly total: number }
   /** What the user has said and no agent has heard yet, oldest first. */
   | { readonly type: 'pending'; readonly texts: readonly Pick<Steering, 'id' | 'text' | 'delivery'>[] }
   /** The agent was told what the user has said. */

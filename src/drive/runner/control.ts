@@ -66,12 +66,16 @@ export function lookAround(runner: Runner): void {
   if (!stands) agent.end('interrupt');
 }
 
-/** What others have said and asked for, to whoever watches. */
-function showState({ shown, options }: Runner, { steering, stopRequested }: LoopState): void {
+/** What of the loop has changed for whoever watches: what the user has said, a stop that is asked for, the checklist. */
+function showState({ shown, options }: Runner, { steering, stopRequested, checklist }: LoopState): void {
   const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
   const pending = texts.map(({ id }) => id).join(' ');
   if (pending !== shown.pending) options.tell({ type: 'pending', texts });
   if (stopRequested && !shown.stopping) options.tell({ type: 'finishing' });
+  const { done, total } = checklist ?? { done: 0, total: 0 };
+  const counted = `${done} ${total}`;
+  if (total > 0 && counted !== shown.checklist) options.tell({ type: 'checklist', done, total });
+  shown.checklist = counted;
   shown.pending = pending;
   shown.stopping = stopRequested;
 }

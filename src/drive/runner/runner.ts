@@ -49,8 +49,8 @@ export interface Runner {
   wokenAt: number;
   /** What the agent at work was sent, by id: whether it has reached it. */
   readonly sent: Map<string, 'sent' | 'heard'>;
-  /** What was told last of what the user has said, and whether the loop stops. */
-  shown: { pending: string; stopping: boolean };
+  /** What was told last of how the loop stands. */
+  shown: { pending: string; stopping: boolean; checklist: string };
   /** The user has asked the agent at work to end its turn. */
   interrupted: boolean;
 }
@@ -83,7 +83,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     broken: 0,
     wokenAt: 0,
     sent: new Map(),
-    shown: { pending: '', stopping: false },
+    shown: { pending: '', stopping: false, checklist: '' },
     interrupted: false,
   };
 }

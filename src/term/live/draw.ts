@@ -1,7 +1,9 @@
 import type { Paint } from '../paint.ts';
-import type { Frame, Size } from './frame.ts';
+import { type Frame, frameOf, type Size } from './frame.ts';
+import type { InputLine } from './input-line.ts';
 import { clipped, painted, rowCells } from './row.ts';
-import type { Line } from './view.ts';
+import { closeText, printRows } from './text-flow.ts';
+import type { Line, View } from './view.ts';
 import { wrap } from './wrap.ts';
 
 /** What stands at the bottom of the terminal since the last drawing. */
@@ -19,8 +21,38 @@ const END = '\u001b[?25h\u001b[?2026l';
 const CUT = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
+/** What is shown, by whom it is read and written. */
+export interface Scene {
+  readonly view: View;
+  readonly input: InputLine;
+  readonly size: Size;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/**
+ * Prints what the view has to print and draws the bottom anew. Gives what has to be written, what is drawn then, and the
+ * view with nothing left to print. Pure.
+ */
+export function nextPicture(
+  before: Drawn,
+  { view, input, size, at }: Scene,
+  paint: Paint,
+): { readonly output: string; readonly drawn: Drawn; readonly view: View } {
+  const ready = printRows(view, size.columns);
+  const printed = rowsOf(ready.lines, size.columns, paint);
+  const rest = { ...ready, lines: [] };
+  return { ...drawing(before, printed, frameOf(rest, input, size, at), size, paint), view: rest };
+}
+
+/** Prints all that is left and takes the bottom away: the cursor stands where the shell can go on. Pure. */
+export function lastPicture(before: Drawn, view: View, columns: number, paint: Paint): string {
+  const printed = rowsOf(closeText(view).lines, columns, paint);
+  return `${erasing(before, columns)}${printed.map((row) => `${row}\r\n`).join('')}`;
+}
+
 /** The lines in the rows that they take, as the terminal gets them. */
-export function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[] {
+function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[] {
   return lines.flatMap(({ spans, long }) => {
     const [only] = spans;
     if (long === 'cut' || spans.length !== 1 || only === undefined) return [painted(clipped(spans, columns), paint)];
@@ -32,7 +64,7 @@ export function rowsOf(lines: readonly Line[], columns: number, paint: Paint): s
  * What has to be written so that `printed` stands above the bottom, for good, and the bottom shows the frame. Where
  * nothing is printed and the terminal has kept its width, only rows that differ are written. Pure.
  */
-export function drawing(
+function drawing(
   before: Drawn,
   printed: readonly string[],
   frame: Frame,

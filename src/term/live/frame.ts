@@ -20,6 +20,8 @@ export interface Frame {
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
+/** Rows of a terminal that has one to spare, to set the bottom apart. */
+const ROOMY = 16;
 const MOST_CALLS = 5;
 const MOST_PENDING = 3;
 const MOST_INPUT = 6;
@@ -32,6 +34,7 @@ export function frameOf(view: View, input: InputLine, { columns, rows }: Size, a
   const above = [
     ...textRows(view, columns),
     ...callRows(view, at),
+    ...(rows < ROOMY ? [] : [[]]),
     ...pendingRows(view),
     ...waitRows(view, at),
     statusBar(view, width, at),

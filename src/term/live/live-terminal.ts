@@ -1,9 +1,8 @@
 import type { Paint } from '../paint.ts';
-import { type Drawn, drawing, erasing, NOTHING_DRAWN, rowsOf } from './draw.ts';
-import { frameOf, type Size } from './frame.ts';
+import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture } from './draw.ts';
+import type { Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
 import { type Key, NOTHING_UNREAD, readKeys } from './keys.ts';
-import { printRows } from './text-flow.ts';
 import type { View } from './view.ts';
 
 /** A lone Escape is a key when nothing follows it for so long; a sequence comes at once. */
@@ -56,12 +55,8 @@ export function takeTerminal(
     if (due !== null) clearTimeout(due);
     due = null;
     if (!open) return;
-    const now = size();
-    const view = printRows(shown.get().view, now.columns);
-    const lines = rowsOf(view.lines, now.columns, paint);
-    const kept = { ...view, lines: [] };
-    shown.printed(kept);
-    const made = drawing(drawn, lines, frameOf(kept, shown.get().input, now, Date.now()), now, paint);
+    const made = nextPicture(drawn, { ...shown.get(), size: size(), at: Date.now() }, paint);
+    shown.printed(made.view);
     drawn = made.drawn;
     write(made.output);
   };
@@ -92,15 +87,16 @@ export function takeTerminal(
 
   const close = (): void => {
     if (!open) return;
-    const now = size();
-    const { view } = shown.get();
-    const lines = rowsOf(view.lines, now.columns, paint);
     open = false;
     clearInterval(tick);
     if (due !== null) clearTimeout(due);
     if (waiting !== null) clearTimeout(waiting);
-    giveBack();
-    write(lines.map((line) => `${line}\r\n`).join(''));
+    try {
+      write(lastPicture(drawn, shown.get().view, size().columns, paint));
+      drawn = NOTHING_DRAWN;
+    } finally {
+      giveBack();
+    }
     input.off('data', onData);
     input.pause();
     output.off('resize', paintNow);

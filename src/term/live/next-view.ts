@@ -9,8 +9,13 @@ import { BLANK, type Line, type View } from './view.ts';
 
 type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
+/** The client's tools that begin a subagent. */
+const SUBAGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
+
 /** What the view is after one more event, told at `at` (epoch milliseconds). Pure. */
-export function nextView(view: View, event: RunnerEvent, at: number): View {
+export function nextView(view: View, told: RunnerEvent, at: number): View {
+  // The agent's words come in pieces, which are made fit to be shown where they are put together.
+  const event = told.type === 'text-delta' ? told : fitToShow(told);
   switch (event.type) {
     case 'loop-started':
       return loopStarted(view, event);
@@ -23,20 +28,19 @@ export function nextView(view: View, event: RunnerEvent, at: number): View {
       return { ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations)), ...began };
     }
     case 'command-ran':
-      return call(view, mark(event.outcome === 'ok'), `${event.name} (${timeText(event.durationMs)})`, false);
+      return call(view, mark(event.outcome === 'ok'), `${oneLine(event.name)} (${timeText(event.durationMs)})`, false);
     case 'text-delta':
       return addText(atWork(view), event.text);
     case 'text':
       return closeText(event.streamed === true ? view : addText(atWork(view), event.text));
-    case 'tool-started': {
-      const { id, nested } = event;
-      const open = { id, nested, label: labelOf(event), since: at };
-      return { ...closeText(atWork(view)), calls: [...view.calls.filter((one) => one.id !== id), open] };
-    }
+    case 'tool-started':
+      return toolStarted(atWork(view), event, at);
     case 'tool-call':
       return toolCall(view, event);
     case 'usage':
-      return { ...view, runTokens: event.tokens, context: { tokens: event.context, window: event.window } };
+      return { ...view, runTokens: event.tokens, context: event.context, window: event.window ?? view.window };
+    case 'checklist':
+      return { ...view, checklist: { done: event.done, total: event.total } };
     case 'pending':
       return { ...view, pending: event.texts };
     case 'steered':
@@ -48,7 +52,7 @@ export function nextView(view: View, event: RunnerEvent, at: number): View {
     case 'paused':
       return { ...closeText(view), status: 'paused', waiting: null, paused: { why: event.reason }, calls: [] };
     case 'notice':
-      return said(view, `ralph: ${printable(event.message)}`, 'yellow');
+      return said(view, `ralph: ${event.message}`, 'yellow');
     case 'agent-ended':
       return agentEnded(view, event);
     case 'waiting':
@@ -56,15 +60,16 @@ export function nextView(view: View, event: RunnerEvent, at: number): View {
     case 'verifying':
       return { ...said(view, LIVE_TEXTS.verifying, 'cyan'), status: 'verifying' };
     case 'loop-ended':
-      return loopEnded(view, event);
+      return loopEnded(view, event, at);
     default:
       return event satisfies never;
   }
 }
 
 function loopStarted(view: View, event: Told<'loop-started'>): View {
-  const { name, taskPath, iteration, maxIterations, startedAt, costUsd, usage } = event;
-  const told = said(view, LIVE_TEXTS.started(name ?? 'default', printable(taskPath), maxIterations), 'bold');
+  const { taskPath, iteration, maxIterations, startedAt, costUsd, usage } = event;
+  const name = oneLine(event.name ?? 'default');
+  const told = said(view, LIVE_TEXTS.started(name, taskPath, maxIterations), 'bold');
   const began = { name, iteration, maxIterations, costUsd, startedAt: Date.parse(startedAt), tokens: total(usage) };
   return { ...told, ...began, status: 'running' };
 }
@@ -74,16 +79,24 @@ function atWork(view: View): View {
   return view.waiting === null && view.status === 'running' ? view : { ...view, waiting: null, status: 'running' };
 }
 
+function toolStarted(view: View, event: Told<'tool-started'>, at: number): View {
+  const { id, nested } = event;
+  const label = labelOf(event);
+  // What a subagent does stands below the call that began it.
+  const begun = SUBAGENTS.has(event.tool) ? call(view, { text: '▸' }, label, nested) : closeText(view);
+  return { ...begun, calls: [...view.calls.filter((one) => one.id !== id), { id, nested, label, since: at }] };
+}
+
 function toolCall(view: View, event: Told<'tool-call'>): View {
-  const closed = { ...closeText(view), calls: view.calls.filter(({ id }) => id !== event.id) };
+  const done = { ...view, calls: view.calls.filter(({ id }) => id !== event.id) };
   const label = `${labelOf(event)} (${timeText(event.durationMs)})`;
-  return call(closed, mark(event.outcome === 'ok'), label, event.nested);
+  return call(done, mark(event.outcome === 'ok'), label, event.nested);
 }
 
 function agentEnded(view: View, event: Told<'agent-ended'>): View {
   const { outcome, message, durationMs, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
-  const why = outcome === 'ok' ? closed : said(closed, `ralph: ${printable(message)}`, 'yellow');
+  const why = outcome === 'ok' ? closed : said(closed, `ralph: ${message}`, 'yellow');
   // An agent that does not tell of its turns tells of no cost either.
   const told = turns === null ? [] : [turnsText(turns), dollarText(costUsd)];
   const parts = [timeText(durationMs), ...told];
@@ -95,10 +108,11 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
   };
 }
 
-function loopEnded(view: View, { status, message, costUsd }: Told<'loop-ended'>): View {
-  const cost = costUsd === null ? '' : LIVE_TEXTS.cost(dollarText(costUsd));
+function loopEnded(view: View, { status, message, costUsd }: Told<'loop-ended'>, at: number): View {
+  const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
+  const spent = LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd));
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
-  const told = said(closeText(view), `ralph: ${status}: ${printable(message)}${cost}`, style);
+  const told = said(closeText(view), `ralph: ${status}: ${message}${spent}`, style);
   return { ...told, status: 'ended', calls: [], waiting: null, pending: [] };
 }
 
@@ -108,7 +122,15 @@ function labelOf({ tool, about }: { readonly tool: string; readonly about: strin
 
 /** A text as one line: what a person reads of it at a glance. */
 function oneLine(text: string): string {
-  return printable(text).replace(/\s+/g, ' ').trim();
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** Everything in an event comes from an agent, a file or the user: nothing of it may steer the terminal. */
+function fitToShow<T>(value: T): T {
+  if (typeof value === 'string') return printable(value) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(fitToShow) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fitToShow(item)])) as T;
 }
 
 function mark(ok: boolean): Span {
@@ -117,8 +139,9 @@ function mark(ok: boolean): Span {
 
 function call(view: View, sign: Span, label: string, nested: boolean): View {
   const line: Line = { spans: [{ text: nested ? '    ' : '  ' }, sign, { text: ` ${label}` }], long: 'cut' };
-  const before = view.last === 'text' ? [BLANK] : [];
-  return { ...view, lines: [...view.lines, ...before, line], last: 'call' };
+  const closed = closeText(view);
+  const before = closed.last === 'text' ? [BLANK] : [];
+  return { ...closed, lines: [...closed.lines, ...before, line], last: 'call' };
 }
 
 function heading(view: View, text: string): View {
@@ -131,8 +154,9 @@ function heading(view: View, text: string): View {
 /** Said by the loop, not by the agent: it comes between the agent's paragraphs. */
 function said(view: View, text: string, style: 'cyan' | 'yellow' | 'green' | 'bold'): View {
   const closed = closeText(view);
+  const before = closed.last === 'text' ? [BLANK] : [];
   const lines = text.split('\n').map((line): Line => ({ spans: [{ text: flat(line), style }], long: 'wrap' }));
-  return { ...closed, lines: [...closed.lines, ...lines], last: 'other' };
+  return { ...closed, lines: [...closed.lines, ...before, ...lines], last: 'other' };
 }
 
 function flat(line: string): string {

@@ -24,12 +24,12 @@ export function statusBar(view: View, columns: number, at: number): Row {
 }
 
 function partsOf(view: View, at: number): Part[] {
-  const { name, iteration, maxIterations, startedAt, costUsd, context, checklist } = view;
+  const { name, iteration, maxIterations, startedAt, costUsd, context, window, checklist } = view;
   const tokens = view.tokens + view.runTokens;
   const dim = (text: string, spare: number): Part => ({ spans: [{ text, style: 'dim' }], spare });
-  const used = context !== null && context.window !== null ? context.tokens / context.window : null;
+  const used = context !== null && window !== null ? context / window : null;
   return [
-    dim(`ralph: ${name ?? 'default'}`, 4),
+    dim(`ralph: ${name}`, 4),
     { spans: [statusOf(view)], spare: 0 },
     ...(maxIterations === null ? [] : [dim(`iter ${iteration}/${maxIterations}`, 1)]),
     ...(startedAt === null ? [] : [dim(sinceText(startedAt, at), 3)]),

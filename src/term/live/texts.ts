@@ -6,7 +6,10 @@ export const LIVE_TEXTS = {
   border: (text: string): string => `─── ${text} ───`,
   verifying: 'ralph: completion claimed; checking it.',
   youSaid: (text: string): string => `you: ${text}`,
-  cost: (amount: string): string => ` It cost ${amount}.`,
+  spent: (time: string | null, cost: string | null): string => {
+    if (time === null) return cost === null ? '' : ` It cost ${cost}.`;
+    return cost === null ? ` It took ${time}.` : ` It took ${time} and cost ${cost}.`;
+  },
   pending: { now: 'next tool call', next: 'next iteration' },
   tokens: (count: string): string => `${count} tokens`,
   context: (used: string): string => `context ${used}`,

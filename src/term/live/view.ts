@@ -31,7 +31,7 @@ export interface View {
   readonly gap: boolean;
   /** What was printed last: text and calls are set apart by a blank line. */
   readonly last: 'blank' | 'text' | 'call' | 'other';
-  readonly name: string | null;
+  readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
   readonly stopping: boolean;
   readonly interrupting: boolean;
@@ -45,7 +45,9 @@ export interface View {
   readonly tokens: number;
   /** Of the run in progress. */
   readonly runTokens: number;
-  readonly context: { readonly tokens: number; readonly window: number | null } | null;
+  /** Tokens that the agent has in view, and the most that it can have, where that is known. */
+  readonly context: number | null;
+  readonly window: number | null;
   readonly checklist: { readonly done: number; readonly total: number } | null;
   readonly calls: readonly OpenCall[];
   readonly pending: Told<'pending'>['texts'];
@@ -58,7 +60,7 @@ export const NEW_VIEW: View = {
   text: '',
   gap: false,
   last: 'blank',
-  name: null,
+  name: '',
   status: 'starting',
   stopping: false,
   interrupting: false,
@@ -69,6 +71,7 @@ export const NEW_VIEW: View = {
   tokens: 0,
   runTokens: 0,
   context: null,
+  window: null,
   checklist: null,
   calls: [],
   pending: [],

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { RunnerEvent } from '../../src/core/runner-event.ts';
+import { cells } from '../../src/term/live/cells.ts';
+import { frameOf } from '../../src/term/live/frame.ts';
+import { edited, inserted, NEW_INPUT, sent } from '../../src/term/live/input-line.ts';
+import { NOTHING_UNREAD, readKeys } from '../../src/term/live/keys.ts';
+import { nextView } from '../../src/term/live/next-view.ts';
+import { rowCells } from '../../src/term/live/row.ts';
+import { NEW_VIEW } from '../../src/term/live/view.ts';
+import { wrap } from '../../src/term/live/wrap.ts';
+import { painter } from '../../src/term/paint.ts';
+import { printable } from '../../src/term/printable.ts';
+import { liveScreen, START } from '../unit/term/support/live-screen.ts';
+
+const words = fc.constantFrom(
+  ...[
+    'work',
+    'a',
+    'and so on',
+    '\n',
+    '\n\n',
+    '\t',
+    '  ',
+    '漢字かな',
+    '👩‍👩‍👧',
+    'é',
+    '\u001b[31m',
+    '\u001b[',
+    '\u0007',
+    '\u202e',
+  ],
+  ...[
+    'x'.repeat(300),
+    '🇩🇪',
+    '✅',
+    '한글',
+    'नमस्ते',
+    '\u001b]8;;http://x\u0007link',
+    '\r',
+    '\ud800',
+    'https://example.org/a/b',
+  ],
+);
+const said = fc.array(words, { maxLength: 12 }).map((parts) => parts.join(''));
+const ids = fc.constantFrom('a', 'b', 'c');
+const amount = fc.nat({ max: 10_000_000 });
+const instant = fc.integer({ min: -100_000, max: 10_000_000 }).map((ms) => new Date(START + ms).toISOString());
+const usage = fc.record({
+  inputTokens: amount,
+  outputTokens: amount,
+  cacheReadTokens: amount,
+  cacheWriteTokens: amount,
+});
+const cost = fc.option(fc.double({ min: 0, max: 1_000, noNaN: true }));
+const c = <T extends string>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
+const call = { id: ids, tool: said, about: said, nested: fc.boolean() };
+
+const anyEvent: fc.Arbitrary<RunnerEvent> = fc.oneof(
+  fc.record({
+    ...{ type: c('loop-started'), loopId: said, name: fc.option(said), taskPath: said, iteration: amount },
+    ...{ maxIterations: amount, startedAt: instant, costUsd: cost, usage },
+  }),
+  fc.record({ type: c('iteration-started'), iteration: amount, maxIterations: amount }),
+  fc.record({ type: c('command-ran'), name: said, outcome: c('ok', 'failed'), durationMs: amount }),
+  fc.record({ type: c('text-delta'), text: said }),
+  fc.record({ type: c('text-delta'), text: said }),
+  fc.record({ type: c('text'), text: said, streamed: fc.boolean() }),
+  fc.record({ type: c('tool-started'), ...call }),
+  fc.record({ type: c('tool-call'), ...call, outcome: c('ok', 'failed'), durationMs: amount }),
+  fc.record({ type: c('usage'), tokens: amount, context: amount, window: fc.option(amount) }),
+  fc.record({ type: c('checklist'), done: amount, total: amount }),
+  fc.record({
+    type: c('pending'),
+    texts: fc.array(fc.record({ id: ids, text: said, delivery: c('now', 'next') }), { maxLength: 6 }),
+  }),
+  fc.record({ type: c('steered'), texts: fc.array(said, { maxLength: 3 }) }),
+  fc.record({ type: c('interrupting', 'finishing', 'verifying') }),
+  fc.record({ type: c('paused'), reason: c('operator', 'interrupted') }),
+  fc.record({ type: c('notice'), message: said }),
+  fc.record({
+    ...{ type: c('agent-ended'), iteration: amount, outcome: c('ok', 'crashed'), message: said, durationMs: amount },
+    ...{
+      turns: fc.option(amount),
+      toolCalls: amount,
+      model: fc.constant(null),
+      costUsd: cost,
+      usage: fc.option(usage),
+    },
+  }),
+  fc.record({ type: c('waiting'), why: c('idle', 'pace', 'rate-limit', 'retry'), until: instant }),
+  fc.record({
+    ...{ type: c('loop-ended'), status: c('complete', 'paused'), message: said, code: amount },
+    ...{ iterations: amount, costUsd: cost },
+  }),
+) as fc.Arbitrary<RunnerEvent>;
+
+const size = fc.record({ columns: fc.integer({ min: 10, max: 250 }), rows: fc.integer({ min: 1, max: 60 }) });
+const input = said.map((text) => inserted(NEW_INPUT, printable(text).replaceAll('\t', ' ')));
+
+test('whatever a loop tells, the bottom is never higher or wider than the terminal, and holds the cursor', () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 30 }), input, size, (events, line, room) => {
+      const view = events.reduce((now, event, index) => nextView(now, event, START + index * 700), NEW_VIEW);
+      const { rows, cursor } = frameOf(view, line, room, START + 30_000);
+      assert.ok(rows.length <= room.rows, `${rows.length} rows`);
+      for (const row of rows) {
+        assert.ok(rowCells(row) < room.columns, JSON.stringify(row));
+        for (const { text } of row) assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/);
+      }
+      assert.ok(cursor.row < rows.length && cursor.column < room.columns);
+    }),
+  );
+});
+
+test('a line in rows loses nothing but the spaces at its breaks, and no row is wider than the terminal', () => {
+  const text = said.map((one) => one.replace(/[\u0000-\u001f]/g, ''));
+  fc.assert(
+    fc.property(text, fc.integer({ min: 2, max: 250 }), (line, columns) => {
+      const rows = wrap(line, columns);
+      for (const row of rows) assert.ok(cells(row.text) <= columns, row.text);
+      assert.equal(
+        rows
+          .map(({ text: row }) => row)
+          .join('')
+          .replaceAll(' ', ''),
+        line.replaceAll(' ', ''),
+      );
+    }),
+  );
+});
+
+test('rows that were printed stay as they are when more text comes', () => {
+  const text = said.map((one) => one.replace(/[\u0000-\u001f]/g, ''));
+  fc.assert(
+    fc.property(text, text, fc.integer({ min: 2, max: 80 }), (one, more, columns) => {
+      // A mark that joins the last character changes that one alone.
+      const before = wrap(one, columns).slice(0, -2);
+      assert.deepEqual(wrap(one + more, columns).slice(0, before.length), before);
+    }),
+  );
+});
+
+test('whatever is written stands in the terminal once, in order, however often the bottom is drawn and at whatever width', async () => {
+  const step = fc.tuple(anyEvent, fc.boolean());
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), size, async (steps, { columns, rows: high }) => {
+      const room = { columns, rows: Math.max(4, high) };
+      const often = liveScreen(room, painter(true, {}));
+      const once = liveScreen(room);
+      for (const [event, draws] of steps) {
+        often.tell(event);
+        once.tell(event);
+        if (draws) often.draw();
+      }
+      // Nothing may have been left to the last moment but what is still open.
+      assert.deepEqual(await often.close().rows(), await once.close().rows());
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('whatever the keyboard sends in whatever pieces, the same keys come out, and nothing is left', () => {
+  const key = fc.constantFrom(
+    'a',
+    'é',
+    '\r',
+    '\n',
+    '\u001b',
+    '\u001b[A',
+    '\u001bOB',
+    '\u001b[1;5C',
+    '\u001b\r',
+    '\u0003',
+  );
+  const paste = said.map((text) => `\u001b[200~${text.replaceAll('\u001b', '')}\u001b[201~`);
+  const texts = (keys: ReturnType<typeof readKeys>['keys']): string =>
+    keys.map((one) => ('text' in one ? one.text : JSON.stringify(one))).join('');
+  fc.assert(
+    fc.property(fc.array(fc.oneof(key, paste)), fc.array(fc.nat()), (parts, cuts) => {
+      const all = parts.join('');
+      const whole = readKeys(NOTHING_UNREAD, all);
+      const end = readKeys(whole.unread, '', true);
+      const places = [...new Set(cuts.map((at) => at % (all.length + 1)))].sort((a, b) => a - b);
+      let unread = NOTHING_UNREAD;
+      let keys: typeof whole.keys = [];
+      for (const [index, from] of [0, ...places].entries()) {
+        const read = readKeys(unread, all.slice(from, places[index] ?? all.length));
+        keys = [...keys, ...read.keys];
+        unread = read.unread;
+      }
+      keys = [...keys, ...readKeys(unread, '', true).keys];
+      // A line end of two characters may come in two pieces.
+      assert.equal(texts(keys).replace(/\n+/g, '\n'), texts([...whole.keys, ...end.keys]).replace(/\n+/g, '\n'));
+      assert.deepEqual(end.unread, NOTHING_UNREAD);
+    }),
+  );
+});
+
+test('whatever keys edit the line, the cursor stays in it, between two characters', () => {
+  const edits = [
+    ...(['left', 'right', 'word-left', 'word-right', 'home', 'end', 'up', 'down'] as const),
+    ...(['backspace', 'delete', 'delete-word', 'delete-before', 'delete-after'] as const),
+  ];
+  const action = fc.oneof(fc.constantFrom(...edits), said, fc.constant('sent' as const));
+  fc.assert(
+    fc.property(fc.array(action), (actions) => {
+      let line = NEW_INPUT;
+      for (const one of actions) {
+        if (one === 'sent') line = sent(line);
+        else if ((edits as readonly string[]).includes(one)) line = edited(line, one as (typeof edits)[number]);
+        else line = inserted(line, one);
+        assert.ok(line.at >= 0 && line.at <= line.text.length, `${line.at} of ${line.text.length}`);
+      }
+    }),
+  );
+});

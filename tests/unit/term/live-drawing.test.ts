@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RunnerEvent } from '../../../src/core/runner-event.ts';
+import { liveScreen } from './support/live-screen.ts';
+
+const began: RunnerEvent = {
+  type: 'loop-started',
+  ...{ loopId: 'l', name: 'auth', taskPath: 'auth/RALPH.md', iteration: 0, maxIterations: 7, costUsd: null },
+  startedAt: '2026-03-01T10:00:00.000Z',
+  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+};
+const words = 'one two three four five six seven eight nine ten eleven twelve';
+const bars = (rows: readonly string[]): number => rows.filter((row) => row.includes('iter 1/7')).length;
+
+test('a terminal that is made narrower and wider again shows one bottom, and all that was said above it', async () => {
+  const screen = liveScreen({ columns: 80, rows: 24 });
+  screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 });
+  screen.tell({ type: 'text-delta', text: `${words}\n\nmore` }).draw();
+  for (const columns of [40, 20, 30, 120, 25, 80]) {
+    screen.resize({ columns, rows: 24 }).draw();
+    const rows = await screen.rows();
+    assert.equal(bars(rows), 1, `at ${columns}:\n${rows.join('\n')}`);
+    assert.ok(
+      rows.join('').replaceAll(' ', '').includes(words.replaceAll(' ', '')),
+      `at ${columns}:\n${rows.join('\n')}`,
+    );
+  }
+});
+
+test('a bottom that grows and shrinks leaves nothing behind', async () => {
+  const screen = liveScreen({ columns: 60, rows: 10 });
+  screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();
+  const before = await screen.rows();
+  for (let round = 0; round < 5; round += 1) {
+    for (const id of ['a', 'b', 'c']) {
+      screen.tell({ type: 'tool-started', id, tool: 'Bash', about: 'sleep', nested: false }).draw();
+    }
+    screen.type({ text: 'line\n'.repeat(4), at: 0 }).draw();
+    screen.type({ text: '', at: 0 }).draw();
+    for (const id of ['a', 'b', 'c']) {
+      screen
+        .tell({
+          ...({ type: 'tool-call', id, tool: 'Bash', about: `call ${round}`, outcome: 'ok' } as const),
+          nested: false,
+          durationMs: 10,
+        })
+        .draw();
+    }
+  }
+  const rows = await screen.rows();
+  assert.equal(bars(rows), 1, rows.join('\n'));
+  assert.equal(rows.filter((row) => row.includes('✓ Bash call')).length, 15, rows.join('\n'));
+  assert.equal(rows.length, before.length + 15);
+});
+
+test('where only a second has passed, only the row with the time is written', () => {
+  const screen = liveScreen({ columns: 80, rows: 24 });
+  screen.tell(began, { type: 'iteration-started', iteration: 1, maxIterations: 7 }).draw();
+  const before = screen.written().length;
+  screen.wait(1_000).draw();
+  const more = screen.written().slice(before);
+  assert.match(more, /iter 1\/7 │ 1s/);
+  assert.ok(!more.includes('Enter:'), more);
+});
+
+test('after the end the cursor stands at the beginning of an empty row, under the last word', async () => {
+  const screen = liveScreen({ columns: 40, rows: 8 });
+  screen.tell(began).wait(2_000).draw();
+  screen.tell({
+    ...({ type: 'loop-ended', status: 'complete', message: 'done.' } as const),
+    code: 0,
+    iterations: 1,
+    costUsd: null,
+  });
+  screen.draw().close();
+  const rows = await screen.rows();
+  assert.equal(rows.at(-1), 'ralph: complete: done. It took 2s.');
+  assert.deepEqual(await screen.cursor(), { row: rows.length, column: 0 });
+});
