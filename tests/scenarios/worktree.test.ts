@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { type Answer, type Project, project } from './support/project.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, DIST, type Project, project } from './support/project.ts';
 
 const GIT_ENV = {
   GIT_AUTHOR_NAME: 'A',
@@ -204,6 +206,46 @@ test('an agent cannot remove a worktree, and a running loop keeps its own', (t) 
   assert.ok(existsSync(tree(p)));
 });
 
+test('two loops in worktrees run at once, and are seen and steered from the project', async (t) => {
+  const p = repository(t);
+  const worker =
+    'echo "$RALPH_LOOP" > who.txt; while [ ! -f go ]; do sleep 0.05; done; git add -A; git commit -qm work';
+  p.write('do.sh', `${worker}; echo more\n`);
+  p.write('jobs/other/RALPH.md', p.read('jobs/fix/RALPH.md'));
+  p.write('.ralph/idea/task.md', '# Goals\n\n- [ ] one\n');
+  git(p, 'add do.sh jobs && git commit -qm two');
+  const ends = ['fix', 'other'].map((name) => {
+    const args = [join(DIST, 'scripts', 'main.cjs'), 'run', `jobs/${name}`, '--worktree', '--agent', './agent.sh'];
+    const child = spawn(process.execPath, args, { cwd: p.dir, env: { ...p.env, ...GIT_ENV }, stdio: 'ignore' });
+    return new Promise((resolve) => child.once('exit', resolve));
+  });
+  const at = (name: string, path: string): string => join(p.dir, '.ralph/worktrees', name, path);
+  await until(() => existsSync(at('fix', 'who.txt')) && existsSync(at('other', 'who.txt')));
+  assert.equal(readFileSync(at('other', 'who.txt'), 'utf8'), 'other\n');
+  const loops = p.ralph(['list']).json['loops'] as Record<string, unknown>[];
+  assert.deepEqual(
+    loops.map(({ name, status, mode, holder, worktree }) => [
+      ...[name, status, mode, (holder as { alive: boolean } | null)?.alive ?? null],
+      (worktree as { branch: string } | null)?.branch ?? null,
+    ]),
+    [
+      ['idea', 'not-started', null, null, null],
+      ['fix', 'running', 'runner', true, 'ralph/fix'],
+      ['other', 'running', 'runner', true, 'ralph/other'],
+    ],
+  );
+  assert.equal(p.ralph(['status', '--loop', 'fix']).json['active'], true);
+  assert.match(p.ralph(['stop']).stderr, /2 loops are active here/);
+  assert.equal(p.ralph(['stop', '--loop', 'fix']).code, 0);
+  writeFileSync(at('fix', 'go'), '');
+  assert.equal(await ends[0], 0);
+  assert.equal(p.ralph(['stop']).code, 0, 'the only one that is left');
+  writeFileSync(at('other', 'go'), '');
+  assert.equal(await ends[1], 0);
+  assert.equal(git(p, 'status --porcelain -- do.sh jobs src'), '');
+  assert.equal(git(p, 'log --format=%s -1 ralph/fix'), 'work');
+});
+
 test('a folder of a repository is a project of its own in its worktree as well', (t) => {
   const p = repository(t);
   p.sh('mkdir -p packages/app && git mv jobs agent.sh do.sh packages/app/ && git commit -qm move', '', GIT_ENV);
@@ -241,4 +283,12 @@ for (const [what, prepare, args, says] of refusals) {
     assert.match(stderr, says);
     assert.equal(existsSync(join(p.dir, '.ralph')), false);
   });
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (holds()) return;
+    await sleep(50);
+  }
+  assert.fail('it never came to that');
 }
