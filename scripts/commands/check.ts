@@ -4,26 +4,29 @@ import { RalphError } from '../../src/core/ralph-error.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import type { Problem } from '../../src/task/problem.ts';
-import { RALPH_FILE } from '../../src/task/task-folder.ts';
+import { RALPH_FILE, taskFileIn } from '../../src/task/task-folder.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
 import { readTaskText } from './read-task-text.ts';
+import { pathNamed } from './run-task.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',
   summary: 'Check a task file, all problems at once.',
   usage: '[PATH]',
-  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or PATH from the current directory, a task file or a task folder with a RALPH.md. Exit code 1 when there is an error.`,
+  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or PATH from the current directory, a task file, a task folder with a RALPH.md or a task.md, or the name of a loop directory. Exit code 1 when there is an error.`,
   options: {},
   control: false,
   run(context) {
     const [given, ...more] = context.positionals;
     if (more.length > 0) throw new RalphError('usage', 'check takes one file.');
-    const named = given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(given);
+    const named =
+      given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(pathNamed(context.projectDir, given));
     const isFolder = existsSync(named) && statSync(named).isDirectory();
-    const path = isFolder ? join(named, RALPH_FILE) : named;
-    const file = isFolder ? join(given ?? '', RALPH_FILE) : (given ?? DEFAULT_TASK);
+    const inside = (isFolder ? taskFileIn(named) : null) ?? RALPH_FILE;
+    const path = isFolder ? join(named, inside) : named;
+    const file = isFolder ? join(given ?? '', inside) : (given ?? DEFAULT_TASK);
     const { kind, problems } = checkTaskFile(path, readTaskText(path, file));
     const ok = !problems.some(({ severity }) => severity === 'error');
     context.out(

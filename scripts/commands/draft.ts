@@ -25,22 +25,26 @@ export const DRAFT_COMMAND: Command = {
     const mayAsk = context.forPeople && process.stdin.isTTY === true;
     const there = taskToOpen(context);
     if (there !== null) return openTask(context, there, mayAsk);
-    const task = context.positionals.join(' ').trim();
-    if (task === '') throw new RalphError('usage', 'say what is to be done: main.cjs draft "TEXT".');
-    if (task.length > LIMIT) {
-      throw new RalphError(
-        'usage',
-        `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with main.cjs scaffold, and put the text into its RALPH.md.`,
-      );
-    }
-    const draft = draftTask(task, projectSignals(context.projectDir));
+    const draft = draftOf(context, context.positionals.join(' ').trim());
     const path = placeFor(context, draft);
     return mayAsk ? review(context, draft, path) : write(context, draft, path);
   },
 };
 
+/** The draft of a task in plain words, by what the project offers. Throws `usage` for none, and for a whole document. */
+export function draftOf({ projectDir }: CommandContext, task: string): Draft {
+  if (task === '') throw new RalphError('usage', 'say what is to be done: main.cjs draft "TEXT".');
+  if (task.length > LIMIT) {
+    throw new RalphError(
+      'usage',
+      `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with main.cjs scaffold, and put the text into its RALPH.md.`,
+    );
+  }
+  return draftTask(task, projectSignals(projectDir));
+}
+
 /** A name that was given must be free; one made of the words gets a number where it is taken. */
-function placeFor(context: CommandContext, { name }: Draft): string {
+export function placeFor(context: CommandContext, { name }: Draft): string {
   const base = baseDir(context);
   const given = context.values['name'];
   if (typeof given === 'string') {

@@ -10,6 +10,7 @@ import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { CommandContext } from './command.ts';
+import { pathNamed } from './run-task.ts';
 import { onePath } from './task-place.ts';
 
 /** A state that lies in the project and has not ended, whether it can be read or not. */
@@ -54,9 +55,10 @@ export function isTaskAt(projectDir: string, taskPath: string, path: string): bo
 }
 
 /** The path that a command was given, or null. Throws `usage` for more than one, and for one beside --loop. */
-export function pathOrLoop({ positionals, values }: CommandContext, command: string): string | null {
+export function pathOrLoop({ positionals, values, projectDir }: CommandContext, command: string): string | null {
   const path = onePath(command, positionals);
-  if (path === null || values['loop'] === undefined) return path;
+  if (path === null) return null;
+  if (values['loop'] === undefined) return pathNamed(projectDir, path);
   throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
 }
 

@@ -1,5 +1,4 @@
 import { findClient } from '../../src/claude/find-client.ts';
-import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Tell } from '../../src/core/runner-event.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { patience } from '../../src/drive/runner/patience.ts';
@@ -10,6 +9,7 @@ import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import type { Command, CommandContext } from './command.ts';
 import { inWorktree } from './in-worktree.ts';
+import { runTask } from './run-task.ts';
 import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
 import { startFlags, verifiesNothing } from './start-flags.ts';
@@ -20,8 +20,8 @@ import { worktreeText } from './worktree-text.ts';
 export const RUN_COMMAND: Command = {
   name: 'run',
   summary: 'Run a loop, each iteration in a fresh context.',
-  usage: '[TASK] [--arg NAME=VALUE] [-- CLIENT OPTIONS]',
-  help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
+  usage: '[TASK | NAME | "PLAIN WORDS"] [--arg NAME=VALUE] [-- CLIENT OPTIONS]',
+  help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md or task.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. NAME works on the checklist .ralph/NAME/task.md, and makes it from a template where there is none; its settings may stand in .ralph/NAME/config.json, those of all loops in .ralph/config.json. PLAIN WORDS (quoted) draft a task folder, show it for review in a terminal, and start it; elsewhere they start it only with --yes. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
   options: {
     ...TASK_OPTIONS,
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
@@ -41,10 +41,13 @@ export const RUN_COMMAND: Command = {
       help: 'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
     },
     ...SETTING_OPTIONS,
+    yes: { type: 'boolean', help: 'Start what was drafted from plain words without a review.' },
   },
   control: true,
   async run(called) {
-    const { context, worktree } = await inWorktree(withTask(called));
+    const wanted = await runTask(called);
+    if (wanted === null) return 0;
+    const { context, worktree } = await inWorktree(wanted);
     const { files, task, args, formerArgs } = startTarget(context);
     const { env, values, projectDir } = context;
     const waits = patience(env);
@@ -91,16 +94,6 @@ function once<T extends object>(find: () => T): () => T {
     found ??= find();
     return found;
   };
-}
-
-/** The task may stand alone behind the command. */
-function withTask(context: CommandContext): CommandContext {
-  const { positionals, values } = context;
-  const [task] = positionals;
-  if (task === undefined) return context;
-  if (positionals.length > 1) throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}.`);
-  if (values['task'] !== undefined) throw new RalphError('usage', 'the task is given twice: as TASK and as --task.');
-  return { ...context, values: { ...values, task } };
 }
 
 interface Shown {

@@ -1,5 +1,6 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
+import { taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
 
 /** Settings that flags give, by key path of the frontmatter. */
@@ -7,7 +8,15 @@ export function startFlags({ values, rest }: CommandContext): Record<string, str
   const out: Record<string, string> = {};
   const passed = modeIn(rest);
   if (passed !== null) out['permission_mode'] = passed;
-  for (const key of ['max-iterations', 'permission-mode', 'model', 'effort', 'agent', 'worktree-setup']) {
+  for (const key of [
+    'max-iterations',
+    'permission-mode',
+    'model',
+    'effort',
+    'agent',
+    'worktree-setup',
+    'reflect-every',
+  ]) {
     if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
   }
   const set = values['set'];
@@ -28,9 +37,13 @@ export function modeIn(rest: readonly string[]): string | null {
 }
 
 /** A claim would be believed. A required gate asks for outputs and open questions even where it runs no command. */
-export function verifiesNothing({ validation, task, policy, tdd }: Contract): boolean {
+export function verifiesNothing({ validation, task, policy, tdd, taskPath }: Contract): boolean {
   if (tdd !== undefined) return false; // the scenarios are proved one by one
-  return validation.length === 0 && task?.gate !== 'required' && policy.completion.kind !== 'none';
+  return (
+    validation.length === 0 &&
+    task?.gate !== 'required' &&
+    (policy.completion.kind !== 'none' || taskKind(taskPath) === 'checklist')
+  );
 }
 
 /** Lines to copy into the shell, as they stand. */

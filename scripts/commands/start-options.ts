@@ -7,7 +7,7 @@ export const TASK_OPTIONS: Options = {
   task: {
     type: 'string',
     value: 'PATH',
-    help: 'A task folder with a RALPH.md, or a task file; without it .claude/ralph/PROMPT.md.',
+    help: 'A task folder with a RALPH.md or a task.md, or a task file; without it .claude/ralph/PROMPT.md.',
   },
   path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
   tdd: {
@@ -18,7 +18,7 @@ export const TASK_OPTIONS: Options = {
     type: 'string',
     multiple: true,
     value: 'NAME=VALUE',
-    help: 'A value for an argument that the RALPH.md declares.',
+    help: 'A value for an argument that the task folder declares.',
   },
 };
 
@@ -36,6 +36,11 @@ export const SETTING_OPTIONS: Options = {
   },
   model: { type: 'string', value: 'NAME', help: "The client's model." },
   effort: { type: 'string', value: 'LEVEL', help: "The client's effort." },
+  'reflect-every': {
+    type: 'string',
+    value: 'N',
+    help: 'Ask the agent to reflect in every N-th iteration, 2 to 20; 0 is never. For task folders and checklists.',
+  },
   set: {
     type: 'string',
     multiple: true,

@@ -8,6 +8,7 @@ import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readArguments } from '../../src/task/argument-problems.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
+import { pathNamed } from './run-task.ts';
 import { tddTask } from './tdd-task.ts';
 
 /** Which loop a start is about. */
@@ -46,7 +47,7 @@ function givenTask({ values, projectDir }: CommandContext): string | null {
   if (typeof given !== 'string') return null;
   if (given === '') throw new RalphError('usage', '--task is empty: name a task file or a task folder.');
   const here = resolve(given);
-  return taskPathOf(projectDir, existsSync(here) ? here : given);
+  return taskPathOf(projectDir, existsSync(here) ? here : pathNamed(projectDir, given));
 }
 
 function argsOf(files: LoopFiles): Readonly<Record<string, string>> {

@@ -1,37 +1,52 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { readRunState } from '../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
 import { projectPath } from '../../src/task/project-file.ts';
+import { CHECKLIST_FILE, RALPH_FILE, taskFileIn } from '../../src/task/task-folder.ts';
+import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
+import { pathNamed } from './run-task.ts';
 
 /** A task folder of the project. */
 export interface TaskPlace {
   /** Absolute, symbolic links resolved. */
   readonly dir: string;
-  /** Its RALPH.md, relative to the project, `/` between its parts. The file itself may be gone. */
+  /** Its RALPH.md or task.md, relative to the project, `/` between its parts. The file itself may be gone. */
   readonly taskPath: string;
   readonly run: RunFiles;
 }
 
 /**
- * The task folder that a word names: the folder or its RALPH.md, from the current directory. Throws `usage` for what is
- * neither, or lies outside the project.
+ * The task folder that a word names: the folder or its task file, from the current directory, or the name of a loop
+ * directory. Throws `usage` for what is none of these, or lies outside the project.
  */
 export function taskPlace(projectDir: string, given: string): TaskPlace {
-  const path = resolve(given);
+  const path = resolve(pathNamed(projectDir, given));
   if (!existsSync(path)) throw new RalphError('usage', `${given}: there is no such task folder.`);
   const isFolder = statSync(path).isDirectory();
-  if (!isFolder && basename(path) !== 'RALPH.md') {
-    throw new RalphError('usage', `${given} is no RALPH.md. Name a task folder, or the RALPH.md in it.`);
+  if (!isFolder && !hasFolder(taskKind(path))) {
+    throw new RalphError('usage', `${given} is no RALPH.md. Name a task folder, or the RALPH.md or task.md in it.`);
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
-  if (!existsSync(join(dir, 'RALPH.md')) && !existsSync(join(dir, '.ralph-runner'))) {
+  if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {
     throw new RalphError('usage', `${given} is no task folder: it has no RALPH.md. main.cjs scaffold NAME makes one.`);
   }
   const root = realpathSync(projectDir);
-  const taskPath = projectPath(root, dir, 'RALPH.md');
+  const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
+  const taskPath = projectPath(root, dir, file);
   if (taskPath === null) throw new RalphError('usage', `${given} lies outside the project ${projectDir}.`);
   return { dir, taskPath, run: runFiles(dir) };
+}
+
+/** Of a folder whose task file is gone: what its run says of it. */
+function goneFile(dir: string): string {
+  try {
+    const path = readRunState(runFiles(dir))?.status?.taskPath;
+    return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
+  } catch {
+    return RALPH_FILE; // a run state that cannot be read is told of by whoever shows it
+  }
 }
 
 /** The one path among a command's words, or null. Throws `usage` for more. */

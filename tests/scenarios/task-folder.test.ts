@@ -62,7 +62,7 @@ test('every misuse of --arg is told by its own name, and starts nothing', (conte
     assert.match(stderr, message);
   }
   const prompt = start(p, '--arg', 'owner=a');
-  assert.match(prompt.stderr, /only a RALPH\.md takes arguments, and the task is \.claude\/ralph\/PROMPT\.md/);
+  assert.match(prompt.stderr, /only a task folder takes arguments, and the task is \.claude\/ralph\/PROMPT\.md/);
   assert.match(start(p, '--task', 'job', '--path', 'job').stderr, /--path is another name of --task/);
   assert.match(start(p, '--task', 'jobs').stderr, /there is no task file jobs/);
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);

@@ -155,7 +155,7 @@ test('arguments that are missing, unknown or not to be passed are refused, all a
       return true;
     },
   );
-  assert.throws(() => start(project, null, { args: { owner: 'x' } }), /only a RALPH\.md takes arguments/);
+  assert.throws(() => start(project, null, { args: { owner: 'x' } }), /only a task folder takes arguments/);
   assert.equal(readContract(project.files), null);
 });
 
