@@ -63,8 +63,9 @@ export const ROUTER_COMMAND: Command = {
     const files = routerLoop(context, action);
     if (action === 'status') return routerStatus(context, files);
     const told = action === 'report' ? reportOf(context) : null;
-    const started = action === 'start' ? start(context) : null;
-    const loop = started ?? files;
+    const loop = action === 'start' ? start(context) : files;
+    // A person who starts one for a session leaves it to the first that asks what to do.
+    if (action === 'start' && context.forPeople && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), told);
     if (answer === null) return 143;
     context.out(context.forPeople ? routerText(answer) : JSON.stringify(answer, null, 2));
@@ -93,6 +94,7 @@ function start(context: CommandContext): LoopFiles {
     flags: startFlags(context),
     env,
     at: context.now(),
+    tdd: values['tdd'] === true,
     existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
     byUser: !isAgent(env),
     clientVersion: null,
@@ -103,6 +105,11 @@ function start(context: CommandContext): LoopFiles {
   }
   if (started !== null && verifiesNothing(started.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));
   return files;
+}
+
+function ready({ out }: CommandContext, { name }: LoopFiles): number {
+  out(`The loop is ready. In a Claude Code session of this project: /ralph-loop${name === null ? '' : ` ${name}`}`);
+  return 0;
 }
 
 function optionsFor({ env, now, values, err }: CommandContext, { name }: LoopFiles): Omit<RouterOptions, 'signal'> {

@@ -2,12 +2,13 @@ import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostSession } from '../../claude/host-session.ts';
 import type { Contract } from '../../core/schema/contract.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { beganAt } from '../../state/own-start.ts';
 import { identityOf } from '../../state/process-identity.ts';
+import { peekTdd } from '../../state/tdd-store.ts';
 import { isLeftOutFolder } from '../../task/progress/left-out.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { userConfigPath } from '../read-configs.ts';
-import { commandsOf } from './commands-of.ts';
 
 /** Clocks of the file system and of the process table tick in hundredths of a second. */
 const MARGIN_MS = 100;
@@ -19,8 +20,11 @@ const MOST_ASKEW_MS = 2_000;
  * what it runs lay there, as it is, before the session's client began, so that no agent of this session has written it.
  * The time of a file's last change is the system's; nobody sets it. Where that cannot be told, the answer is no.
  */
-export function isAgreed(contract: Contract, host: HostSession, env: NodeJS.ProcessEnv): boolean {
-  if (commandsOf(contract).length === 0) return true;
+export function isAgreed(files: LoopFiles, contract: Contract, host: HostSession, env: NodeJS.ProcessEnv): boolean {
+  // A list of scenarios has the user's agreement by itself, or has it not.
+  if (contract.tdd !== undefined && peekTdd(files)?.consented !== true) return false;
+  const { task, validation } = contract;
+  if (validation.length === 0 && (task?.commands ?? []).length === 0) return true;
   // Words of the command line are the agent's, even where they are quoted into a command of the user's.
   if (Object.keys(contract.task?.args ?? {}).length > 0) return false;
   if (Object.keys(contract.flags).some((key) => key !== 'max_iterations')) return false;

@@ -18,7 +18,10 @@ const LOOK_MS = 100;
  */
 export async function takeWork(files: LoopFiles, epoch: number, until: number): Promise<(() => void) | null> {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  const path = join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${epoch}`);
+  const pathOf = (of: number): string =>
+    join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
+  const path = pathOf(epoch);
+  removeIfThere(pathOf(epoch - 1));
   for (;;) {
     const done = take(path);
     if (done !== null || Date.now() >= until) return done;

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Effect } from '../../core/effects.ts';
+import type { Contract } from '../../core/schema/contract.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -13,9 +14,9 @@ import { runnerPrompt } from '../runner/runner-prompt.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { agentType } from './agent-type.ts';
 import type { SpawnAnswer } from './answer.ts';
-import { type Router, RouterLeft } from './router.ts';
+import { notesOf, type Router, RouterLeft } from './router.ts';
 import { readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
-import { inRouter, ROUTER_TEXTS } from './texts.ts';
+import { ROUTER_TEXTS } from './texts.ts';
 
 type HandedOut = { readonly answer: SpawnAnswer } | { readonly meanwhile: readonly Effect[] };
 
@@ -45,31 +46,32 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
   if (effects.some(isStep)) return { meanwhile: effects };
   // Whoever stood in its way is gone again: it is made anew.
   if (made === 'overtaken') return { meanwhile: [step] };
-  return { answer: handOutAgain(router, keep(router, made.prompt)) };
+  return { answer: handOutAgain(router, keep(router, stored.contract, made.prompt)) };
 }
 
 /** The piece of work that the host has in hand already. */
-export function handOutAgain({ files, turn, options }: Router, { answer }: SpawnRecord): SpawnAnswer {
+export function handOutAgain(router: Router, { answer }: SpawnRecord): SpawnAnswer {
+  const { options } = router;
   const report = `${options.program} router report${options.options} --spawn ${answer.spawn}`;
   const { prompt, ...rest } = answer;
   return {
     ...rest,
     next: ROUTER_TEXTS.thenSpawn(answer.agentType, answer.promptFile, report),
-    notes: turn.notes.map((note) => inRouter(note, files.name)),
+    notes: notesOf(router),
     // Last: where the client shows a long answer in part, what the host must know stands before it.
     prompt,
   };
 }
 
 /** Under the lock, so that a holder from before cannot write over what the one after it has handed out. */
-function keep(router: Router, prompt: string): SpawnRecord {
+function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   const { files, turn, options } = router;
-  const { state, policy } = turn.loaded;
+  const { state } = turn.loaded;
   const iteration = state.iteration + 1;
   const promptFile = keepPrompt(files, prompt, turn.context.now());
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, () => {
     const before = readSpawn(files);
-    const limit = policy.pace.iterationTimeoutMs;
+    const limit = contract.policy.pace.iterationTimeoutMs;
     const record: SpawnRecord = {
       loopId: state.loopId,
       epoch: state.epoch,
@@ -82,7 +84,7 @@ function keep(router: Router, prompt: string): SpawnRecord {
         loop: files.name,
         iteration,
         maxIterations: state.maxIterations,
-        agentType: agentType(files.projectDir, state.taskPath, options.env),
+        agentType: agentType(contract, options.env),
         description: `ralph iteration ${iteration}`,
         allowedScope: null,
         timeoutSeconds: limit === null ? null : limit / 1000,

@@ -5,9 +5,9 @@ import { readState } from '../../state/read-state.ts';
 import { beginAnew } from '../fresh-turn.ts';
 import { carryOutAlike, feed, look, verifyStep } from '../hook/carry-on.ts';
 import { waitOut } from '../hook/wait-out.ts';
-import type { RouterAnswer } from './answer.ts';
+import type { RouterAnswer, StopAnswer } from './answer.ts';
 import { handOut, handOutAgain } from './hand-out.ts';
-import { type Router, RouterLeft } from './router.ts';
+import { notesOf, type Router, RouterLeft } from './router.ts';
 import { spawnInHand } from './spawn-record.ts';
 import { endAnswer, over } from './stops.ts';
 import { consentAnswer, pausedAnswer, waitingAnswer, workingAnswer } from './waits.ts';
@@ -72,10 +72,7 @@ function stands(router: Router): RouterAnswer | readonly Effect[] {
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.loopId !== loopId) {
     const { state } = turn.loaded;
-    return {
-      ...(state.status === 'ended' ? endAnswer(files, loopId, state.ended) : over(files, options)),
-      notes: turn.notes,
-    };
+    return told(router, state.status === 'ended' ? endAnswer(files, loopId, state.ended) : over(files, options));
   }
   turn.loaded = { ...turn.loaded, state: current.state };
   return byStatus(router, current.state);
@@ -99,10 +96,14 @@ function byStatus(router: Router, state: LoopState): RouterAnswer | readonly Eff
     case 'awaiting-consent':
       return consentAnswer(router);
     case 'ended':
-      return endAnswer(files, state.loopId, state.ended);
+      return told(router, endAnswer(files, state.loopId, state.ended));
     default:
       return state satisfies never;
   }
+}
+
+function told(router: Router, answer: StopAnswer): StopAnswer {
+  return { ...answer, notes: notesOf(router) };
 }
 
 /** What follows when the wait is over, or null where it is not for longer than this call may last. */

@@ -69,6 +69,9 @@ async function count(router: Router, inHand: SpawnRecord, told: Report): Promise
     ? await measureIteration(files, stored.contract, { env: options.env, signal })
     : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
+  if (told.usage === null && told.error === null && turn.loaded.policy.budget.maxTokens !== null) {
+    throw new RalphError('usage', ROUTER_TEXTS.needsAgent);
+  }
   const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     const none = { next: 'keep' as const, result: [] };
     if (current.kind !== 'loop' || current.state.loopId !== before.loopId) return none;

@@ -1,6 +1,7 @@
 import type { Tell } from '../../core/runner-event.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Turn } from '../hook/carry-on.ts';
+import { inRouter } from './texts.ts';
 
 export interface RouterOptions {
   /** Of the host: checks and commands run in it. */
@@ -24,6 +25,11 @@ export interface Router {
   readonly options: RouterOptions;
   /** The iteration in progress, as the engine's other drivers know it too. */
   turn: Turn;
+}
+
+/** What the user should hear beside the answer. */
+export function notesOf({ files, turn }: Router): string[] {
+  return turn.notes.map((note) => inRouter(note, files.name));
 }
 
 /** This process was told to go before there was an answer. */

@@ -26,7 +26,7 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
   const { byUser, ...rest } = request;
   const started = startLoop({ ...rest, mode: 'router', consented: byUser, headless: false, launched: false });
   const { contract } = started.stored;
-  if (!byUser && request.existing !== 'resume' && isAgreed(contract, hostSession(request.env), request.env)) {
+  if (!byUser && request.existing !== 'resume' && isAgreed(files, contract, hostSession(request.env), request.env)) {
     giveConsent(files, request.env, request.at);
   }
   return started;

@@ -1,7 +1,7 @@
 import { elapsed } from '../../core/clock.ts';
 import type { WaitAnswer } from './answer.ts';
 import { commandsOf } from './commands-of.ts';
-import type { Router } from './router.ts';
+import { notesOf, type Router } from './router.ts';
 import { inRouter, ROUTER_TEXTS } from './texts.ts';
 
 /** The command that asks what to do next. */
@@ -29,7 +29,7 @@ export function pausedAnswer(router: Router, message: string): WaitAnswer {
 /** The user sees what would run before they agree to it. */
 export function consentAnswer(router: Router): WaitAnswer {
   const { options, turn } = router;
-  const commands = turn.loaded.stored === null ? [] : commandsOf(turn.loaded.stored.contract);
+  const commands = turn.loaded.stored === null ? [] : commandsOf(router.files, turn.loaded.stored.contract);
   const message = ROUTER_TEXTS.consent(`${options.program} start --consent${options.options}`);
   return {
     ...wait(router, 'awaiting-consent', message),
@@ -47,7 +47,8 @@ export function workingAnswer(router: Router): WaitAnswer {
   };
 }
 
-function wait({ files, turn }: Router, why: WaitAnswer['why'], message: string): WaitAnswer {
+function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnswer {
+  const { files, turn } = router;
   return {
     action: 'wait',
     why,
@@ -56,7 +57,7 @@ function wait({ files, turn }: Router, why: WaitAnswer['why'], message: string):
     message: inRouter(message, files.name),
     loopId: turn.loaded.state.loopId,
     loop: files.name,
-    notes: turn.notes.map((note) => inRouter(note, files.name)),
+    notes: notesOf(router),
     next: '',
   };
 }

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { operate } from '../../../../src/drive/operate.ts';
+import { AT, aProject, put, rewrite, stateOf } from '../support/a-project.ts';
+import { called, host, spawned, startedRouter } from '../support/a-router.ts';
+
+const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
+const DONE = 'All is well.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n';
+
+test('next asked twice hands out the same piece of work with the same prompt', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  const first = await spawned(project);
+  put(join(project.directory, '.claude/ralph/PROMPT.md'), 'Something else.\n');
+  const second = await spawned(project);
+  assert.deepEqual(second, first);
+  assert.deepEqual([first.spawn, first.iteration, first.agentType], [1, 1, 'general-purpose']);
+  assert.match(first.prompt, /Iteration 1 of 25[\s\S]*Do the work\./);
+  assert.equal(readFileSync(join(project.directory, first.promptFile ?? ''), 'utf8'), first.prompt);
+});
+
+test('a report told three times counts once, and each time answers with what is in hand', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  const answers = [];
+  for (let time = 0; time < 3; time++) answers.push(await spawned(project, { spawn: 1, text: 'Some work.' }));
+  assert.deepEqual(
+    answers.map(({ spawn, iteration }) => [spawn, iteration]),
+    [
+      [2, 2],
+      [2, 2],
+      [2, 2],
+    ],
+  );
+  assert.equal(stateOf(project).iteration, 1);
+});
+
+test('the same text of two pieces of work counts twice', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, text: 'The same.' });
+  const third = await spawned(project, { spawn: 2, text: 'The same.' });
+  assert.equal(third.iteration, 3);
+  assert.equal(stateOf(project).iteration, 2);
+});
+
+test('the same text without a number is taken for the same report three times, and then refused', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { text: 'The same.' });
+  for (let time = 0; time < 3; time++) {
+    const again = await spawned(project, { text: 'The same.' });
+    assert.equal(again.spawn, 2);
+    assert.match(again.notes.join(), /--spawn 2/);
+  }
+  await assert.rejects(called(project, { text: 'The same.' }), /--spawn 2 for the one in hand/);
+  assert.equal(stateOf(project).iteration, 1);
+  assert.equal((await spawned(project, { text: 'Another.' })).iteration, 3);
+});
+
+test('a piece of work that was never handed out cannot be reported', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await assert.rejects(called(project, { spawn: 2, text: 'Too early.' }), /there is no spawn 2 in hand/);
+  assert.equal(stateOf(project).iteration, 0);
+});
+
+test('a claim is checked, its reasons go with the next prompt, and a proved one ends the loop', async (t) => {
+  const project = aProject(t, CHECKED);
+  startedRouter(project);
+  await spawned(project);
+  const rejected = await spawned(project, { spawn: 1, text: DONE });
+  assert.match(rejected.prompt, /claim of completion was rejected/);
+  put(join(project.directory, 'done'), '');
+  const end = await called(project, { spawn: 2, text: DONE });
+  assert.deepEqual(
+    { ...end, message: '' },
+    {
+      ...{ action: 'stop', status: 'complete', message: '', verified: true, exitCode: 0, loop: null, notes: [] },
+      ...{ loopId: rejected.loopId, next: end.next },
+    },
+  );
+  assert.deepEqual(await called(project, { spawn: 2, text: DONE }), end);
+  assert.deepEqual(await called(project), end);
+});
+
+test('the loop ends at its limit by the last report', async (t) => {
+  const project = aProject(t, '---\nmax_iterations: 2\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, text: 'One.' });
+  const end = await called(project, { spawn: 2, text: 'Two.' });
+  assert.ok(end.action === 'stop');
+  assert.deepEqual([end.status, end.exitCode, end.verified], ['max-iterations', 2, false]);
+  assert.match(end.message, /main\.cjs router start --resume --max-iterations N/);
+});
+
+test('a report that was counted by a process that died before it could answer is not counted again', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  const first = await spawned(project);
+  await spawned(project, { spawn: 1, text: 'Some work.' });
+  // As if the process had died between the state and its own record.
+  const record = join(project.files.outsideDir, 'router.json');
+  put(record, JSON.stringify({ ...JSON.parse(readFileSync(record, 'utf8')), answer: first, heard: false }));
+  const again = await spawned(project, { spawn: 1, text: 'Some work.' });
+  assert.deepEqual([again.spawn, again.iteration], [2, 2]);
+  assert.equal(stateOf(project).iteration, 1);
+});
+
+test('an agent that could not work is counted as a failed iteration', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, error: 'the API refused' });
+  const { iteration, breaker } = stateOf(project);
+  assert.deepEqual([iteration, breaker.sameError.value], [1, 'the API refused']);
+});
+
+test('with a budget of tokens a report has to say who worked', async (t) => {
+  const project = aProject(t, '---\nbudget: {max_tokens: 1000}\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  await assert.rejects(called(project, { spawn: 1, text: 'Some work.' }), /--agent ID/);
+  const usage = { inputTokens: 900, outputTokens: 200, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const end = await called(project, { spawn: 1, text: 'Some work.', usage });
+  assert.ok(end.action === 'stop' && end.status === 'budget-exhausted', JSON.stringify(end));
+});
+
+test('an idle iteration makes the host wait, and the wait that is over hands out the same iteration once more', async (t) => {
+  const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  const wait = await called(project, { spawn: 1, text: '<!-- ralph:state idle -->' });
+  assert.ok(wait.action === 'wait' && wait.why === 'idle' && wait.until !== null, JSON.stringify(wait));
+  assert.equal(wait.seconds, 1);
+  assert.equal((await called(project)).action, 'wait', 'asked again too early');
+  const next = await spawned(project, null, { sitUntil: Date.now() + 20_000 });
+  assert.deepEqual([next.spawn, next.iteration, stateOf(project).idleIterations], [2, 1, 1]);
+});
+
+test('a wait that somebody ended from a terminal is over at the next call', async (t) => {
+  const project = aProject(t, '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  await called(project, { spawn: 1, text: '<!-- ralph:state idle -->' });
+  operate(project.files, project.env, AT, () => ({ kind: 'wake' }));
+  assert.equal((await spawned(project)).spawn, 2);
+});
+
+test('a paused loop makes the host wait without an end, and goes on with a new piece of work', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  operate(project.files, project.env, AT, () => ({ kind: 'pause' }));
+  const wait = await called(project, { spawn: 1, text: 'Some work.' });
+  assert.ok(wait.action === 'wait' && wait.why === 'paused', JSON.stringify(wait));
+  assert.equal(wait.until, null);
+  assert.equal(stateOf(project).iteration, 0);
+  operate(project.files, project.env, AT, () => ({ kind: 'resume' }));
+  const next = await spawned(project);
+  assert.deepEqual([next.spawn, next.iteration], [2, 1]);
+  // The report from before the pause was heard then; this one is of another agent's work.
+  await spawned(project, { spawn: 1, text: 'Some work.' });
+  assert.equal(stateOf(project).iteration, 0);
+});
+
+test('what the user says for the next prompt and a stop reach a router loop', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  operate(project.files, project.env, AT, () => ({ kind: 'steer', id: 's', text: 'Mind the gap.', delivery: 'next' }));
+  const next = await spawned(project, { spawn: 1, text: 'One.' });
+  assert.match(next.prompt, /Mind the gap\./);
+  operate(project.files, project.env, AT, () => ({ kind: 'stop', clientAlive: true }));
+  const end = await called(project, { spawn: 2, text: 'Two.' });
+  assert.ok(end.action === 'stop' && end.status === 'stopped', JSON.stringify(end));
+});
+
+test('a cancelled loop is over for a report that comes after it', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  operate(project.files, project.env, AT, () => ({ kind: 'cancel' }));
+  const end = await called(project, { spawn: 1, text: 'Some work.' });
+  assert.ok(end.action === 'stop' && end.status === 'cancelled' && end.exitCode === 130, JSON.stringify(end));
+});
+
+test('counters that somebody set back are restored, the prompt says so, and no report counts twice', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  for (const spawn of [1, 2, 3]) await spawned(project, { spawn, text: `Work ${spawn}.` });
+  rewrite(project, { iteration: 0 });
+  const next = await spawned(project);
+  assert.deepEqual([next.iteration, stateOf(project).iteration, stateOf(project).mode], [4, 3, 'router']);
+  assert.match(`${next.prompt}${next.notes.join()}`, /rewritten from outside/);
+  await spawned(project, { spawn: 3, text: 'Work 3.' });
+  assert.equal(stateOf(project).iteration, 3);
+});
+
+test('where there is no loop the host is told to stop', async (t) => {
+  const project = aProject(t);
+  const answer = await called(project, null, { env: host() });
+  assert.ok(answer.action === 'stop' && answer.status === 'none', JSON.stringify(answer));
+});
+
+test('a task file that is gone ends the loop with that message', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  put(join(project.directory, '.claude/ralph/PROMPT.md'), '');
+  const end = await called(project, { spawn: 1, text: 'Some work.' });
+  assert.ok(
+    end.action === 'stop' && end.status === 'error' && /PROMPT\.md is missing/.test(end.message),
+    JSON.stringify(end),
+  );
+});
