@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readSubagent } from '../../../src/claude/subagent.ts';
+
+const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
+
+function said(id: string, stopReason: string, ...blocks: readonly object[]): string {
+  return blocks
+    .map((block) => ({
+      type: 'assistant',
+      isSidechain: true,
+      message: { id, role: 'assistant', stop_reason: stopReason, content: [block], usage },
+    }))
+    .map((entry) => JSON.stringify(entry))
+    .join('\n');
+}
+
+const text = (value: string): object => ({ type: 'text', text: value });
+const TOOL = { type: 'tool_use', name: 'Bash', input: {} };
+const RESULT = JSON.stringify({ type: 'user', message: { content: [{ type: 'tool_result', content: 'x' }] } });
+
+function aRecord(t: TestContext, lines: readonly string[]): NodeJS.ProcessEnv {
+  const config = mkdtempSync(join(tmpdir(), 'ralph-subagent-'));
+  t.after(() => rmSync(config, { recursive: true, force: true }));
+  const folder = join(config, 'projects', '-a-project', 'session-1', 'subagents');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'agent-a1.jsonl'), `${lines.join('\n')}\n`);
+  return { CLAUDE_CONFIG_DIR: config, CLAUDE_CODE_SESSION_ID: 'session-1' };
+}
+
+test('the last message of a subagent is read with all its blocks, and its tokens once a message', (t) => {
+  const env = aRecord(t, [
+    said('m1', 'tool_use', text('I look.'), TOOL),
+    RESULT,
+    said('m2', 'end_turn', text('Done.'), text('DONE')),
+    '{"type":"api-request-shape"}',
+    '{"torn',
+  ]);
+  assert.deepEqual(readSubagent('a1', env), {
+    text: 'Done.\nDONE',
+    finished: true,
+    usage: { inputTokens: 200, outputTokens: 40, cacheReadTokens: 6, cacheWriteTokens: 8 },
+  });
+});
+
+test('a subagent whose last message calls a tool is still at work', (t) => {
+  const env = aRecord(t, [said('m1', 'tool_use', text('I look.'), TOOL)]);
+  assert.equal(readSubagent('a1', env)?.finished, false);
+});
+
+test('there is no record of a subagent of another session, of none, and of a name that is a path', (t) => {
+  const env = aRecord(t, [said('m1', 'end_turn', text('Done.'))]);
+  assert.equal(readSubagent('a2', env), null);
+  assert.equal(readSubagent('../../session-1/subagents/agent-a1', env), null);
+  assert.equal(readSubagent('a1', { ...env, CLAUDE_CODE_SESSION_ID: 'session-2' }), null);
+  assert.equal(readSubagent('a1', { CLAUDE_CONFIG_DIR: '/nowhere' }), null);
+});
+
+test('the tokens of a record that is longer than one reading are all counted', (t) => {
+  const long = Array.from({ length: 40 }, (_, index) => said(`m${index}`, 'tool_use', text('x'.repeat(500_000)), TOOL));
+  const env = aRecord(t, [...long, said('last', 'end_turn', text('Done.'))]);
+  assert.equal(readSubagent('a1', env)?.usage.outputTokens, 41 * 20);
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainReport, REPORT_LIMIT } from '../../../../src/drive/router/plain-report.ts';
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+test('a text that the client indented by two spaces is taken as it was written', () => {
+  assert.equal(plainReport(bytes('  One.\n  \n\n    code\n  DONE')), 'One.\n\n\n  code\nDONE');
+});
+
+test('a text with a line of its own at the margin keeps its spaces', () => {
+  assert.equal(plainReport(bytes('One.\n  Two.')), 'One.\n  Two.');
+});
+
+test('a notification that was passed on whole gives the result in it', () => {
+  const text = '<task-notification>\n<task-id>a1</task-id>\n<result>One.\nDONE</result>\n</task-notification>';
+  assert.equal(plainReport(bytes(text)), 'One.\nDONE');
+});
+
+test('of a text of many megabytes the end is kept', () => {
+  const text = plainReport(bytes(`${'x'.repeat(3 * REPORT_LIMIT)}\nDONE`));
+  assert.ok(text.length <= REPORT_LIMIT && text.endsWith('\nDONE'));
+});
+
+test('no bytes and any bytes are a text', () => {
+  assert.equal(plainReport(new Uint8Array()), '');
+  const binary = plainReport(Uint8Array.from({ length: 4096 }, (_, index) => (index * 7) % 256));
+  assert.equal(typeof binary, 'string');
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostSession } from '../../../../src/claude/host-session.ts';
+import { giveConsent } from '../../../../src/drive/give-consent.ts';
+import { isAgreed } from '../../../../src/drive/router/agreed.ts';
+import { identityOf } from '../../../../src/state/process-identity.ts';
+import { AT, aProject, type Project, put, stateOf } from '../support/a-project.ts';
+import { called, spawned, startedRouter } from '../support/a-router.ts';
+
+const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
+
+/** A client that begins now. */
+async function clientFromNow(t: TestContext): Promise<HostSession> {
+  await sleep(250); // what was written just now is older by more than clocks differ
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  const { pid, startedAt } = identityOf(child.pid ?? 0);
+  return { sessionId: 's', clientPid: pid, clientStartedAt: startedAt, named: true, client: true };
+}
+
+function agreed(project: Project, client: HostSession, more: Parameters<typeof startedRouter>[1] = {}): boolean {
+  const started = startedRouter(project, { existing: 'fresh', ...more });
+  assert.ok(started !== null);
+  return isAgreed(started.files, started.stored.contract, client, project.env);
+}
+
+test('a loop that runs no command needs no consent', async (t) => {
+  const project = aProject(t);
+  startedRouter(project, { byUser: false });
+  assert.equal((await spawned(project)).spawn, 1);
+});
+
+test('commands that lay there before the client began need no consent', async (t) => {
+  const project = aProject(t, CHECKED);
+  assert.equal(agreed(project, await clientFromNow(t)), true);
+});
+
+test('commands that were written since the client began need consent', async (t) => {
+  const project = aProject(t, CHECKED);
+  const client = await clientFromNow(t);
+  await sleep(250);
+  put(join(project.directory, '.claude/ralph/PROMPT.md'), CHECKED);
+  assert.equal(agreed(project, client), false);
+});
+
+test('a script that a command names counts as the command does', async (t) => {
+  const project = aProject(t, '---\nvalidation:\n  - sh check.sh\n---\n\nDo the work.\n');
+  put(join(project.directory, 'check.sh'), 'true\n');
+  const client = await clientFromNow(t);
+  assert.equal(agreed(project, client), true);
+  await sleep(250);
+  put(join(project.directory, 'check.sh'), 'rm -rf everything\n');
+  assert.equal(agreed(project, client), false);
+});
+
+test('settings of the command line are the agent’s words and need consent', async (t) => {
+  const project = aProject(t, CHECKED);
+  const client = await clientFromNow(t);
+  assert.equal(agreed(project, client, { flags: { 'idle.delay': '1s' } }), false);
+  assert.equal(agreed(project, client, { flags: { max_iterations: '3' } }), true);
+});
+
+test('a task that came with a package needs consent, through a link as well', async (t) => {
+  const project = aProject(t);
+  const path = join(project.directory, 'node_modules/evil/task-of-its-own.md');
+  put(path, CHECKED);
+  symlinkSync(path, join(project.directory, 'TASK.md'));
+  const client = await clientFromNow(t);
+  for (const task of ['node_modules/evil/task-of-its-own.md', 'TASK.md']) {
+    assert.equal(agreed(project, client, { task }), false, task);
+  }
+});
+
+test('where nobody tells when the client began, consent is needed', async (t) => {
+  const project = aProject(t, CHECKED);
+  const client = await clientFromNow(t);
+  assert.equal(agreed(project, { ...client, clientStartedAt: null }), false);
+  assert.equal(agreed(project, { ...client, client: false }), false);
+});
+
+test('without consent the host waits and is shown what would run; with it the loop goes on', async (t) => {
+  const project = aProject(t, CHECKED);
+  startedRouter(project, { byUser: false });
+  const wait = await called(project);
+  assert.ok(wait.action === 'wait' && wait.why === 'awaiting-consent', JSON.stringify(wait));
+  assert.deepEqual(wait.commands, ['test -f done']);
+  assert.match(wait.message, /main\.cjs start --consent/);
+  assert.equal((await called(project, { text: 'Work.' })).action, 'wait');
+  giveConsent(project.files, project.env, AT);
+  assert.equal((await spawned(project)).iteration, 1);
+});
+
+test('what was not begun yet may be asked for otherwise by its own session', async (t) => {
+  const project = aProject(t, CHECKED);
+  startedRouter(project, { byUser: false });
+  await called(project);
+  const { loopId } = stateOf(project);
+  put(join(project.directory, '.claude/ralph/PROMPT.md'), 'Nothing to run.\n');
+  assert.equal(startedRouter(project, { byUser: false }), null, 'a plain start goes on with what lies there');
+  assert.ok(startedRouter(project, { byUser: false, existing: 'fresh' }) !== null);
+  assert.notEqual(stateOf(project).loopId, loopId);
+  assert.equal((await spawned(project)).iteration, 1);
+});
+
+test('what an agent resumes awaits consent, whatever it was', async (t) => {
+  const project = aProject(t, '---\nmax_iterations: 1\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  assert.equal((await called(project, { spawn: 1, text: 'One.' })).action, 'stop');
+  startedRouter(project, { byUser: false, existing: 'resume', flags: { max_iterations: '5' } });
+  const wait = await called(project);
+  assert.ok(wait.action === 'wait' && wait.why === 'awaiting-consent', JSON.stringify(wait));
+});
+
+test('a start over another task of the same session is refused by name', async (t) => {
+  const project = aProject(t);
+  put(join(project.directory, 'OTHER.md'), 'Other work.\n');
+  startedRouter(project);
+  await spawned(project);
+  assert.throws(() => startedRouter(project, { task: 'OTHER.md' }), /OTHER\.md is another task/);
+  assert.equal(startedRouter(project), null);
+});
