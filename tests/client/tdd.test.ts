@@ -26,7 +26,7 @@ const makeList = (project: LoopProject, scenarios: number): void => {
 const told = (request: ModelRequest): { readonly tdd: string; readonly number: string } => {
   const texts = JSON.stringify(request.body.messages);
   const number = [...texts.matchAll(/Scenario sc-00(\d), by tests first/g)].at(-1)?.[1];
-  const tdd = [...texts.matchAll(/(node '[^']*main\.cjs' tdd(?: --loop \w+)?) red/g)].at(-1)?.[1];
+  const tdd = [...texts.matchAll(/(node '[^']*main\.cjs' tdd(?: --loop \w+)?) next/g)].at(-1)?.[1];
   if (number === undefined || tdd === undefined) throw new Error(`the prompt names no scenario: ${texts.slice(-2000)}`);
   return { tdd, number };
 };
@@ -64,14 +64,124 @@ const assertProved = (project: LoopProject, scenarios: number): void => {
 
 test('a session works through the scenarios by tests first, and is complete when all are proved', async () => {
   await inLoopProject({}, obedient, async (project) => {
-    makeList(project, 3);
+    makeList(project, 2);
     const run = await project.run({ args: ['--tdd', '--max-iterations', '8'] });
     assert.equal(run.code, 0, run.said);
     assert.deepEqual(
       { as: project.ended().as, verified: project.ended().verified },
       { as: 'complete', verified: true },
     );
-    assert.equal(project.iterations().length, 3);
-    assertProved(project, 3);
+    assert.equal(project.iterations().length, 2);
+    assertProved(project, 2);
+  });
+});
+
+test('a runner gives each fresh context its scenario, and the red evidence verbatim to the one that goes on', async () => {
+  // The first context ends after the red run; the second one knows of it by its prompt alone.
+  const script: Script = {
+    main: (request) => {
+      const { tdd, number } = told(request);
+      if (/"phase": "red"/.test(request.sinceText)) return text(`The test of ${number} fails, as it should.`);
+      if (/"phase": "green"/.test(request.sinceText)) return bash(`${tdd} refactored`);
+      if (/"phase": "refactored"/.test(request.sinceText)) return text(`Scenario ${number} is done.`);
+      const goesOn = /Its test is written and fails/.test(request.sinceText);
+      return goesOn ? bash(`touch made-${number}; ${tdd} green`) : bash(`${writeTest(number)}; ${tdd} red`);
+    },
+  };
+  await inLoopProject({ init: false }, script, async (project) => {
+    makeList(project, 2);
+    const run = await runRunner(project, { args: ['--tdd'] });
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      { as: project.ended().as, verified: project.ended().verified },
+      { as: 'complete', verified: true },
+    );
+    assert.equal(project.iterations().length, 4);
+    assertProved(project, 2);
+    const state = JSON.parse(project.workspace.read(stateFile)) as TddState;
+    const second = project.model.mainRequests().find(({ sinceText }) => /Iteration 2 of/.test(sinceText));
+    assert.ok(second?.sinceText.includes(state.completedScenarios[0]?.redEvidence ?? '?'), 'verbatim');
+    assert.equal(second?.body.messages.filter(({ role }) => role === 'assistant').length, 0);
+  });
+});
+
+test('a scenario that stays where it is trips the breaker, and a resumed loop goes on with it', async () => {
+  let stuck = true;
+  const script: Script = {
+    main: (request) => {
+      if (stuck) return text(`I thought about it ${'again '.repeat(request.index)}and wrote nothing.`);
+      return obedient.main(request);
+    },
+  };
+  await inLoopProject({}, script, async (project) => {
+    makeList(project, 1);
+    const run = await project.run({ args: ['--tdd'] });
+    assert.equal(run.code, 2, run.said);
+    assert.equal(project.ended().as, 'circuit-open');
+    assert.match(project.ended().message, /signal tdd: scenario sc-001 unchanged for 3 iterations/);
+    assert.equal(project.iterations().length, 4);
+    stuck = false;
+    const resumed = await project.run({ args: ['--resume'] });
+    assert.equal(resumed.code, 0, resumed.said);
+    assertProved(project, 1);
+    assert.equal(project.iterations().length, 5);
+  });
+});
+
+test('an agent that forges the state, swaps the list or only claims is found out, and has to prove it', async () => {
+  const forged = JSON.stringify({ scenarios: [], completedScenarios: [], currentScenario: null, evidenceLog: [] });
+  const attempts = (tdd: string): readonly string[] => [
+    `printf '%s' '${forged}' > ${stateFile}`,
+    `node -e 'require("fs").writeFileSync(".claude/context/runtime/td" + "d-state.json", process.argv[1])' '${forged}'`,
+    `${tdd} init --fresh --scenario anything --command true`,
+    `${tdd} init --consent`,
+    `${tdd} green`,
+  ];
+  let tried = 0;
+  const script: Script = {
+    main: (request) => {
+      const { tdd } = told(request);
+      const list = attempts(tdd);
+      if (tried < list.length) return bash(list[tried++] ?? '');
+      if (tried === list.length) {
+        tried += 1;
+        return text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
+      }
+      return obedient.main(request);
+    },
+  };
+  await inLoopProject({}, script, async (project) => {
+    makeList(project, 1);
+    const run = await project.run({ args: ['--tdd'] });
+    assert.equal(run.code, 0, run.said);
+    const results = project.model.mainRequests().map(({ sinceText }) => sinceText);
+    assert.match(results[1] ?? '', /rule own-files/, 'a write that the guard sees is denied');
+    assert.match(results[3] ?? '', /it is the user's|user/, 'the list is not the agent’s to replace');
+    assert.match(results[4] ?? '', /--consent is the user/);
+    assert.match(results[5] ?? '', /no red evidence for sc-001/);
+    assert.equal(project.events('completion.rejected').length, 1);
+    const rejected = results.find((each) => /Iteration 2 of/.test(each)) ?? '';
+    assert.match(rejected, /0 of 1 scenarios were proved; left: sc-001/);
+    assertProved(project, 1);
+  });
+});
+
+test('an allowlist lets the steps of the loop through, which the prompt asks for, and nothing else', async () => {
+  const frontmatter = 'guardrails: { shell_policy: { mode: allowlist, allow: ["touch .*"] } }';
+  const script: Script = {
+    main: (request) => {
+      const { tdd, number } = told(request);
+      if (/"phase": "green"/.test(request.sinceText)) return text(`Scenario ${number} is done.`);
+      if (/"phase": "red"/.test(request.sinceText)) return bash(`touch made-${number}; ${tdd} green`);
+      return request.index === 0 ? bash('echo not allowed > other.txt') : bash(`${tdd} red`);
+    },
+  };
+  const files = { 'tests/1.test.mjs': `${writeTest('1').match(/"(.*)"/)?.[1]}` };
+  await inLoopProject({ frontmatter, files }, script, async (project) => {
+    makeList(project, 1);
+    const run = await project.run({ args: ['--tdd', '--task', '.claude/ralph/PROMPT.md'] });
+    assert.equal(run.code, 0, run.said);
+    assert.equal(project.workspace.has('other.txt'), false);
+    assert.equal(project.ended().as, 'complete');
   });
 });
