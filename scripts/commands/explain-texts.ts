@@ -114,7 +114,7 @@ export function explainLive(
       return {
         at: state.startedAt,
         why: 'an agent asked for this loop, and the user has not agreed yet.',
-        next: 'main.cjs start --consent in a terminal agrees; main.cjs cancel refuses.',
+        next: `main.cjs ${state.mode === 'runner' ? 'run' : 'start'} --consent in a terminal agrees; main.cjs cancel refuses.`,
       };
     default:
       return state satisfies never;

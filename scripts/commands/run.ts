@@ -4,9 +4,10 @@ import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { patience } from '../../src/drive/runner/patience.ts';
 import { runLoop } from '../../src/drive/runner/run-loop.ts';
 import type { RunnerOptions } from '../../src/drive/runner/runner.ts';
-import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
+import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
+import { agree, askedLoop } from './asked-loop.ts';
 import type { Command, CommandContext } from './command.ts';
 import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
@@ -26,6 +27,10 @@ export const RUN_COMMAND: Command = {
     ...TASK_OPTIONS,
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
+    consent: {
+      type: 'boolean',
+      help: 'Agree to a loop that an agent has asked for (start --mode runner), and run it; NAME says which.',
+    },
     worktree: {
       type: 'boolean',
       help: 'Work in a git worktree of its own, .ralph/worktrees/NAME, on the branch ralph/NAME, from HEAD; with --resume in the one that is there.',
@@ -41,11 +46,15 @@ export const RUN_COMMAND: Command = {
       help: 'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
     },
     ...SETTING_OPTIONS,
-    yes: { type: 'boolean', help: 'Start what was drafted from plain words without a review.' },
+    yes: {
+      type: 'boolean',
+      help: 'Start what was drafted from plain words, or what an agent asked for, without a question.',
+    },
   },
   control: true,
   async run(called) {
-    const wanted = await runTask(called);
+    const asked = called.values['consent'] === true ? askedLoop(called) : null;
+    const wanted = asked?.context ?? (await runTask(called));
     if (wanted === null) return 0;
     const { context, worktree } = await inWorktree(wanted);
     const { files, task, args, formerArgs } = startTarget(context);
@@ -53,26 +62,31 @@ export const RUN_COMMAND: Command = {
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins
     const client = once(() => findClient(env));
-    const start = (): StartedLoop =>
-      startLoop({
-        projectDir,
-        name: files.name,
-        task,
-        args,
-        formerArgs,
-        flags: startFlags(context),
-        env,
-        at: context.now(),
-        existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
-        tdd: values['tdd'] === true,
-        headless: true,
-        launched: true,
-        consented: true,
-        clientVersion: () => client().version,
-        bundleDir: bundleDir(),
-        clientArgs: context.rest,
-        mode: 'runner',
-      });
+    const request: StartRequest = {
+      projectDir,
+      name: files.name,
+      task,
+      args,
+      formerArgs,
+      flags: startFlags(context),
+      env,
+      at: context.now(),
+      existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+      tdd: values['tdd'] === true,
+      headless: true,
+      launched: true,
+      consented: true,
+      clientVersion: () => client().version,
+      bundleDir: bundleDir(),
+      clientArgs: context.rest,
+      mode: 'runner',
+    };
+    const agreedTo = asked === null ? undefined : await agree(context, asked.contract, request);
+    if (agreedTo === null) {
+      context.err(said(START_TEXTS.notAgreed(files.name)));
+      return 1;
+    }
+    const start = (): StartedLoop => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) });
     const { tell, live, close } = await show(context);
     try {
       const { code } = await runLoop(files, start, (started): RunnerOptions => {

@@ -32,6 +32,11 @@ export const START_COMMAND: Command = {
     resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
     fresh: { type: 'boolean', help: 'Put a loop whose client is gone into the archive and begin anew.' },
     consent: { type: 'boolean', help: 'Agree to the loop that an agent has asked for.' },
+    mode: {
+      type: 'string',
+      value: 'MODE',
+      help: 'What is to drive the loop: hook (a session, the default) or runner (main.cjs run; the default where an agent asks). For a router: main.cjs router start.',
+    },
     ...SETTING_OPTIONS,
     'adopt-validation': {
       type: 'boolean',
@@ -52,6 +57,7 @@ export const START_COMMAND: Command = {
         'an agent cannot launch a client. It can ask for a loop with: main.cjs start; the user then agrees with: main.cjs start --consent.',
       );
     }
+    const mode = modeOf(values, byAgent);
     if (values['adopt-validation'] === true) {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, task))) return 1;
@@ -82,6 +88,7 @@ export const START_COMMAND: Command = {
       consented: !byAgent,
       clientVersion: client?.version ?? null,
       bundleDir: bundleDir(),
+      mode,
     });
     for (const { message, line } of loop.warnings)
       context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
@@ -118,28 +125,55 @@ async function launched(context: CommandContext, loop: StartedLoop, client: stri
 function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
   const { loopId, files, state } = loop;
   if (!context.forPeople) {
-    const { status, maxIterations, taskPath } = state;
+    const { status, maxIterations, taskPath, mode } = state;
+    const { contract } = files;
+    const consent = byAgent ? consentCommand(loop) : null;
     context.out(
       JSON.stringify({
         success: true,
         loopId,
         name: files.name,
+        mode,
         status,
         maxIterations,
         taskPath,
-        contract: files.contract,
+        contract,
+        consent,
       }),
     );
     return 0;
   }
-  const consentTo = `start --consent${files.name === null ? '' : ` --loop ${files.name}`}`;
   context.out(
     byAgent
-      ? `The loop awaits the consent of the user: main.cjs ${consentTo} in a terminal.`
+      ? `The loop awaits the consent of the user: ${consentCommand(loop)} in a terminal.`
       : `The loop ${files.name ?? loopId} is ready.`,
   );
-  if (!byAgent) context.out(byHand(loopId, files));
+  if (byAgent) return 0;
+  context.out(state.mode === 'runner' ? `Run it: main.cjs run --resume${loopOption(files)}` : byHand(loopId, files));
   return 0;
+}
+
+function consentCommand({ files, state }: StartedLoop): string {
+  return state.mode === 'runner'
+    ? `main.cjs run --consent${files.name === null ? '' : ` ${files.name}`}`
+    : `main.cjs start --consent${loopOption(files)}`;
+}
+
+function loopOption({ name }: LoopFiles): string {
+  return name === null ? '' : ` --loop ${name}`;
+}
+
+/** What an agent asks for runs by itself, once the user has agreed: no session of theirs is taken for it. */
+function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
+  const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
+  if (mode === 'router') throw new RalphError('usage', 'a router begins with: main.cjs router start.');
+  if (mode !== 'hook' && mode !== 'runner') {
+    throw new RalphError('usage', `--mode ${String(mode)}: it is hook or runner.`);
+  }
+  if (mode === 'runner' && values['launch'] === true) {
+    throw new RalphError('usage', '--launch starts a session, and --mode runner has none: main.cjs run.');
+  }
+  return mode;
 }
 
 function byHand(loopId: string, { name, projectDir }: LoopFiles): string {

@@ -14,6 +14,7 @@ import { withState } from '../state/with-state.ts';
 import { buildContract } from '../task/build-contract.ts';
 import type { Problem } from '../task/problem.ts';
 import type { Settings } from '../task/resolve-policy.ts';
+import { agreementMark } from './agreement-mark.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
 import { type ContractRequest, type PreparedContract, prepareContract } from './prepare-contract.ts';
 import { recordJournal } from './record-journal.ts';
@@ -28,6 +29,8 @@ export interface StartRequest extends ContractRequest {
   readonly existing: 'resume' | 'fresh' | 'refuse';
   /** Works by tests first, over the list that lies there. A loop that did goes on so without being asked. */
   readonly tdd?: boolean;
+  /** What the user was shown and agreed to, by its mark (agreement-mark.ts): nothing else is started. */
+  readonly agreedTo?: string;
 }
 
 export interface StartedLoop {
@@ -47,6 +50,9 @@ export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at, mode = 'hook' } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
+  if (request.agreedTo !== undefined && agreementMark(prepared) !== request.agreedTo) {
+    throw new RalphError('refused', START_TEXTS.notWhatWasShown(prepared.terms.taskPath));
+  }
   tidy(files, at);
   mkdirSync(files.runtimeDir, { recursive: true });
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
