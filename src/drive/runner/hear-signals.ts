@@ -7,7 +7,7 @@ import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { operate } from '../operate.ts';
 import { lookAround } from './control.ts';
-import type { Runner } from './runner.ts';
+import type { Leaving, Runner } from './runner.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 
 /** So long after Ctrl+C has ended a wait, another one means that the loop is to stop. */
@@ -41,6 +41,10 @@ function attempt(runner: Runner, act: () => void): void {
     act();
   } catch (error) {
     if (error instanceof RalphError && error.code === 'no-loop') return;
+    if (error instanceof RalphError && error.code === 'state-fenced') {
+      leave(runner, 'lease-lost');
+      return;
+    }
     runner.options.tell({ type: 'notice', message: (error as Error).message });
     leave(runner, 'signal');
   }
@@ -108,7 +112,8 @@ function leaveIt(runner: Runner): void {
 /** Tells the engine, beside whatever the runner is busy with, that somebody interrupts the loop. */
 export function tellInterrupted({ files, turn, loopId }: Runner, by: 'signal' | 'client-exit'): void {
   const at = turn.context.now();
-  const effects = withState(files, LOCK_WAIT, (current) => {
+  // A loop that another runner has taken over is none of this one's to leave as interrupted.
+  const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const state: LoopState = current.state;
     const next = transition(state, { type: 'interrupted', at, by }, turn.loaded.policy);
@@ -117,7 +122,7 @@ export function tellInterrupted({ files, turn, loopId }: Runner, by: 'signal' | 
   carryOut(files, at, effects);
 }
 
-function leave(runner: Runner, why: 'signal' | 'paused'): void {
+function leave(runner: Runner, why: Leaving): void {
   runner.leave.abort(why);
   runner.agent?.end('interrupt');
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Stands for the client in storms over the runner: speaks its stream, is fast, and keeps a journal of its own.
 #   FAKE_JOURNAL  a line for each thing that happened: start N PID, end N PID, beside N PID (another agent was at work)
+#   FAKE_WORK     seconds that a turn takes; otherwise up to 0.05
 #   FAKE_FINISH   once this file is there, the agent claims completion
 case "$1" in --version) echo '2.1.330 (fake)'; exit 0 ;; esac
 
@@ -24,7 +25,7 @@ note start
 sleep 300 >/dev/null 2>&1 &
 trap 'sleep 0.8; note killed; exit 143' TERM
 printf '{"type":"system","subtype":"init","session_id":"s-%s","model":"fake"}\n' "$$"
-sleep "0.0$(($$ % 6))"
+sleep "${FAKE_WORK:-0.0$(($$ % 6))}"
 answer="Step $$ is done."
 [ -e "$FAKE_FINISH" ] && answer="All is done.\\n\\nRALPH_AUDIT_COMPLETE_NO_FINDINGS"
 printf '{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}\n' "$answer"

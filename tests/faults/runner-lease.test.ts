@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { readLines } from '../../src/state/read-lines.ts';
+import { scratch } from './support/bundle-state.ts';
+import { bundleVariant } from './support/bundle-variant.ts';
+import {
+  type AgentNote,
+  agentNotes,
+  allGone,
+  counted,
+  misAccounted,
+  misRecorded,
+  type RunnerProject,
+  runnerProject,
+  type StartedRunner,
+  startRunner,
+} from './support/runner-storm.ts';
+
+const { directory, remove } = scratch('disk');
+let main: string;
+
+before(async () => {
+  // As ever, but for how long it takes until a lease that nobody renews is free.
+  main = await bundleVariant(join(directory, 'bundle'), [
+    { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
+    { file: 'state/lock-owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
+  ]);
+});
+after(remove);
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (const end = Date.now() + 20_000; !holds(); await pause(20)) {
+    if (Date.now() > end) throw new Error(`not in 20 s: ${what}`);
+  }
+}
+
+function project(name: string): RunnerProject {
+  const root = join(directory, name);
+  mkdirSync(root);
+  return runnerProject(root, main);
+}
+
+function outside({ files }: RunnerProject, name: string): string {
+  return join(files.outsideDir, name);
+}
+
+const works = (one: RunnerProject): Promise<void> =>
+  until('the runner works', () => agentNotes(one.journal).some(({ what }) => what === 'end'));
+
+/**
+ * A runner that sleeps while its agent works: then it holds no lock, which on this machine would be held for as long
+ * as it sleeps.
+ */
+async function asleep(one: RunnerProject): Promise<StartedRunner> {
+  const runner = startRunner({ ...one, env: { ...one.env, FAKE_WORK: '0.5' } });
+  await works(one);
+  const ended = agentNotes(one.journal).length;
+  await until('the next agent works', () => agentNotes(one.journal).length > ended);
+  await pause(100);
+  runner.child.kill('SIGSTOP');
+  return runner;
+}
+
+/** Has the runner that holds the loop look like one of another machine, of whose process nobody here can know. */
+function moveElsewhere(one: RunnerProject): void {
+  const path = outside(one, 'runner.holder.json');
+  const holder = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  writeFileSync(path, JSON.stringify({ ...holder, host: 'another machine', agent: null }));
+  const state = JSON.parse(readFileSync(one.files.state, 'utf8')) as Record<string, unknown>;
+  writeFileSync(one.files.state, JSON.stringify({ ...state, clientPid: 2 ** 30, clientStartedAt: 'there:1' }));
+}
+
+async function leftAsLost(runner: StartedRunner): Promise<void> {
+  const { code, said } = await runner.over;
+  assert.equal(code, 1, said);
+  assert.match(said, /another runner has taken this loop over, or its lease could not be renewed; this one ends/);
+}
+
+test('A runner whose lease is gone ends its agent and itself, and leaves the loop to be resumed.', async () => {
+  const one = project('gone');
+  const runner = startRunner(one);
+  await works(one);
+  const lease = readdirSync(one.files.outsideDir).filter((name) => name.endsWith('.lease'));
+  assert.deepEqual(lease, ['runner.lease']);
+  rmdirSync(outside(one, 'runner.lease'));
+  await leftAsLost(runner);
+  await allGone(one, 5_000);
+  writeFileSync(one.finish, '');
+  const next = await startRunner(one, ['--resume']).over;
+  assert.equal(next.code, 0, next.said);
+  assert.deepEqual(misRecorded(one, counted(one).iteration), []);
+  assert.deepEqual(misAccounted(one, counted(one)), []);
+});
+
+test('A runner that slept over its lease ends, and neither writes nor takes anything from the one that took over.', async () => {
+  const one = project('asleep');
+  const slept = await asleep(one);
+  // Its agent hears nothing of that, and ends its turn; the runner has not heard of it yet.
+  await pause(800);
+  moveElsewhere(one);
+  const refused = await startRunner(one, ['--resume']).over;
+  assert.equal(refused.code, 1, 'its lease still holds');
+  await pause(3_000);
+  const second = startRunner(one, ['--resume']);
+  const notes = agentNotes(one.journal).length;
+  const own = (): AgentNote[] => agentNotes(one.journal).slice(notes);
+  await until('the other one works', () => own().filter(({ what }) => what === 'end').length > 2);
+  const before = counted(one);
+  slept.child.kill('SIGCONT');
+  await leftAsLost(slept);
+  assert.ok(
+    readdirSync(one.files.outsideDir).includes('runner.lease') &&
+      readdirSync(one.files.outsideDir).includes('runner.holder.json'),
+    'the other one still holds its lease',
+  );
+  await until('the other one goes on', () => counted(one).iteration > before.iteration + 2);
+  writeFileSync(one.finish, '');
+  const end = await second.over;
+  assert.equal(end.code, 0, end.said);
+  await allGone(one, 5_000);
+  const told = own().filter(({ what }) => what === 'end');
+  assert.deepEqual(
+    told.map(({ iteration }) => iteration),
+    told.map((_, index) => (told[0]?.iteration ?? 0) + index),
+    'no number was told twice',
+  );
+  assert.deepEqual(misRecorded(one, counted(one).iteration), []);
+});
+
+test('A runner that slept over its lease and is told to go does not interrupt the one that took over.', async () => {
+  const one = project('told');
+  const slept = await asleep(one);
+  moveElsewhere(one);
+  await pause(3_500);
+  const second = startRunner(one, ['--resume']);
+  await until('the other one works', () => second.said().includes('iteration-started'));
+  slept.child.kill('SIGTERM');
+  slept.child.kill('SIGCONT');
+  await leftAsLost(slept);
+  writeFileSync(one.finish, '');
+  const end = await second.over;
+  assert.equal(end.code, 0, end.said);
+});
+
+test('Control: without the epoch a runner that slept writes over what the other one has counted.', async () => {
+  const unfenced = await bundleVariant(join(directory, 'unfenced'), [
+    { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
+    { file: 'state/lock-owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
+    { file: 'drive/runner/lease.ts', from: 'onCompromised, fs', to: 'onCompromised: () => undefined, fs' },
+    { file: 'state/with-state.ts', from: 'writer.epoch >= current.epoch', to: 'true' },
+  ]);
+  const one = { ...project('control'), main: unfenced };
+  const slept = await asleep(one);
+  moveElsewhere(one);
+  await pause(3_500);
+  const second = startRunner(one, ['--resume']);
+  await until('the other one works', () =>
+    readLines(one.files.events).entries.some(({ type }) => type === 'loop.resumed'),
+  );
+  slept.child.kill('SIGCONT');
+  const seen = (): boolean => agentNotes(one.journal).some(({ what }) => what === 'beside');
+  while (!seen() && slept.child.exitCode === null && second.child.exitCode === null) await pause(20);
+  for (const { child } of [slept, second]) child.kill('SIGKILL');
+  await Promise.all([slept.over, second.over]);
+  await allGone(one, 5_000);
+  assert.ok(seen(), 'two agents worked at once');
+});
