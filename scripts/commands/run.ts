@@ -16,6 +16,7 @@ import { runnerLines } from './runner-lines.ts';
 import { startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
+import { whileItRuns } from './while-it-runs.ts';
 import { worktreeText } from './worktree-text.ts';
 
 export const RUN_COMMAND: Command = {
@@ -56,7 +57,9 @@ export const RUN_COMMAND: Command = {
     const asked = called.values['consent'] === true ? askedLoop(called) : null;
     const wanted = asked?.context ?? (await runTask(called));
     if (wanted === null) return 0;
-    const { context, worktree } = await inWorktree(wanted);
+    const { context: placed, worktree } = await inWorktree(wanted);
+    const context = await whileItRuns({ ...placed, files: startTarget(placed).files });
+    if (context === null) return 0;
     const { files, task, args, formerArgs } = startTarget(context);
     const { env, values, projectDir } = context;
     const waits = patience(env);

@@ -19,6 +19,7 @@ import { isAgent } from './refuse-agent.ts';
 import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
+import { whileItRuns } from './while-it-runs.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
@@ -46,11 +47,12 @@ export const START_COMMAND: Command = {
   },
   control: false,
   async run(called) {
-    const { files, task, args, formerArgs } = startTarget(called);
-    const context: CommandContext = { ...called, files };
-    const byAgent = isAgent(context.env);
-    const { values } = context;
-    if (values['consent'] === true) return consent(context, byAgent);
+    const { files: meant, task, args, formerArgs } = startTarget(called);
+    const byAgent = isAgent(called.env);
+    if (called.values['consent'] === true) return consent({ ...called, files: meant }, byAgent);
+    const context = byAgent ? { ...called, files: meant } : await whileItRuns({ ...called, files: meant });
+    if (context === null) return 0;
+    const { values, files } = context;
     if (byAgent && values['launch'] === true) {
       throw new RalphError(
         'refused',

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { peopleTerminal } from './support/people-terminal.ts';
+import { type Answer, type Project, project } from './support/project.ts';
+
+const AGENT = { CLAUDECODE: '1' };
+
+function task(p: Project, name: string, more = ''): void {
+  p.write(
+    `jobs/${name}/RALPH.md`,
+    `---\nmax_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ncommands: [{name: look, run: "ls"}]\n${more}---\nDo it.\n`,
+  );
+  p.write('agent.sh', '#!/bin/sh\ncat > prompt.txt\necho "<promise>DONE</promise>"\n', 0o755);
+}
+
+function ask(p: Project, name: string, args: readonly string[] = []): Answer {
+  task(p, name);
+  const answer = p.ralph(['start', '--mode', 'runner', '--task', `jobs/${name}`, ...args], AGENT);
+  assert.equal(answer.code, 0, answer.stderr);
+  return answer;
+}
+
+test('an agent asks for a loop, the user agrees by one command, and it runs', (t) => {
+  const p = project(t);
+  const { json } = ask(p, 'fix', ['--set', 'inter_iteration_delay=1']);
+  assert.deepEqual(
+    ['status', 'mode', 'name', 'maxIterations', 'consent'].map((key) => json[key]),
+    ['awaiting-consent', 'runner', 'fix', 3, 'main.cjs run --consent fix'],
+  );
+  assert.equal(p.ralph(['status', '--loop', 'fix'], AGENT).json['status'], 'awaiting-consent');
+  assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /main\.cjs run --loop fix --consent|run --consent/);
+  const { code, stderr, stdout } = p.ralph(['run', '--consent', 'fix', '--agent', './agent.sh']);
+  assert.equal(code, 0, stderr + stdout);
+  for (const shown of [/jobs\/fix\/RALPH\.md/, /3 iterations/, /the command: \.\/agent\.sh/, /runs first +ls/]) {
+    assert.match(stderr, shown);
+  }
+  assert.match(p.read('prompt.txt'), /Do it\./);
+  const events = p.read('.claude/context/runtime/ralph-events.fix.jsonl');
+  assert.match(events, /"loop\.resumed"/);
+  assert.match(p.ralph(['run', '--consent', 'fix']).stderr, /there is no loop fix here that awaits your consent/);
+});
+
+test('an agent runs nothing itself, and is told how to ask', (t) => {
+  const p = project(t);
+  ask(p, 'fix');
+  const tree = p.tree();
+  const refused = p.ralph(['run', 'jobs/fix'], AGENT);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /An agent can ask for a loop: main\.cjs start --mode runner/);
+  assert.equal(p.ralph(['run', '--consent', 'fix'], AGENT).code, 1);
+  assert.equal(p.ralph(['start', '--consent', '--loop', 'fix'], AGENT).code, 1);
+  assert.match(p.ralph(['start', '--mode', 'router'], AGENT).stderr, /main\.cjs router start/);
+  assert.deepEqual(p.tree(), tree);
+});
+
+test('of several that were asked for the user says which, and one that runs as it was asked for takes no other task', (t) => {
+  const p = project(t);
+  assert.match(p.ralph(['run', '--consent']).stderr, /no loop here awaits your consent/);
+  ask(p, 'one');
+  ask(p, 'two');
+  assert.match(p.ralph(['run', '--consent']).stderr, /2 loops await your consent[\s\S]*one[\s\S]*two/);
+  const other = p.ralph(['run', '--consent', 'one', '--task', 'jobs/two']);
+  assert.match(other.stderr, /takes no --task/);
+});
+
+test('what has changed since it was asked for is said, and what the agent gave counts unless the user says otherwise', (t) => {
+  const p = project(t);
+  ask(p, 'fix', ['--max-iterations', '2', '--permission-mode', 'bypassPermissions']);
+  task(p, 'fix', 'timeout: 60\n');
+  const refused = p.ralph(['run', '--consent', '--agent', './agent.sh']);
+  assert.match(refused.stderr, /permission_mode: only Claude Code heeds this/);
+  p.ralph(['cancel', '--loop', 'fix']);
+  ask(p, 'fix', ['--max-iterations', '2']);
+  task(p, 'fix', 'timeout: 60\n');
+  const { stderr, code } = p.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /1 iterations?\b/);
+  assert.match(stderr, /Its frontmatter has changed since it was asked for/);
+});
+
+test('what an agent wrote cannot hide behind control characters', (t) => {
+  const p = project(t);
+  task(p, 'fix');
+  p.write(
+    'jobs/fix/RALPH.md',
+    '---\ncompletion_promise: DONE\ncompletion_gate: disabled\nvalidation: ["rm -rf build\\u001b[2K\\rnpm test"]\n---\nx\n',
+  );
+  assert.equal(p.ralph(['start', '--task', 'jobs/fix'], AGENT).code, 0);
+  const { stderr } = p.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
+  assert.match(stderr, /must pass +rm -rf buildnpm test/);
+});
+
+test('at a terminal the user is shown the loop and asked; a no leaves it as it is', async (t) => {
+  const p = project(t);
+  ask(p, 'fix');
+  const no = await peopleTerminal(t, p, '$RALPH run --consent --agent ./agent.sh');
+  await no.waitFor(/Start it\? \[y\/N\]/);
+  await no.submit('n');
+  assert.equal(await no.waitForExit(), 1);
+  assert.match(await no.history(), /still awaits your consent\. main\.cjs cancel --loop fix refuses it/);
+  assert.equal(p.ralph(['status', '--loop', 'fix']).json['status'], 'awaiting-consent');
+  const changed = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
+  await changed.waitFor(/Start it\? \[y\/N\]/);
+  task(p, 'fix', 'validation: ["touch pwned"]\n');
+  await changed.submit('y');
+  assert.equal(await changed.waitForExit(), 1);
+  assert.match(await changed.history(), /changed after you were shown what would run\. Nothing was started/);
+  const yes = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
+  await yes.waitFor(/Start it\? \[y\/N\]/);
+  await yes.submit('y');
+  assert.equal(await yes.waitForExit(), 0);
+  assert.ok(p.has('prompt.txt'));
+});
+
+const ASKED = /\[w\]atch it, \[s\]top it after this iteration, \[a\]nother one beside it, \[c\]ancel:/;
+
+test('a run over a loop that runs asks at a terminal what to do, and refuses elsewhere', async (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', 'Do it.\n');
+  p.write(
+    'agent.sh',
+    '#!/bin/sh\ncat > /dev/null\ntouch "up-$RALPH_LOOP"; while [ ! -f go ]; do sleep 0.1; done\n',
+    0o755,
+  );
+  const first = await peopleTerminal(t, p, '$RALPH run --plain --max-iterations 1 --agent ./agent.sh');
+  await first.waitFor(() => p.has('up-'));
+  const elsewhere = p.ralph(['run', '--agent', './agent.sh']);
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.stderr, /already.*process \d+.*main\.cjs status.*main\.cjs stop.*--loop NAME/);
+  const again = '$RALPH run --plain --max-iterations 1 --agent ./agent.sh';
+  const watched = await peopleTerminal(t, p, again);
+  await watched.waitFor(ASKED);
+  await watched.submit('w');
+  await watched.waitFor(/The loop is running\.[\s\S]*loop\.started/);
+  await watched.key('C-c');
+  await watched.waitForExit();
+  const other = await peopleTerminal(t, p, again);
+  await other.waitFor(ASKED);
+  await other.submit('a');
+  await other.waitFor(/its name:/);
+  await other.submit('b/c');
+  await other.waitFor(/is no name of a loop/);
+  await other.submit('a');
+  await other.waitFor(/its name:[^:]*its name:/);
+  await other.submit('second');
+  await other.waitFor(() => p.has('up-second'));
+  const started = await peopleTerminal(t, p, '$RALPH start');
+  await started.waitFor(ASKED);
+  await started.submit('c');
+  assert.equal(await started.waitForExit(), 0);
+  const stopped = await peopleTerminal(t, p, again);
+  await stopped.waitFor(ASKED);
+  await stopped.submit('s');
+  assert.equal(await stopped.waitForExit(), 0);
+  assert.match(await stopped.history(), /will stop when the iteration at work is over/);
+  p.write('go', '');
+  assert.equal(await first.waitForExit(), 0, 'stopped by the user');
+  assert.equal(await other.waitForExit(), 2);
+  assert.ok(join(p.dir, 'up-second'));
+});
