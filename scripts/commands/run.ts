@@ -47,6 +47,7 @@ export const RUN_COMMAND: Command = {
       help: 'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
     },
     ...SETTING_OPTIONS,
+    plain: { type: 'boolean', help: 'Plain lines in a terminal, too.' },
     yes: {
       type: 'boolean',
       help: 'Start what was drafted from plain words, or what an agent asked for, without a question.',
