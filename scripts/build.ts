@@ -6,6 +6,7 @@ import * as esbuild from 'esbuild';
 import * as z from 'zod';
 import { INSTANT } from '../src/core/instant-pattern.ts';
 import { contract } from '../src/core/schema/contract.ts';
+import { loopIteration } from '../src/core/schema/loop-iteration.ts';
 import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
 import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
@@ -29,6 +30,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'call-record': callRecord,
   'task-iteration-record': taskIterationRecord,
   'run-status': runStatus,
+  'loop-iteration': loopIteration,
   'tdd-state': tddState,
   'tdd-record': tddRecord,
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),

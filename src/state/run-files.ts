@@ -72,8 +72,8 @@ export function refuseLink(path: string): void {
   if (lies !== 'nothing' && lies !== 'file') throw notItsOwn(path, 'file');
 }
 
-/** true when it was made now. */
-function makeRealDir(path: string): boolean {
+/** Makes a directory that is no link. true when it was made now. */
+export function makeRealDir(path: string): boolean {
   if (isRealDir(path)) return false;
   mkdirSync(path, { recursive: true });
   return true;

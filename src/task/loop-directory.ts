@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { type LoopDirectory, loopDirectoryIn } from '../state/loop-directory.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { CHECKLIST_FILE, taskFolder } from './task-folder.ts';
 
@@ -22,32 +22,7 @@ export function loopDirectoryName(taskPath: string): string | null {
   return isOne && `${root}/${name}` !== WORKTREES ? name : null;
 }
 
-/** What belongs to a loop beside its task file, in its directory. Absolute. */
-export interface LoopDirectory {
-  readonly dir: string;
-  /** Settings of this loop. */
-  readonly config: string;
-  /** What the agent is asked to reflect on, in place of the default. */
-  readonly reflect: string;
-  /** What the loop shows of itself: its state, its events, and one file for each iteration. */
-  readonly state: string;
-  readonly events: string;
-  readonly iterationsDir: string;
-  /** Where what an earlier run showed is put. */
-  readonly runsDir: string;
-}
-
 /** The loop directory of a task file; null for a task that lies elsewhere. Touches nothing. */
 export function loopDirectory(projectDir: string, taskPath: string): LoopDirectory | null {
-  if (loopDirectoryName(taskPath) === null) return null;
-  const dir = taskFolder(projectDir, taskPath);
-  return {
-    dir,
-    config: join(dir, 'config.json'),
-    reflect: join(dir, 'reflect.md'),
-    state: join(dir, 'state.json'),
-    events: join(dir, 'events.jsonl'),
-    iterationsDir: join(dir, 'iterations'),
-    runsDir: join(dir, 'runs'),
-  };
+  return loopDirectoryName(taskPath) === null ? null : loopDirectoryIn(taskFolder(projectDir, taskPath));
 }

@@ -4,7 +4,7 @@ import { readRegularFile } from '../state/read-regular-file.ts';
 import { watchFingerprint } from './watch-fingerprint.ts';
 
 /** The whole project but what the loop itself writes: its task, guardrails, memory and state. */
-const WORK = ['*', '!(.claude)/**', '.claude/*', '.claude/!(ralph|context)/**'];
+const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context)/**'];
 
 /**
  * A fingerprint of the project's work: it changes with every file outside the loop's own, and with every commit, which

@@ -27,7 +27,7 @@ const claim = z.strictObject({
 });
 
 /** What one iteration used. null is unknown, which is not zero. */
-const iterationUsage = z.strictObject({
+export const iterationUsage = z.strictObject({
   inputTokens: count.nullable(),
   outputTokens: count.nullable(),
   cacheReadTokens: count.nullable(),

@@ -6,7 +6,9 @@ import { FOLDS_CASE } from '../../guard/comparable-path.ts';
 import type { GuardRules } from '../../guard/guard-rules.ts';
 import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
+import { shownIn } from '../../state/loop-directory.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { loopDirectory, RUN_CONFIG } from '../../task/loop-directory.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
@@ -52,7 +54,8 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       join(claude, 'ralph', 'config.json'),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
-      ...(stored?.contract.task ? [join(files.projectDir, dirname(stored.contract.taskPath), '.ralph-runner')] : []),
+      join(files.projectDir, RUN_CONFIG),
+      ...(stored?.contract.task ? taskFiles(files, stored) : []),
     ],
     ownGlobs: [
       { dir: files.runtimeDir, prefix: 'ralph-' },
@@ -96,4 +99,11 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
 function variables(env: NodeJS.ProcessEnv): Record<string, string> {
   const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA'];
   return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+/** What a task folder and a loop directory hold of the loop itself; the checklist in it is the agent's to write. */
+function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: StoredContract): string[] {
+  const directory = loopDirectory(projectDir, taskPath);
+  const own = directory === null ? [] : [directory.config, directory.reflect, ...shownIn(directory)];
+  return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...own];
 }

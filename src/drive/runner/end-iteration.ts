@@ -9,7 +9,7 @@ import { LOCK_WAIT } from '../lock-wait.ts';
 import { measureIteration } from '../task/measure-iteration.ts';
 import { keepDue } from './due-records.ts';
 import type { Runner } from './runner.ts';
-import { sumUsage } from './sum-usage.ts';
+import { sumCost, sumUsage } from './sum-usage.ts';
 
 /**
  * Tells the engine that an iteration is over, whatever became of it, and gives what follows. `error` says why it failed;
@@ -30,7 +30,9 @@ export async function endIteration(
   const measured = contract.task ? await measureIteration(files, contract, { env: options.env, signal }) : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
   const usage = sumUsage(runner.wasted, run.facts.result?.usage ?? null);
+  const cost = sumCost(runner.wastedUsd, run.facts.result?.costUsd ?? null);
   runner.wasted = null;
+  runner.wastedUsd = null;
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const loaded: Loaded = { ...turn.loaded, stored, policy: contract.policy, state: current.state, mended: warning };
@@ -38,7 +40,8 @@ export async function endIteration(
     const heard = { ...failure, usage, costUsd: runner.spentUsd, callsUnknown, transcriptMark: context.now() };
     const counted = countTurn(context, loaded, { ...fingerprints, text, origin: 'loop', heard }, measured);
     const { state, effects, task } = counted;
-    runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task };
+    const agent = { turns: run.facts.result?.turns ?? null, model: run.facts.model, costUsd: cost };
+    runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task: task && { ...task, agent } };
     keepDue(files, context.now(), effects);
     return { next: state, result: effects };
   });

@@ -17,7 +17,7 @@ import { mendState } from './mend-state.ts';
 import type { Runner } from './runner.ts';
 import { runnerPrompt } from './runner-prompt.ts';
 import { heard } from './steer-agent.ts';
-import { sumUsage } from './sum-usage.ts';
+import { sumCost, sumUsage } from './sum-usage.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 import { watchAgent } from './watch-agent.ts';
 
@@ -144,6 +144,7 @@ function fail({ turn }: Runner, type: 'task-missing' | 'agent-failed', message: 
 
 function waste(runner: Runner, { facts }: FinishedRun): void {
   runner.wasted = sumUsage(runner.wasted, facts.result?.usage ?? null);
+  runner.wastedUsd = sumCost(runner.wastedUsd, facts.result?.costUsd ?? null);
 }
 
 /** Runs the agent once, to its end, and journals what it was and what it cost. */

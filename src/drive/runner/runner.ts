@@ -41,6 +41,8 @@ export interface Runner {
   spentUsd: number | null;
   /** Tokens of runs that came to nothing: they count with the next iteration. */
   wasted: UsageDelta | null;
+  /** US dollars that these have cost. */
+  wastedUsd: number | null;
   /** Rate limits in a row, none of which said until when. */
   limits: number;
   /** Consecutive runs that broke. */
@@ -79,6 +81,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     agent: null,
     spentUsd: before.costUsd,
     wasted: before.usage,
+    wastedUsd: null,
     limits: 0,
     broken: 0,
     wokenAt: 0,

@@ -10,3 +10,8 @@ export function sumUsage(one: UsageDelta | null, other: UsageDelta | null): Usag
     cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
   };
 }
+
+/** The same of what they cost, in US dollars. */
+export function sumCost(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : one + other;
+}

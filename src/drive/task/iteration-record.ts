@@ -9,7 +9,7 @@ import type { TaskTurn } from './task-turn.ts';
 /** What a task folder's journal says of an iteration, once it is decided. `state` is the loop's after the decision. */
 export function taskIterationRecord(
   record: IterationRecord,
-  { measured, ended, gate }: TaskTurn,
+  { measured, ended, gate, agent }: TaskTurn,
   state: LoopState,
 ): TaskIterationRecord {
   const failed = gate?.filter(({ outcome }) => outcome !== 'ok') ?? [];
@@ -31,7 +31,7 @@ export function taskIterationRecord(
     },
     commands: (measured.turn?.evidence ?? []).map(commandOutcome),
     snapshotBounds: [...measured.bounds],
-    usage: usage(ended),
+    usage: usage(ended, agent?.costUsd ?? null),
   };
 }
 
@@ -40,9 +40,12 @@ export function commandOutcome({ name, outcome, durationMs, truncated, bytes, pr
   return { name, outcome, durationMs, truncated, bytes, preview };
 }
 
-/** The client says what a session has cost, not what an iteration did. */
-function usage({ usage }: EngineEvent & { type: 'iteration-ended' }): TaskIterationRecord['usage'] {
+/** In a session the client says what that has cost, not what an iteration did: `costUsd` is null there. */
+function usage(
+  { usage }: EngineEvent & { type: 'iteration-ended' },
+  costUsd: number | null,
+): TaskIterationRecord['usage'] {
   if (usage === null) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd: null };
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd };
 }

@@ -11,11 +11,14 @@ import { type RunFiles, runFiles } from '../../state/run-files.ts';
 import { takeFlags } from '../../state/run-flags.ts';
 import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../state/run-state.ts';
 import { type TranscriptParts, writeTranscript } from '../../state/run-transcript.ts';
+import { putRunAway, showEvent, showIteration, showState } from '../../state/show-in-loop-directory.ts';
+import { loopDirectory } from '../../task/loop-directory.ts';
 import { taskFolder } from '../../task/task-folder.ts';
+import { type AgentFacts, loopIteration } from './loop-iteration.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
 /**
- * Shows a loop in its task folder's `.ralph-runner`. Nobody decides by what lies there, so whatever goes wrong is logged
+ * Shows a loop in its task folder's `.ralph-runner`, and a loop directory's beside its task file as well. Nobody decides by what lies there, so whatever goes wrong is logged
  * and changes nothing. Every loop without a task folder has none.
  */
 export interface Mirror {
@@ -28,7 +31,7 @@ export interface Mirror {
   /** The state as it lies on disk now; of an ended loop the one that is given. */
   readonly status: (at: string, ended?: LoopState) => void;
   /** Each is shown once; one before it that was lost is shown first. */
-  readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts) => void;
+  readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts) => void;
   /** The last iteration, where whoever had counted it is dead and did not show it. */
   readonly lost: (counted: Counted) => void;
 }
@@ -54,15 +57,25 @@ export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror
       log(files, at, 'mirror', (error as Error).message);
     }
   };
-  const events = (effects: readonly Effect[]): void =>
-    tried(() => {
-      for (const effect of effects) if (effect.type === 'record-event') mirrorEvent(run, effect.event);
-    });
+  const directory = loopDirectory(files.projectDir, contract.taskPath);
+  const events = (effects: readonly Effect[]): void => {
+    for (const effect of effects) {
+      if (effect.type !== 'record-event') continue;
+      tried(() => mirrorEvent(run, effect.event));
+      if (directory !== null) tried(() => showEvent(directory, effect.event));
+    }
+  };
   const status = (now: string, ended?: LoopState): void =>
-    tried(() => showStatus(files, run, contract, task, now, ended));
-  const show = (record: TaskIterationRecord, transcript: TranscriptParts): void => {
+    tried(() => {
+      const state = ended ?? stateOf(files, contract.loopId);
+      if (state === null) return;
+      showStatus(run, runStatus(state, contract, task, now), state, now);
+      if (directory !== null) showState(directory, state);
+    });
+  const show = (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void => {
     tried(() => mirrorIteration(run, record));
     tried(() => writeTranscript(run, record.iteration, transcript));
+    if (directory !== null) tried(() => showIteration(directory, loopIteration(record, transcript.message, facts)));
   };
   const lost = (counted: Counted): void =>
     tried(() => {
@@ -71,6 +84,8 @@ export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror
     });
   return {
     begin: (event, counted) => {
+      const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
+      if (directory !== null && isNew) tried(() => putRunAway(directory, at));
       tried(() => takeFlags(run));
       tried(() => prune(run, at));
       lost(counted);
@@ -79,13 +94,13 @@ export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror
     },
     events,
     status,
-    iteration: (record, transcript) => {
+    iteration: (record, transcript, facts) => {
       const { loopId, noProgressStreak: noProgress } = record;
       const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
       lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
       tried(() => {
         // Somebody who took its process for dead has shown it.
-        if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript);
+        if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript, facts);
       });
     },
     lost,
@@ -101,17 +116,8 @@ function contractOf(files: LoopFiles): Contract | null {
   }
 }
 
-function showStatus(
-  files: LoopFiles,
-  run: RunFiles,
-  contract: Contract,
-  task: TaskTerms,
-  at: string,
-  ended: LoopState | undefined,
-): void {
-  const state = ended ?? stateOf(files, contract.loopId);
-  if (state === null) return;
-  mirrorStatus(run, runStatus(state, contract, task, at));
+function showStatus(run: RunFiles, status: RunStatus, state: LoopState, at: string): void {
+  mirrorStatus(run, status);
   if (state.status === 'ended') endBeat(run, state.loopId);
   else beat(run, state.loopId, at);
 }

@@ -19,6 +19,8 @@ export interface TaskTurn {
   gate: readonly CheckResult[] | null;
   /** Whether something was waited for since the iteration ended. */
   waited: boolean;
+  /** What a runner has heard of its agent. */
+  readonly agent?: { readonly turns: number | null; readonly model: string | null; readonly costUsd: number | null };
 }
 
 /** Notes what the engine recorded; what it says is shown once nothing more can come of the iteration. */
@@ -32,7 +34,7 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   if (record === null) return;
   turn.record = null;
   const line = taskIterationRecord(record, turn, state);
-  mirrorOf(files, at, turn.contract).iteration(line, {
+  const transcript = {
     loopId: line.loopId,
     startedAt: line.startedAt,
     endedAt: line.endedAt,
@@ -40,5 +42,8 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
     prompt: measured.turn?.prompt ?? null,
     commands: measured.turn?.evidence ?? [],
     message: ended.text,
-  });
+  };
+  const { toolCalls, callsUnknown, checklist } = ended;
+  const facts = { ...turn.agent, toolCalls: callsUnknown === true ? null : toolCalls, checklist };
+  mirrorOf(files, at, turn.contract).iteration(line, transcript, facts);
 }

@@ -1,0 +1,66 @@
+import { mkdirSync, renameSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { redact, redactRecord } from '../core/redact.ts';
+import type { LoopIteration } from '../core/schema/loop-iteration.ts';
+import type { LoopEvent } from '../core/schema/records.ts';
+import type { LoopState } from '../core/schema/state.ts';
+import { appendLine } from './append-line.ts';
+import type { LoopDirectory } from './loop-directory.ts';
+import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
+import { writeAtomically } from './write-atomically.ts';
+
+/*
+ * What a loop shows in its directory, for people and programs. Nothing is ever read from here to decide anything. Each of
+ * these masks secrets, and throws what the system says, or `refused` where a link would lead out of the directory: for
+ * the caller to log.
+ */
+
+/** Puts the state where readers find the old one or this one, whole. */
+export function showState({ state: path }: LoopDirectory, state: LoopState): void {
+  refuseLink(path);
+  writeAtomically(path, `${JSON.stringify(redactRecord(state), null, 2)}\n`);
+}
+
+/** Appends an event as one line. */
+export function showEvent({ events }: LoopDirectory, event: LoopEvent): void {
+  refuseLink(events);
+  appendLine(events, redactRecord(event));
+}
+
+const SUMMARY_LINES = 3;
+const SUMMARY_LIMIT = 500;
+
+/** The first lines of a message that say something. */
+export function summaryOf(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '');
+  return redact(lines.slice(0, SUMMARY_LINES).join('\n')).slice(0, SUMMARY_LIMIT);
+}
+
+/**
+ * Writes `iterations/NNN.json`. One that is there, of an idle iteration, is never overwritten: the next is `NNN-2.json`
+ * and so on.
+ */
+export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopIteration): void {
+  makeRealDir(iterationsDir);
+  const stem = String(entry.iteration).padStart(3, '0');
+  for (let copy = 1; ; copy++) {
+    const path = join(iterationsDir, `${stem}${copy === 1 ? '' : `-${copy}`}.json`);
+    if (whatLies(path) !== 'nothing') continue;
+    writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`);
+    return;
+  }
+}
+
+/** Moves what an earlier run showed into a folder of `runs/` that is named by the instant `at`; nothing is lost. */
+export function putRunAway(directory: LoopDirectory, at: string): void {
+  const shown = [directory.state, directory.events, directory.iterationsDir].filter(
+    (path) => whatLies(path) !== 'nothing',
+  );
+  if (shown.length === 0) return;
+  makeRealDir(directory.runsDir);
+  const stem = join(directory.runsDir, at.replaceAll(':', '-'));
+  let target = stem;
+  for (let copy = 2; whatLies(target) !== 'nothing'; copy++) target = `${stem}.${copy}`;
+  mkdirSync(target);
+  for (const path of shown) renameSync(path, join(target, basename(path)));
+}
