@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { overLoops } from '../src/drive/hook/routers-loops.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { preToolUse } from '../src/drive/hook/tool-use.ts';
 import { HOOK_TEXTS } from '../src/drive/texts.ts';
@@ -21,10 +22,13 @@ const PARTS: Parts = {
 void runHook(
   ['PreToolUse'],
   (context) =>
-    preToolUse(
-      context,
-      (call, rules) => judgeToolCall(call, rules, PARTS),
-      (...args) => (require('./ralph-stop-work.cjs') as typeof import('./ralph-stop-work.ts')).heedCancelFlag(...args),
+    overLoops(context, (each) =>
+      preToolUse(
+        each,
+        (call, rules) => judgeToolCall(call, rules, PARTS),
+        (...args) =>
+          (require('./ralph-stop-work.cjs') as typeof import('./ralph-stop-work.ts')).heedCancelFlag(...args),
+      ),
     ),
   (message) => {
     writeSync(2, HOOK_TEXTS.toolFailed(message));

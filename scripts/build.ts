@@ -10,6 +10,7 @@ import { loopIteration } from '../src/core/schema/loop-iteration.ts';
 import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
 import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
+import { skillInput, skillOutput } from '../src/core/schema/skill-contract.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
 import { tddRecord, tddState } from '../src/core/schema/tdd-state.ts';
 import { publishedFrontmatter } from '../src/task/frontmatter-schema.ts';
@@ -33,6 +34,8 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'loop-iteration': loopIteration,
   'tdd-state': tddState,
   'tdd-record': tddRecord,
+  input: skillInput,
+  output: skillOutput,
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),
   'task-md-frontmatter': publishedFrontmatter('checklist'),
   'prompt-frontmatter': publishedFrontmatter('prompt'),
@@ -122,20 +125,25 @@ async function bundle(): Promise<void> {
     outExtension: { '.js': '.cjs' },
   } as const;
   const hooks = { outputs: {} };
-  const bundleHooks = async (names: readonly string[], define: Record<string, string>): Promise<void> => {
+  const bundleHooks = async (names: readonly string[], define: Record<string, string>, js = GUARD): Promise<void> => {
     const { metafile } = await esbuild.build({
       ...shared,
       entryPoints: names.map((name) => `hooks/${name}.ts`),
       outdir: '.build/dist/hooks',
       external: ['./ralph-*.cjs'],
-      banner: { js: GUARD },
+      banner: { js },
       define,
     });
     Object.assign(hooks.outputs, metafile.outputs);
     for (const name of names) shareBuiltins(join(draft, 'hooks', `${name}.cjs`));
   };
   await bundleHooks(PARTS, {});
-  await bundleHooks(HOOKS, { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map(digestOf))) });
+  const digests = { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map(digestOf))) };
+  await bundleHooks(HOOKS, digests);
+  // Registered by the agents of router mode, which says by itself that a loop may run.
+  await bundleHooks(['router-tool-use'], digests, '');
+  // A host calls them by themselves, whether a loop may run or not.
+  await bundleHooks(['pre-execute', 'post-execute'], {}, '');
   const scripts = await esbuild.build({
     ...shared,
     entryPoints: ['scripts/main.ts', 'scripts/statusline.ts'],

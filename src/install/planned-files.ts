@@ -22,6 +22,8 @@ const NO_CLIENT_HOOKS = new Set(['pre-execute.cjs', 'post-execute.cjs']);
 const TEMPLATES = [
   { from: 'PROMPT.md', to: '.claude/ralph/PROMPT.md', mode: PLAIN },
   { from: 'guardrails.md', to: '.claude/ralph/guardrails.md', mode: PLAIN },
+  { from: 'agents/ralph-qa.md', to: '.claude/agents/ralph-qa.md', mode: PLAIN },
+  { from: 'agents/ralph-developer.md', to: '.claude/agents/ralph-developer.md', mode: PLAIN },
   { from: 'ralph-audit.sh', to: '.claude/ralph/ralph-audit.sh', mode: PROGRAM },
   { from: 'ralph-audit.bat', to: '.claude/ralph/ralph-audit.bat', mode: PLAIN },
 ];

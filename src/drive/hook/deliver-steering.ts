@@ -1,6 +1,8 @@
+import type { Policy } from '../../core/schema/policy.ts';
 import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import type { HookContext } from './context.ts';
+import { ownership, routersOwn } from './ownership.ts';
 import { changeOwnLoop, type Live } from './with-own-loop.ts';
 
 /**
@@ -9,12 +11,14 @@ import { changeOwnLoop, type Live } from './with-own-loop.ts';
  */
 export function deliverSteering(context: HookContext, seen: Live): string | null {
   if (!seen.steering.some(({ delivery }) => delivery === 'now')) return null;
-  const taken = changeOwnLoop(context, (state, policy) => {
+  const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
+  const deliver = (state: Live, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');
     const ids = due.map(({ id }) => id);
     const next = transition(state, { type: 'steering-delivered', at: context.now(), ids }, policy);
     return { state: next.state, result: { due, effects: next.effects } };
-  });
+  };
+  const taken = changeOwnLoop(context, deliver, ours);
   if (taken === null || taken.due.length === 0) return null;
   carryOut(context.files, context.now(), taken.effects);
   return `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;

@@ -61,6 +61,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       { dir: files.runtimeDir, prefix: 'ralph-' },
       { dir: files.runtimeDir, prefix: 'tdd-' },
       { dir: join(claude, 'hooks'), prefix: 'ralph-' },
+      { dir: join(claude, 'agents'), prefix: 'ralph-' },
     ],
     controlProgram: [...programs, ...launchers],
     agentCommands: AGENT_COMMANDS,
@@ -70,9 +71,9 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   };
 }
 
-/** The user's rules are those of the loop that is driven here. */
+/** The user's rules are those of the loop that is driven here; which loop of a router's that is, was asked before. */
 function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolean {
-  return !drivenElsewhere(env) || runnersOwn(contract.loopId, env);
+  return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(contract.loopId, env);
 }
 
 const RULES: Shape = {

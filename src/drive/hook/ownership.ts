@@ -29,6 +29,13 @@ export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
 }
 
+/** Whether this hook runs in a subagent that the host of this very loop has started: the router decides, the rules hold. */
+export function routersOwn(state: LoopState, context: HookContext): boolean {
+  const { env, input } = context;
+  if (env['RALPH_DRIVER'] !== 'router' || state.mode !== 'router') return false;
+  return state.sessionId === input.sessionId || sameClient(state, clientIdentity(context));
+}
+
 /** The client that runs this hook. */
 export function clientIdentity({ env, input }: HookContext): ClientIdentity {
   const pid = Number(env['CLAUDE_PID']);

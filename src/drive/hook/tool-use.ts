@@ -14,7 +14,7 @@ import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
 import { deliverSteering } from './deliver-steering.ts';
 import { guardRules } from './guard-rules.ts';
-import { drivenElsewhere, ownership, runnersOwn } from './ownership.ts';
+import { drivenElsewhere, ownership, routersOwn, runnersOwn } from './ownership.ts';
 import { underTombstone } from './tombstone.ts';
 import type { Live } from './with-own-loop.ts';
 
@@ -55,15 +55,17 @@ export async function preToolUse(
   const call = toolCall(input);
   const stored = readContract(files);
   if (stored !== null && showsCancelFlag(context, loop, stored) && cancelByFlag(context, stored)) return TURN_ENDS;
+  const rules = guardRules(files, env, stored);
+  const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   const verdict =
     timeIsUp(loop, stored, context.now()) ??
-    (await judge({ tool: call.name, input: call.input, cwd: input.cwd }, guardRules(files, env, stored)));
+    (await judge({ tool: call.name, input: call.input, cwd: input.cwd }, held));
   if (verdict.decision === 'deny') {
     note(context, loop, 'denied', { rule: verdict.rule });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
-  const steering = loop === 'unreadable' ? null : deliverSteering(context, loop);
+  const steering = typeof loop === 'string' ? null : deliverSteering(context, loop);
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
 }
@@ -75,8 +77,8 @@ const TURN_ENDS: PreToolAnswer = {
 };
 
 /** One look, and only for a task folder's own session: a runner looks by itself. */
-function showsCancelFlag({ files }: HookContext, loop: Live | 'unreadable', { contract }: StoredContract): boolean {
-  if (!contract.task || loop === 'unreadable' || loop.mode !== 'hook') return false;
+function showsCancelFlag({ files }: HookContext, loop: Live | Blind, { contract }: StoredContract): boolean {
+  if (!contract.task || typeof loop === 'string' || loop.mode !== 'hook') return false;
   return existsSync(runFiles(taskFolder(files.projectDir, contract.taskPath)).cancelFlag);
 }
 
@@ -85,33 +87,35 @@ export function postToolUse(context: HookContext): PostToolAnswer | null {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
-  if (loop === 'unreadable') return null;
+  if (typeof loop === 'string') return null;
   giveSignOfLife(context, loop);
   const steering = deliverSteering(context, loop);
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
 }
 
-/**
- * The loop whose rules hold here: this session's, or one that is not bound yet (spec D24). A state that cannot be read
- * still has its files guarded.
- */
-function guardedLoop(context: HookContext): Live | 'unreadable' | 'none' {
+/** A loop whose files alone are guarded here: its state cannot be read, or somebody else drives it. */
+type Blind = 'unreadable' | 'others';
+
+/** The loop whose rules hold here: this session's, or one that is not bound yet (spec D24). */
+function guardedLoop(context: HookContext): Live | Blind | 'none' {
   const { env, files } = context;
   const current = readState(files.state);
   if (current.kind === 'absent') return 'none';
   if (current.kind !== 'loop') return 'unreadable';
   const { state } = current;
   if (state.status === 'ended') return 'none';
-  // Another loop's runner and a host session have their own rules; the files are the same.
-  if (drivenElsewhere(env)) return state.mode === 'runner' && runnersOwn(state.loopId, env) ? state : 'unreadable';
+  if (drivenElsewhere(env)) {
+    const ours = (state.mode === 'runner' && runnersOwn(state.loopId, env)) || routersOwn(state, context);
+    return ours ? state : 'others';
+  }
   return ownership(state, context) === 'foreign' ? 'none' : state;
 }
 
 /** Spec 01, D35: an iteration that has had its time is brought to its end, so that Stop decides. */
-function timeIsUp(loop: Live | 'unreadable', stored: StoredContract | null, now: string): Verdict | null {
+function timeIsUp(loop: Live | Blind, stored: StoredContract | null, now: string): Verdict | null {
   const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
-  if (loop === 'unreadable' || !outOfTime(loop, limit, now)) return null;
+  if (typeof loop === 'string' || !outOfTime(loop, limit, now)) return null;
   return { decision: 'deny', rule: 'timeout', message: HOOK_TEXTS.timeIsUp };
 }
 
@@ -121,11 +125,11 @@ function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']
 
 function note(
   context: HookContext,
-  loop: Live | 'unreadable',
+  loop: Live | Blind,
   phase: CallRecord['phase'],
   more: Partial<CallRecord> = {},
 ): void {
-  if (loop === 'unreadable') return;
+  if (typeof loop === 'string') return;
   const { files } = context;
   const { name, id, agentId } = toolCall(context.input);
   const record: CallRecord = {

@@ -17,14 +17,15 @@ export function ownLoop(context: HookContext): Live | null {
   return ownership(current.state, context) === 'ours' ? current.state : null;
 }
 
-/** Changes this session's own live loop under the lock; null when it is not, or no longer, this session's. */
+/** Changes this session's own live loop under the lock; null when it is not, or no longer, this session's (`isOurs`). */
 export function changeOwnLoop<T>(
   context: HookContext,
   change: (state: Live, policy: Policy) => { state: LoopState; result: T },
+  isOurs: (state: Live) => boolean = (state) => ownership(state, context) === 'ours',
 ): T | null {
   return withState<T | null>(context.files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.status === 'ended') return { next: 'keep', result: null };
-    if (ownership(current.state, context) !== 'ours') return { next: 'keep', result: null };
+    if (!isOurs(current.state)) return { next: 'keep', result: null };
     const { state, result } = change(current.state, policyOf(context));
     return { next: state, result };
   });

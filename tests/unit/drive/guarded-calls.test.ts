@@ -207,3 +207,30 @@ test('Time is never up for the user, between iterations, or without a limit.', a
   rewrite(unlimited, { turn: 'agent', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
   assert.equal(await ask(unlimited, { ...TEST, now: LATER }), null);
 });
+
+test('In a subagent of a router’s host the rules hold, in one of another session the files alone.', async (t) => {
+  const project = aGuardedLoop(t);
+  rewrite(project, { mode: 'router' });
+  const env = { RALPH_DRIVER: 'router' };
+  assert.match(reasonOf(await ask(project, { ...PUSH, env })) ?? '', /git\\s\+push/);
+  const other = { env, payload: { session_id: 'session-2' } };
+  assert.equal(await ask(project, { ...PUSH, ...other }), null);
+  const own = await ask(project, { tool: 'Write', input: { file_path: project.files.state }, ...other });
+  assert.match(reasonOf(own) ?? '', /own-files/);
+  assert.equal(await ask(project, PUSH), null, 'control: the host itself has no such hook, and would not be held');
+  put(project.files.state, '{"torn');
+  assert.notEqual(reasonOf(await ask(project, { ...PUSH, env })), undefined, 'an unreadable state holds the rules');
+});
+
+test('A subagent of a router’s host hears what the user says, and is told when its time is up.', async (t) => {
+  const project = aGuardedLoop(t, '---\ntimeout: 60\n---\n\nDo the work.\n');
+  rewrite(project, { mode: 'router' });
+  const env = { RALPH_DRIVER: 'router' };
+  const steering = [{ id: 's', at: AT, text: 'Mind the gap.', delivery: 'now' }];
+  rewrite(project, { steering });
+  const told = await ask(project, { ...TEST, env });
+  assert.match(told?.hookSpecificOutput?.additionalContext ?? '', /Mind the gap\./);
+  assert.equal(await ask(project, { ...TEST, env }), null, 'once');
+  const late = await ask(project, { ...TEST, env, now: '2026-02-28T10:01:01Z' });
+  assert.match(reasonOf(late) ?? '', /time is up/);
+});
