@@ -1,0 +1,83 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { keyPath, printableValue, shownValue } from '../problem.ts';
+
+/** One thing that is wrong with a value that a schema describes. */
+export interface SchemaProblem {
+  /** `maxIterations`, `args.env`; '' for the value as a whole. */
+  readonly path: string;
+  /** The value found; null where there is none. */
+  readonly value: unknown;
+  /** The schema's keyword that it breaks. */
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** What a published schema says of a value: every problem at once, in plain words. Compiles the schema once. */
+export function schemaChecker(schema: object): (value: unknown) => SchemaProblem[] {
+  // The schema was made from zod, whose annotations ajv need not know.
+  const ajv = new Ajv({ allErrors: true, strict: false, verbose: true });
+  let validate: ValidateFunction | null = null;
+  return (value) => {
+    validate ??= ajv.compile(schema);
+    if (validate(value)) return [];
+    const problems = (validate.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf').map(problemOf);
+    const said = new Set<string>();
+    return problems.filter(({ path, message }) => !said.has(`${path} ${message}`) && said.add(`${path} ${message}`));
+  };
+}
+
+function problemOf({ instancePath, keyword, params, data, parentSchema }: ErrorObject): SchemaProblem {
+  const keys = instancePath
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const missing = keyword === 'required' ? [String(params['missingProperty'])] : [];
+  const path = keyPath([...keys, ...missing]);
+  const name = path === '' ? 'it' : path;
+  if (keyword === 'required') return { path, value: null, rule: keyword, message: `${name} is missing` };
+  const must = wanted(keyword, params, parentSchema ?? {});
+  const message = `${name} must be ${must}, but is ${shownValue(data)}`;
+  return { path, value: printableValue(data), rule: keyword, message };
+}
+
+function wanted(
+  keyword: string,
+  params: Readonly<Record<string, unknown>>,
+  schema: Readonly<Record<string, unknown>>,
+): string {
+  const { minimum, maximum } = schema;
+  const bounded = typeof minimum === 'number' && typeof maximum === 'number' && maximum < Number.MAX_SAFE_INTEGER;
+  const range = bounded ? ` from ${minimum} to ${maximum}` : typeof minimum === 'number' ? ` from ${minimum} on` : '';
+  switch (keyword) {
+    case 'type':
+      return `${article(String(params['type']))}${params['type'] === 'integer' ? range : ''}`;
+    case 'minimum':
+    case 'maximum':
+      return `${article(String(schema['type']))}${range}`;
+    case 'minLength':
+      return 'a text that is not empty';
+    case 'pattern':
+      return schema['pattern'] === '\\S'
+        ? 'a text that is not empty'
+        : `a text of the form ${String(schema['pattern'])}`;
+    case 'const':
+      return JSON.stringify(params['allowedValue']);
+    case 'enum':
+      return `one of ${(params['allowedValues'] as unknown[]).map((one) => JSON.stringify(one)).join(', ')}`;
+    default:
+      return `as the schema says (${keyword})`;
+  }
+}
+
+function article(type: string): string {
+  const names: Readonly<Record<string, string>> = {
+    integer: 'a whole number',
+    number: 'a number',
+    string: 'a text',
+    boolean: 'true or false',
+    object: 'an object',
+    array: 'a list',
+    null: 'null',
+  };
+  return names[type] ?? type;
+}
