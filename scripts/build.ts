@@ -96,7 +96,8 @@ function stateSchema(): Record<string, unknown> {
 /** The schemas that the hooks check state files against, as data for src/state/check-shape.ts. */
 function writeHookSchemas(): void {
   const schemas = {
-    commonPart: forHooks(jsonSchema(commonPart)),
+    // Whoever reads `plan` checks it (src/core/plan-attempt.ts): the Stop of every other loop does not carry its shape.
+    commonPart: forHooks(jsonSchema(commonPart.omit({ plan: true }))),
     statusPart: forHooks(jsonSchema(statusPart)),
     fourKeyState: forHooks(jsonSchema(fourKeyState)),
   };

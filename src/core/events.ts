@@ -1,4 +1,5 @@
 import type { ChecklistCount } from './checklist.ts';
+import type { PlanAttempt, ToldTask } from './plan-attempt.ts';
 import type { PauseReason, UsageState } from './schema/state.ts';
 
 /** Tokens of one iteration, and the client's cost figure where one is known. */
@@ -67,7 +68,15 @@ export type EngineEvent =
       /** Fingerprint of what idle watches, taken now; null when nothing is watched. */
       readonly seen: string | null;
     }
-  | { readonly type: 'verified'; readonly at: string; readonly results: readonly CheckResult[] }
+  | {
+      readonly type: 'verified';
+      readonly at: string;
+      readonly results: readonly CheckResult[];
+      /** There for a plan: the attempt that was verified, and the plan as it stands now. */
+      readonly plan?: PlanAttempt;
+    }
+  /** A plan was read before the prompt of its next task is made. */
+  | { readonly type: 'plan-read'; readonly at: string; readonly tasks: readonly ToldTask[]; readonly commit: string }
   | { readonly type: 'operator'; readonly at: string; readonly command: OperatorCommand }
   | {
       readonly type: 'time-passed';

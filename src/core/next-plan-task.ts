@@ -36,10 +36,7 @@ export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = n
           tasks.findIndex(({ id }) => planKey(id) === planKey(from)),
         );
   const late = new Set(tasks.slice(first).map(({ id }) => planKey(id)));
-  const done = new Set(tasks.filter(({ status }) => status === 'done').map(({ id }) => planKey(id)));
-  const ready = open.filter(
-    ({ status, dependsOn }) => status === 'open' && dependsOn.every((id) => done.has(planKey(id))),
-  );
+  const ready = readyTasks(tasks);
   const next = ready.find(({ id }) => late.has(planKey(id))) ?? null;
   const passed = open.flatMap((task): PassedTask[] => {
     const obstacle = obstacles(task);
@@ -50,6 +47,12 @@ export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = n
   // What is blocked is passed over; a task that a person has to verify is what is left then.
   const manual = passed.some(({ id, because, why }) => why === 'manual-verify' && id === because);
   return { next: null, stop: manual ? 'needs-verification' : 'blocked', passed };
+}
+
+/** The open tasks whose dependencies are all done, in the order of the plan. */
+export function readyTasks<T extends PlanTask>(tasks: readonly T[]): T[] {
+  const done = new Set(tasks.filter(({ status }) => status === 'done').map(({ id }) => planKey(id)));
+  return tasks.filter(({ status, dependsOn }) => status === 'open' && dependsOn.every((id) => done.has(planKey(id))));
 }
 
 type Obstacle = Pick<PassedTask, 'because' | 'why'>;

@@ -8,6 +8,7 @@ import { event } from './transitions/common.ts';
 import { interrupted } from './transitions/interrupted.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
+import { planRead, planTurnEnded } from './transitions/plan.ts';
 import { SELDOM } from './transitions/seldom.ts';
 import {
   cannotGoOn,
@@ -34,9 +35,13 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
   if (state.status === 'ended') return endedAlready(state, happened);
   switch (happened.type) {
     case 'iteration-ended':
-      return iterationEnded(state, withChecklist(state, happened), policy, SELDOM);
+      return policy.plan
+        ? planTurnEnded(state, happened, policy)
+        : iterationEnded(state, withChecklist(state, happened), policy, SELDOM);
     case 'verified':
       return verified(state, happened, policy);
+    case 'plan-read':
+      return planRead(state, happened, policy);
     case 'operator':
       return operator(state, happened, policy);
     case 'time-passed':

@@ -59,6 +59,8 @@ export const contract = z.strictObject({
   /** A task folder with its RALPH.md, or null for a plain prompt. */
   task: taskTerms.nullable(),
   guardrails,
+  /** Lines that end the message of each commit that the engine makes; there for a plan alone. */
+  commitFooters: z.array(z.string().min(1)).optional(),
   createdAt: instant,
   /** The frontmatter's text, byte for byte, so that a change during the run is seen without a hash. */
   frontmatter: z.string(),

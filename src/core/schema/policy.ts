@@ -40,6 +40,15 @@ export const policy = z.strictObject({
     maxTimeMs: z.number().positive().nullable(),
     warnAt: z.number().min(0).max(1),
   }),
+  /** The task is a plan, worked on task by task; absent for every other. */
+  plan: z
+    .strictObject({
+      /** Tasks done in one session, after which the loop pauses for review. */
+      maxTasks: z.int().min(1).max(100),
+      /** Id of the task to begin from. */
+      from: z.string().min(1).nullable(),
+    })
+    .optional(),
   backgroundWaitMs: z.number().min(0),
   pace: z.strictObject({
     /** Between two working iterations, beside what idle waits. */

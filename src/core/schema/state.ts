@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { SCHEMA_VERSION } from '../schema-version.ts';
 import { count, instant } from './instant.ts';
+import { planState } from './plan-state.ts';
 
 const streak = z.object({ value: z.string().nullable(), repeats: count });
 
@@ -125,6 +126,8 @@ const base = {
   checklist: z.object({ done: count, total: count, most: count }).optional(),
   /** The last iteration whose prompt asked the agent to reflect; absent before the first. */
   lastReflection: count.optional(),
+  /** How far a plan has come; absent for every other task, and before the plan was read. */
+  plan: planState.optional(),
   /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
   waitedOut: z.array(z.string()),
 };

@@ -7,6 +7,7 @@ import { shorten } from '../shorten.ts';
 import { completeText } from '../texts.ts';
 import { end, event, overtaken, running, type Transition } from './common.ts';
 import { decide } from './decide.ts';
+import { planVerified } from './plan.ts';
 import { nextIteration } from './seldom.ts';
 
 /** Of each failed check; a whole test run would fill the state and the prompt. */
@@ -18,6 +19,7 @@ type Verified = Extract<EngineEvent, { type: 'verified' }>;
 export function verified(state: LoopState, happened: Verified, policy: Policy): Transition {
   // Somebody paused or ended the loop while the checks ran: their word stands.
   if (state.status !== 'verifying') return overtaken(state);
+  if (happened.plan) return planVerified(state, happened, happened.plan, policy);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {
     const checks = happened.results.length;

@@ -1,0 +1,67 @@
+import type { PlanStop, ToldTask } from './plan-attempt.ts';
+import { planKey } from './plan-task.ts';
+import type { PlanState } from './schema/plan-state.ts';
+
+/** The last words of a loop over a plan: what is done, why it ends, and what to do next. */
+export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): string {
+  const { choice } = stop;
+  const passed = passedText(stop);
+  switch (stop.as) {
+    case 'complete':
+      return `complete: all ${tasks.length} tasks of ${path} are done${doneText(plan)}.`;
+    case 'paused-for-review': {
+      const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
+      const why =
+        stop.why === 'max-tasks'
+          ? `paused for review after ${count(plan.done.length)}: ${plan.done.join(', ')}.`
+          : `paused for review: what was to be done from the task to begin from on is done; tasks before it are left.`;
+      const from = choice.next === null ? '' : ` --from "${choice.next.id}"`;
+      return `${why}${next}${passed} Look at the commits, then go on: main.cjs run ${path} --plan${from}.`;
+    }
+    case 'needs-verification': {
+      const manual = choice.passed.filter(({ id, because, why }) => why === 'manual-verify' && id === because);
+      const list = manual.map(({ id }) => manualText(tasks.find((task) => planKey(task.id) === planKey(id))));
+      return `needs verification: what is left of ${path} a person has to verify${doneText(plan)}.\n${list.join('\n')}\nTick each box that holds, then go on with what waits for it: main.cjs run ${path} --plan.${passed}`;
+    }
+    case 'blocked': {
+      const blocked = stop.became.length > 0 ? stop.became : roots(stop);
+      const waiting = choice.passed.filter(({ id, because }) => blocked.includes(because) && id !== because);
+      const chain = waiting.length === 0 ? '' : ` It keeps back ${waiting.map(({ id }) => id).join(', ')}.`;
+      const named = blocked.length === 0 ? 'no task of the plan can be worked on' : blocked.join(', ');
+      return `blocked: ${named}${doneText(plan)}.${chain} The progress file beside ${path} says why. Mend it, take "(blocked)" out of the plan, and go on: main.cjs run ${path} --plan.`;
+    }
+    default:
+      return stop satisfies never;
+  }
+}
+
+/** What the user hears of the tasks that are passed over, when a session begins; null where none is. */
+export function passedOverText({ choice }: Pick<PlanStop, 'choice'>): string | null {
+  if (choice.passed.length === 0) return null;
+  const list = choice.passed.map(({ id, because, why }) =>
+    id === because ? `${id} (${why})` : `${id} (waits for ${because})`,
+  );
+  return `passed over: ${list.join(', ')}.`;
+}
+
+function passedText(stop: PlanStop): string {
+  const blocked = stop.choice.passed.filter(({ why }) => why === 'blocked');
+  return blocked.length === 0 ? '' : ` Blocked: ${blocked.map(({ id }) => id).join(', ')}.`;
+}
+
+function roots({ choice }: PlanStop): string[] {
+  return [...new Set(choice.passed.map(({ because }) => because))];
+}
+
+function doneText({ done }: PlanState): string {
+  return done.length === 0 ? '' : ` (${count(done.length)} done in this session)`;
+}
+
+function manualText(task: ToldTask | undefined): string {
+  if (task === undefined) return '';
+  return [`- ${task.id}, ${task.title}`, ...task.acceptance.map((each) => `  - ${each}`)].join('\n');
+}
+
+function count(tasks: number): string {
+  return tasks === 1 ? '1 task' : `${tasks} tasks`;
+}
