@@ -15,6 +15,7 @@ import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
 import { startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { whileItRuns } from './while-it-runs.ts';
 import { worktreeText } from './worktree-text.ts';
@@ -46,6 +47,7 @@ export const RUN_COMMAND: Command = {
       value: 'CMD',
       help: 'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
     },
+    ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
     plain: { type: 'boolean', help: 'Plain lines in a terminal, too.' },
     yes: {
@@ -65,6 +67,7 @@ export const RUN_COMMAND: Command = {
     const { env, values, projectDir } = context;
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins
+    const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
     const client = once(() => findClient(env));
     const request: StartRequest = {
       projectDir,
@@ -77,6 +80,7 @@ export const RUN_COMMAND: Command = {
       at: context.now(),
       existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
       tdd: values['tdd'] === true,
+      plan,
       headless: true,
       launched: true,
       consented: true,
@@ -140,7 +144,10 @@ async function show({ values, env, forPeople, out }: CommandContext): Promise<Sh
 /** What says nothing once it is over. */
 const WHILE_WATCHED: ReadonlySet<string> = new Set(['text-delta', 'tool-started', 'usage']);
 
-function warn({ err }: CommandContext, { warnings, stored }: StartedLoop): void {
+function warn(context: CommandContext, { warnings, stored }: StartedLoop): void {
+  const { err } = context;
   for (const { message, line } of warnings) err(said(`${line === null ? '' : `line ${line}: `}${message}`));
   if (verifiesNothing(stored.contract)) err(said(START_TEXTS.nothingToVerify));
+  const offered = offeredValidation(context, stored.contract);
+  if (offered !== null) err(said(offered));
 }

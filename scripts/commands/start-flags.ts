@@ -9,6 +9,7 @@ export function startFlags({ values, rest }: CommandContext): Record<string, str
   const passed = modeIn(rest);
   if (passed !== null) out['permission_mode'] = passed;
   for (const key of [
+    'max-tasks',
     'max-iterations',
     'permission-mode',
     'model',

@@ -18,6 +18,7 @@ import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { whileItRuns } from './while-it-runs.ts';
 
@@ -38,6 +39,7 @@ export const START_COMMAND: Command = {
       value: 'MODE',
       help: 'What is to drive the loop: hook (a session, the default) or runner (main.cjs run; the default where an agent asks). For a router: main.cjs router start.',
     },
+    ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
     'adopt-validation': {
       type: 'boolean',
@@ -68,6 +70,7 @@ export const START_COMMAND: Command = {
       const { askValidation } = await import('./ask-validation.ts');
       await askValidation(context, task);
     }
+    const plan = await planToStart(context, files, task, mayAsk(context) && !byAgent);
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
     const client = wanted ? findClient(context.env) : null;
@@ -91,10 +94,13 @@ export const START_COMMAND: Command = {
       clientVersion: client?.version ?? null,
       bundleDir: bundleDir(),
       mode,
+      plan,
     });
     for (const { message, line } of loop.warnings)
       context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
     if (verifiesNothing(loop.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));
+    const offered = offeredValidation(context, loop.stored.contract);
+    if (offered !== null) context.err(said(offered));
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
   },
 };

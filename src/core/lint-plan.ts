@@ -111,7 +111,7 @@ function incomplete(task: LintedTask): PlanProblem[] {
     const message = `${task.id} has no acceptance: nobody could tell when it is done. Add "- Acceptance:" with a list below it.`;
     found.push(error(task, 'missing-acceptance', message));
   }
-  if (task.scope.length === 0) {
+  if (task.scope.length === 0 && task.status !== 'manual-verify') {
     const message = `${task.id} has no scope: it may change every file. Add "- Scope:" with paths.`;
     found.push(warning(task, 'missing-scope', message));
   }

@@ -8,27 +8,30 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
   const passed = passedText(stop);
   switch (stop.as) {
     case 'complete':
-      return `complete: all ${tasks.length} tasks of ${path} are done${doneText(plan)}.`;
+      return `all ${tasks.length} tasks of ${path} are done${doneText(plan)}.`;
     case 'paused-for-review': {
       const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
       const why =
         stop.why === 'max-tasks'
-          ? `paused for review after ${count(plan.done.length)}: ${plan.done.join(', ')}.`
-          : `paused for review: what was to be done from the task to begin from on is done; tasks before it are left.`;
+          ? `${count(plan.done.length)} done in this session: ${plan.done.join(', ')}.`
+          : `what was to be done from the task to begin from on is done; tasks before it are left.`;
       const from = choice.next === null ? '' : ` --from "${choice.next.id}"`;
       return `${why}${next}${passed} Look at the commits, then go on: main.cjs run ${path} --plan${from}.`;
     }
     case 'needs-verification': {
       const manual = choice.passed.filter(({ id, because, why }) => why === 'manual-verify' && id === because);
       const list = manual.map(({ id }) => manualText(tasks.find((task) => planKey(task.id) === planKey(id))));
-      return `needs verification: what is left of ${path} a person has to verify${doneText(plan)}.\n${list.join('\n')}\nTick each box that holds, then go on with what waits for it: main.cjs run ${path} --plan.${passed}`;
+      return `what is left of ${path} a person has to verify${doneText(plan)}.\n${list.join('\n')}\nTick each box that holds, then go on with what waits for it: main.cjs run ${path} --plan.${passed}`;
     }
     case 'blocked': {
       const blocked = stop.became.length > 0 ? stop.became : roots(stop);
       const waiting = choice.passed.filter(({ id, because }) => blocked.includes(because) && id !== because);
       const chain = waiting.length === 0 ? '' : ` It keeps back ${waiting.map(({ id }) => id).join(', ')}.`;
-      const named = blocked.length === 0 ? 'no task of the plan can be worked on' : blocked.join(', ');
-      return `blocked: ${named}${doneText(plan)}.${chain} The progress file beside ${path} says why. Mend it, take "(blocked)" out of the plan, and go on: main.cjs run ${path} --plan.`;
+      const named =
+        blocked.length === 0
+          ? 'no task of the plan can be worked on'
+          : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
+      return `${named}${doneText(plan)}.${chain} The progress file beside ${path} says why. Mend it, take "(blocked)" out of the plan, and go on: main.cjs run ${path} --plan.`;
     }
     default:
       return stop satisfies never;

@@ -31,6 +31,7 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
     clientVersion: before.clientVersion,
     bundleDir: before.bundleDir,
     mode: modeOf(files),
+    plan: before.policy.plan ?? null,
   });
   if (terms.agent !== before.agent) {
     throw new RalphError('refused', AGENT_TEXTS.changed(before.agent ?? null, terms.agent ?? null));

@@ -47,6 +47,8 @@ export interface ContractRequest {
   readonly bundleDir: string | null;
   /** What is passed through to the client. */
   readonly clientArgs?: readonly string[];
+  /** The task is a plan; `from` is the id of the task to begin from. */
+  readonly plan?: { readonly from: string | null } | null;
   /** What drives the loop; the Stop hook where left out. */
   readonly mode?: LoopState['mode'];
 }
@@ -72,7 +74,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const taskPath = taskPathOf(projectDir, request.task);
   const text = readTaskText(join(projectDir, taskPath), taskPath);
   const { frontmatter, body } = splitFrontmatter(text);
-  const checked = checkTaskFile(taskPath, text);
+  const checked = checkTaskFile(taskPath, text, request.plan ? 'plan' : undefined);
   refuse(checked.problems, taskPath);
   const driven = request.mode === 'runner';
   const resolved = resolvePolicy({
@@ -110,7 +112,8 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       createdAt: request.at,
       frontmatter,
       head: text.slice(0, text.length - body.length),
-      policy: resolved.policy,
+      policy: policyFor(request, resolved),
+      ...(request.plan && { commitFooters: [...resolved.settings.commitFooters] }),
       validation: resolved.settings.validation,
       findingsLog: resolved.settings.findingsLog,
       consented: request.consented,
@@ -121,6 +124,11 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       bundleDir: request.bundleDir,
     },
   };
+}
+
+/** From where a plan is begun is said at each start, and is no setting. */
+function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
+  return policy.plan && plan ? { ...policy, plan: { ...policy.plan, from: plan.from } } : policy;
 }
 
 /** What nobody could hold such an agent to is refused, instead of being believed. */

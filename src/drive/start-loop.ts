@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { Effect } from '../core/effects.ts';
 import { initialState } from '../core/initial-state.ts';
+import { resumedPlan } from '../core/plan-attempt.ts';
 import { RalphError } from '../core/ralph-error.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { counted } from '../core/transitions/checklist.ts';
@@ -16,6 +17,7 @@ import type { Problem } from '../task/problem.ts';
 import type { Settings } from '../task/resolve-policy.ts';
 import { agreementMark } from './agreement-mark.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
+import { dropOpenTask } from './plan/open-task-file.ts';
 import { type ContractRequest, type PreparedContract, prepareContract } from './prepare-contract.ts';
 import { recordJournal } from './record-journal.ts';
 import { settleState } from './settle-state.ts';
@@ -81,6 +83,7 @@ export function startLoop(request: StartRequest): StartedLoop {
       contractHash: stored.hash,
       maxIterations,
       taskPath: prepared.terms.taskPath,
+      ...(prepared.terms.policy.plan && { plan: resumedPlan(base, prepared.terms.policy.plan.maxTasks) }),
       // Who goes on with a loop takes its list as it stands.
       ...(before !== null && prepared.checklist && { checklist: counted(prepared.checklist, undefined) }),
     };
@@ -91,7 +94,10 @@ export function startLoop(request: StartRequest): StartedLoop {
     writeContract(files, stored);
     if (tdd) bindList(files, { loopId, at, consented: request.consented });
     removeIfThere(files.tombstone);
-    if (before === null) dropPromptedTurn(files);
+    if (before === null) {
+      dropPromptedTurn(files);
+      dropOpenTask(files);
+    }
     const event = startedEvent(state, at, before !== null);
     recordJournal(files, at, [event]);
     const { settings } = prepared.resolved;

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path';
 import { digest } from '../core/digest.ts';
+import type { LoopState } from '../core/schema/state.ts';
 import { listArchive } from '../state/archive.ts';
 import { type LoopFiles, loopFiles } from '../state/loop-files.ts';
 import { readState } from '../state/read-state.ts';
@@ -23,11 +24,15 @@ export function taskLoopName(projectDir: string, taskPath: string, env: NodeJS.P
 
 /** The task of the loop that lies in these files, or of the last one archived; null where there was none. */
 export function lastTaskOf(files: LoopFiles): string | null {
+  return readState(files.state).kind === 'four-keys' ? DEFAULT_TASK : (lastLoopIn(files)?.taskPath ?? null);
+}
+
+/** The loop that lies in these files, or the last one archived; null where there was none. */
+export function lastLoopIn(files: LoopFiles): LoopState | null {
   const current = readState(files.state);
-  if (current.kind === 'loop') return current.state.taskPath;
-  if (current.kind === 'four-keys') return DEFAULT_TASK;
+  if (current.kind === 'loop') return current.state;
   for (const { content } of listArchive(files).reverse()) {
-    if (content.kind === 'loop') return content.state.taskPath;
+    if (content.kind === 'loop') return content.state;
   }
   return null;
 }

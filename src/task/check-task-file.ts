@@ -20,9 +20,8 @@ export interface CheckedTaskFile {
 /** No frontmatter comes near this. */
 const MAX_FRONTMATTER = 256 * 1024;
 
-/** Checks a task file's text. Reports every problem at once, with its place; never throws. */
-export function checkTaskFile(path: string, text: string): CheckedTaskFile {
-  const kind = taskKind(path);
+/** Checks a task file's text; `kind` where its name does not tell, as of a plan. Reports every problem at once, with its place; never throws. */
+export function checkTaskFile(path: string, text: string, kind = taskKind(path)): CheckedTaskFile {
   const split = splitFrontmatter(text);
   const whole = wholeFileProblem(kind, split);
   if (whole !== null) return { kind, frontmatter: null, problems: [whole] };

@@ -97,6 +97,14 @@ const SHARED_KEYS = {
   idle: described(idle.optional(), 'What the loop does when there is nothing to do. Without it, idle is off.'),
   breaker: described(breaker.optional(), 'Repeats that end a loop which goes round in circles.'),
   budget: described(budget.optional(), 'What the loop may use up.'),
+  max_tasks: described(
+    integer(1, 100).optional(),
+    'Of a plan: tasks done in one session, after which the loop pauses for review; 5 by default.',
+  ),
+  commit_footers: described(
+    list(line(), 'lines').optional(),
+    'Of a plan: lines that end the message of each commit, such as "Co-authored-by: Name <mail>".',
+  ),
   background_wait: durationKey('zero-too', 'How long the loop waits for work in the background; 30m by default.'),
   inter_iteration_delay: described(integer(0).optional(), 'Seconds between two iterations; 0 by default.'),
   timeout: described(

@@ -18,6 +18,9 @@ export const BREAKER: Policy['breaker'] = {
   tdd: 3,
 };
 
+/** Of one session over a plan. */
+export const MAX_TASKS = 5;
+
 export const BUDGET: Policy['budget'] = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, warnAt: 0.8 };
 
 /** Of an `idle` block that leaves keys out; without a block idle is off. */

@@ -11,6 +11,7 @@ import {
   FINDINGS_LOG,
   IDLE,
   iterationLimits,
+  MAX_TASKS,
 } from './policy-defaults.ts';
 import { keyPath, type Problem } from './problem.ts';
 import { guardrailsOf, paceOf, type TaskSettings, taskSettingsOf } from './resolve-task.ts';
@@ -29,6 +30,8 @@ export interface Settings {
   /** The command that sets a new worktree up. */
   readonly worktreeSetup: string | null;
   readonly guardrails: Guardrails;
+  /** Of a plan. */
+  readonly commitFooters: readonly string[];
   /** null where the task is no folder with a RALPH.md. */
   readonly task: TaskSettings | null;
 }
@@ -133,6 +136,7 @@ function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>
       maxTimeMs: budget.max_time ?? BUDGET.maxTimeMs,
       warnAt: budget.warn_at ?? BUDGET.warnAt,
     },
+    ...(kind === 'plan' && { plan: { maxTasks: merged.max_tasks ?? MAX_TASKS, from: null } }),
     backgroundWaitMs: merged.background_wait ?? DEFAULT_POLICY.backgroundWaitMs,
     pace: paceOf(merged, kind),
   };
@@ -184,6 +188,7 @@ function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
     isolation: merged.isolation ?? 'project',
     worktreeSetup: merged.worktree_setup ?? null,
     guardrails: guardrailsOf(merged),
+    commitFooters: merged.commit_footers ?? [],
     task: hasFolder(kind) ? taskSettingsOf(merged, kind) : null,
   };
 }

@@ -10,6 +10,7 @@ import { forLoop } from '../../term/for-loop.ts';
 import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { openedPrompt, openPlan, planContract } from '../plan/on-plan.ts';
 import { gatherEvidence, seenBy } from '../task/gather-evidence.ts';
 import { mirrorOf } from '../task/mirror.ts';
 import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
@@ -65,6 +66,11 @@ export async function carryOn(turn: Turn, decided: readonly Effect[]): Promise<S
       case 'allow':
         return letGo(turn, step.message);
       case 'prompt': {
+        const instead = await openPlan(turn, (message) => turn.notes.push(message));
+        if (instead !== null) {
+          effects = instead;
+          break;
+        }
         const task = readTask(turn.context.files.projectDir, turn.loaded.state.taskPath);
         if (task !== null) {
           const sent = await sendBack(turn, step, task.body);
@@ -113,6 +119,12 @@ async function sendBack(
 ): Promise<StopAnswer | { readonly meanwhile: readonly Effect[] }> {
   const { context, loaded, notes } = turn;
   const { stored } = loaded;
+  const ofPlan = await openedPrompt(turn, step);
+  if (ofPlan !== null) {
+    const effects = feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'ready' });
+    if (effects.some(isStep)) return { meanwhile: effects };
+    return taskBlockAnswer(turn.loaded, { prompt: ofPlan, path: null }, notes, versionOf(turn));
+  }
   const findings = realFindings(context.files.projectDir, stored, loaded.state.lastFindingsCount);
   if (!stored?.contract.task) {
     const work = stored === null ? undefined : tddSpawnPart(context.files, stored.contract, context.now())?.section;
@@ -239,6 +251,8 @@ const GIVEN_UP: CheckResult = { name: 'checks', outcome: 'unavailable', detail: 
 
 /** Runs the checks outside the lock; the client's signal ends them and their whole process groups. */
 export async function verifyStep(turn: Turn): Promise<readonly Effect[]> {
+  const plan = planContract(turn);
+  if (plan !== null) return (await import('../plan/plan-steps.ts')).verifyPlanStep(turn, plan);
   const { context, options, loaded } = turn;
   const { files, env } = context;
   const { contractHash, iteration } = loaded.state;

@@ -36,7 +36,8 @@ export function stopQuickly(context: HookContext): Quick | 'slow' {
     return 'slow';
   const stored = findContract(files);
   if (typeof stored === 'string' || !stored.contract.consented || underTombstone(context)) return 'slow';
-  if (stored.contract.task || stored.contract.tdd || stored.contract.policy.breaker.noProgress > 0) return 'slow';
+  const { task, tdd, policy } = stored.contract;
+  if (task || tdd || policy.plan || policy.breaker.noProgress > 0) return 'slow';
   // The real number of open findings is shown beside the claimed one: reading the log is the slow way's.
   if (existsSync(join(files.projectDir, stored.contract.findingsLog))) return 'slow';
   const wanted = completionText(stored.contract.policy.completion);

@@ -10,6 +10,7 @@ import { writeAtomically } from '../../state/write-atomically.ts';
 import { feed, isStep } from '../hook/carry-on.ts';
 import { readTask } from '../hook/read-task.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { openPlan } from '../plan/on-plan.ts';
 import { runnerPrompt } from '../runner/runner-prompt.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { agentType } from './agent-type.ts';
@@ -32,6 +33,8 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
   const stored = readContract(files);
   if (stored?.contract.loopId !== state.loopId) return { meanwhile: [] };
   turn.loaded = { ...turn.loaded, stored, policy: stored.contract.policy };
+  const instead = await openPlan(turn, (message) => log(files, now(), 'plan', message));
+  if (instead !== null) return { meanwhile: instead };
   const task = readTask(files.projectDir, state.taskPath);
   if (task === null) {
     const message = HOOK_TEXTS.taskMissing(state.taskPath);

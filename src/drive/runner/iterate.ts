@@ -9,6 +9,7 @@ import { feed, isStep, type Loaded } from '../hook/carry-on.ts';
 import { readTask } from '../hook/read-task.ts';
 import { waitOut } from '../hook/wait-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { openPlan } from '../plan/on-plan.ts';
 import { recordJournal } from '../record-journal.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { backOff, MOST_RETRIES } from './back-off.ts';
@@ -31,6 +32,8 @@ export async function iterate(
   stored: NonNullable<Loaded['stored']>,
 ): Promise<readonly Effect[]> {
   const { files, leave, options } = runner;
+  const instead = await openPlan(runner.turn, (message) => options.tell({ type: 'notice', message }));
+  if (instead !== null) return instead;
   const { state } = runner.turn.loaded;
   const task = readTask(files.projectDir, state.taskPath);
   if (task === null) {

@@ -4,6 +4,7 @@ import type { Evidence } from '../../task/run-evidence.ts';
 import type { Loaded } from '../hook/carry-on.ts';
 import { realFindings } from '../hook/open-findings.ts';
 import { plainPrompt } from '../plain-prompt.ts';
+import { openedPrompt } from '../plan/on-plan.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
 import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
@@ -21,6 +22,8 @@ export async function runnerPrompt(
 ): Promise<{ readonly prompt: string } | 'aborted' | 'overtaken'> {
   const { state } = turn.loaded;
   const { contract } = stored;
+  const ofPlan = await openedPrompt(turn, told);
+  if (ofPlan !== null) return { prompt: wholePrompt(ofPlan) };
   const findings = realFindings(files.projectDir, stored, state.lastFindingsCount);
   if (contract.task !== null) {
     const onEvidence = ({ name, outcome, durationMs }: Evidence): void =>

@@ -11,3 +11,8 @@ export function blockTask(text: string, { boxAt, status }: Pick<PlanFileTask, 'b
   const behind = boxAt + 2;
   return `${text.slice(0, behind)} (blocked)${text.slice(behind)}`;
 }
+
+/** The plan's text with the box of a task open again: one character differs. */
+export function untickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {
+  return `${text.slice(0, boxAt)} ${text.slice(boxAt + 1)}`;
+}

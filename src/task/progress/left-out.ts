@@ -19,6 +19,11 @@ const OWN_FILE = '.claude/ralph/guardrails.md';
 /** What a loop shows of itself in its loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
 
+/** true for what the loop itself keeps in a project, relative to it: nobody's work. */
+export function isLoopsOwn(path: string): boolean {
+  return path === OWN_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path);
+}
+
 /** true for a folder of this name wherever it lies. */
 export function isLeftOutFolder(name: string): boolean {
   return MADE_BY_TOOLS.includes(name) || name.startsWith('.ralph-runner');
@@ -33,6 +38,6 @@ export function isLeftOutFolder(name: string): boolean {
 export function isLeftOut(path: string, taskDir: string): boolean {
   const prefix = taskDir === '' ? '' : `${taskDir}/`;
   const inTask = path.startsWith(prefix) ? path.slice(prefix.length) : null;
-  if (inTask === PROGRESS_FILE || path === OWN_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path)) return true;
+  if (inTask === PROGRESS_FILE || isLoopsOwn(path)) return true;
   return (inTask ?? path).split('/').slice(0, -1).some(isLeftOutFolder);
 }

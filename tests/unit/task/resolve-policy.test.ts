@@ -37,6 +37,7 @@ test('where nobody says anything the defaults of the table hold', () => {
     effort: null,
     permissionMode: null,
     isolation: 'project',
+    commitFooters: [],
     guardrails: { blockCommands: [], shellAllow: null, protectedFiles: [], privateFiles: [], strict: false },
     task: null,
   });

@@ -1,0 +1,82 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { RalphError } from '../../src/core/ralph-error.ts';
+import type { Contract } from '../../src/core/schema/contract.ts';
+import { checkPlanStart, makePlanBranch, planBranch } from '../../src/drive/plan/plan-start.ts';
+import { PLAN_TEXTS } from '../../src/drive/plan/texts.ts';
+import { lastLoopIn } from '../../src/drive/task-loop-name.ts';
+import { said } from '../../src/drive/texts.ts';
+import { RUNTIME_IGNORE } from '../../src/install/planned-files.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { projectSignals } from '../../src/task/project-signals.ts';
+import { ask } from './ask.ts';
+import type { CommandContext, OptionDefinition } from './command.ts';
+
+/** How a plan is executed, for every command that begins a loop. */
+export const PLAN_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
+  plan: {
+    type: 'boolean',
+    help: 'The task file is a plan of tasks: one after the other is worked on, verified and committed.',
+  },
+  from: { type: 'string', value: 'TASK', help: 'The task of the plan to begin from: --from "Task 5".' },
+  'max-tasks': {
+    type: 'string',
+    value: 'N',
+    help: 'Tasks done before the plan pauses for review, 1 to 100; 5 by default.',
+  },
+};
+
+/**
+ * What a start with --plan means, checked; null for every other. The loop that a start goes on with says by itself that
+ * it is one over a plan. On a main branch a person at the terminal is offered a branch (`mayAsk`). Throws RalphError
+ * with everything that stands against it.
+ */
+export async function planToStart(
+  context: CommandContext,
+  files: LoopFiles,
+  task: string | null,
+  mayAsk: boolean,
+): Promise<{ readonly from: string | null } | null> {
+  const { values, env, projectDir } = context;
+  const resumes = values['resume'] === true;
+  const wanted = values['plan'] === true || (resumes && lastLoopIn(files)?.plan !== undefined);
+  if (!wanted) {
+    const stray = ['from', 'max-tasks'].find((name) => values[name] !== undefined);
+    if (stray !== undefined) throw new RalphError('usage', `--${stray} is for a plan: give --plan as well.`);
+    return null;
+  }
+  if (task === null) throw new RalphError('usage', 'which plan? Give its file: run PLAN.md --plan.');
+  const from = typeof values['from'] === 'string' ? values['from'] : null;
+  const start = await checkPlanStart({ projectDir, planPath: task, from, resumes, env });
+  for (const note of start.notes) context.err(said(note));
+  if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);
+  keepStateOutOfGit(projectDir);
+  return { from: start.from };
+}
+
+/** What the project offers to verify a plan's tasks with, where the plan names nothing; null for every other loop. */
+export function offeredValidation({ projectDir }: CommandContext, { policy, validation }: Contract): string | null {
+  if (!policy.plan || validation.length > 0) return null;
+  const commands = projectSignals(projectDir).commands.map(({ run }) => run);
+  return commands.length === 0 ? null : PLAN_TEXTS.offered(commands);
+}
+
+async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
+  const name = planBranch(plan);
+  const answer = mayAsk
+    ? await ask(`A plan is not executed on ${branch}. Make the branch ${name} for it? [y/N] `)
+    : null;
+  if (answer === null || !/^y(es)?$/i.test(answer)) {
+    throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
+  }
+  await makePlanBranch(context.projectDir, name, context.env);
+  context.err(said(`on the branch ${name} now.`));
+}
+
+/** A tree that is clean after each task has no state of the loop in it, in a project without an installation too. */
+function keepStateOutOfGit(projectDir: string): void {
+  const path = join(projectDir, RUNTIME_IGNORE);
+  if (existsSync(path)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, '*\n');
+}

@@ -1,0 +1,68 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CheckResult } from '../../core/events.ts';
+import { planKey, tasksByKey } from '../../core/plan-task.ts';
+import { readRegularFile } from '../../state/read-regular-file.ts';
+import { removeIfThere } from '../../state/remove-if-there.ts';
+import { untickTask } from '../../task/plan/mark-task.ts';
+import { readPlan } from '../../task/plan/read-plan.ts';
+import type { OpenTask } from './open-task-file.ts';
+import type { PlanPlace } from './plan-place.ts';
+import { replaceText } from './settling.ts';
+import { PLAN_TEXTS } from './texts.ts';
+
+export interface HeldPlan {
+  readonly results: readonly CheckResult[];
+  /** For the user. */
+  readonly notes: readonly string[];
+}
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Holds plan and progress file to what the engine left when the task was opened: boxes that were ticked since then, by
+ * whatever way, are open again, and the progress file is as it was; both are told as failures. Everything else in the
+ * plan is the user's to change. Throws what the disk says.
+ */
+export async function heldPlan(place: PlanPlace, task: OpenTask): Promise<HeldPlan> {
+  const ticked = takeOutTicks(place, task);
+  const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
+  const results = [
+    ...(ticked.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(ticked, task.planPath))]),
+    ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
+  ];
+  return { results, notes: scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : [] };
+}
+
+/** A task for a person to verify is theirs to tick, whenever they like. Gives the ids of the others. */
+function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
+  const path = join(files.projectDir, task.planPath);
+  let text = readFileSync(path, 'utf8');
+  if (text === task.plan) return [];
+  const before = tasksByKey(readPlan(task.plan).tasks);
+  const ticked: string[] = [];
+  for (const now of readPlan(text).tasks) {
+    const status = before.get(planKey(now.id))?.status;
+    if (now.status !== 'done' || status === 'done' || status === 'manual-verify') continue;
+    text = untickTask(text, now);
+    ticked.push(now.id);
+  }
+  if (ticked.length > 0) replaceText(path, text);
+  return ticked;
+}
+
+function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenTask): boolean {
+  const path = join(files.projectDir, progressPath);
+  const now = readRegularFile(path, MOST_BYTES);
+  if (now === progress) return false;
+  if (progress === null) removeIfThere(path);
+  else writeFileSync(path, progress);
+  return true;
+}
+
+function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
+  const scopeIn = (text: string): string =>
+    JSON.stringify(tasksByKey(readPlan(text).tasks).get(planKey(task.id))?.scope ?? null);
+  const now = readFileSync(join(files.projectDir, task.planPath), 'utf8');
+  return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { assemblePlanPrompt } from '../../core/assemble-plan-prompt.ts';
+import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
+import type { Effect } from '../../core/effects.ts';
+import { planKey } from '../../core/plan-task.ts';
+import { lastProgress } from '../../core/progress-entry.ts';
+import { readRegularFile } from '../../state/read-regular-file.ts';
+import { regularFile } from '../../state/regular-file.ts';
+import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
+import { readRepository } from '../../task/plan/repository.ts';
+import { resolveScope } from '../../task/plan/task-scope.ts';
+import { guardrailsPath } from '../hook/guardrails-path.ts';
+import { HOOK_TEXTS } from '../texts.ts';
+import { readOpenTask, writeOpenTask } from './open-task-file.ts';
+import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { dropSettling, recoverSettling } from './settling.ts';
+import { PLAN_TEXTS } from './texts.ts';
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Before each prompt of a plan: mends what a killed engine left, reads the plan, and has the engine say which task is
+ * worked on, or that the loop is over. Gives what follows; where no step is among it, the task is open and planPrompt
+ * makes its prompt. Rejects with the abort's reason.
+ */
+export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
+  const { files, contract, env, signal, feed, now } = place;
+  const directory = files.projectDir;
+  const committed = await recoverSettling(place);
+  const text = readText(join(directory, contract.taskPath));
+  if (text === null) {
+    return feed({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
+  }
+  const plan = readPlan(text);
+  const broken = errorsIn(plan);
+  if (broken !== null) {
+    return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
+  }
+  const stands = await readRepository(directory, { env, signal });
+  const problem = typeof stands === 'string' ? PLAN_TEXTS.noRepository(stands) : null;
+  if (typeof stands === 'string' || stands.head === null || stands.branch === null) {
+    return feed({ type: 'agent-failed', at: now(), message: problem ?? PLAN_TEXTS.noBranch });
+  }
+  const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stands.head });
+  const { current } = planIn(place);
+  // A commit whose word the engine had not yet is known now.
+  if (committed !== null && current?.id !== committed) dropSettling(place);
+  const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
+  if (!current || !task || effects.some(({ type }) => type === 'allow')) return effects;
+  const before = readOpenTask(files, contract.loopId);
+  const again = before?.commit === current.commit ? before : null;
+  writeOpenTask(files, {
+    loopId: contract.loopId,
+    id: task.id,
+    title: task.title,
+    text: task.text,
+    scope: await resolveScope(directory, task.scope, { env, signal }),
+    planPath: contract.taskPath,
+    progressPath: progressOf(place),
+    commit: current.commit,
+    branch: again?.branch ?? stands.branch,
+    // What is there before the first attempt is not the task's; the plan itself goes with the first commit.
+    dirty: again?.dirty ?? stands.changed.filter((path) => path !== contract.taskPath && path !== progressOf(place)),
+    plan: text,
+    progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),
+  });
+  return effects;
+}
+
+/** The prompt of the task that is open, for a context that knows nothing; null where none is. */
+export function planPrompt(
+  place: PlanPlace,
+  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
+): AssembledPrompt | null {
+  const { files, contract } = place;
+  const state = place.state();
+  const plan = planIn(place);
+  const task = readOpenTask(files, contract.loopId);
+  if (task === null || contract.policy.plan === undefined) return null;
+  return assemblePlanPrompt({
+    ...told,
+    iteration: state.iteration + 1,
+    maxIterations: state.maxIterations,
+    guardrailsPath: guardrailsPath(files.projectDir),
+    completion: contract.policy.completion,
+    idle: contract.policy.idle !== null,
+    planPath: contract.taskPath,
+    progressPath: task.progressPath,
+    task,
+    text: task.text,
+    scope: task.scope,
+    done: plan.done.length,
+    maxTasks: contract.policy.plan.maxTasks,
+    attempts: plan.attempts,
+    lastProgress: task.progress === null ? null : lastProgress(task.progress),
+    report: plan.report?.said === 'partial' ? plan.report.text : null,
+    validation: contract.validation.map(({ name }) => name),
+  });
+}
+
+/** The errors of a plan, a line each; null where it has none. */
+export function errorsIn({ problems }: PlanFile): string | null {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  return errors.length === 0 ? null : errors.map(({ line, message }) => `  line ${line}: ${message}`).join('\n');
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(regularFile(path), 'utf8');
+  } catch {
+    return null; // told as a missing task file
+  }
+}

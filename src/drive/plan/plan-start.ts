@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nextPlanTask } from '../../core/next-plan-task.ts';
+import { planKey } from '../../core/plan-task.ts';
+import { RalphError } from '../../core/ralph-error.ts';
+import { regularFile } from '../../state/regular-file.ts';
+import { changeByGit } from '../../task/plan/change-by-git.ts';
+import { progressPath } from '../../task/plan/progress-path.ts';
+import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
+import { readRepository } from '../../task/plan/repository.ts';
+import { START_TEXTS } from '../texts.ts';
+import { errorsIn } from './open-task.ts';
+import { PLAN_TEXTS } from './texts.ts';
+
+export interface PlanStartRequest {
+  readonly projectDir: string;
+  /** The plan, relative to the project. */
+  readonly planPath: string;
+  /** Id of the task to begin from, as the user gave it. */
+  readonly from: string | null;
+  /** A loop that lies here goes on: what is not committed may be its work. */
+  readonly resumes: boolean;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface PlanStart {
+  /** The main branch that the repository is on, where it must not stay; null elsewhere. */
+  readonly mainBranch: string | null;
+  /** As the plan itself writes it. */
+  readonly from: string | null;
+  readonly notes: readonly string[];
+}
+
+const MAIN = ['main', 'master'];
+
+/**
+ * Whether a plan can be executed here: it has no error, there is a task to begin with, and the repository can take one
+ * commit for each. Changes nothing. Throws RalphError with everything that stands against it.
+ */
+export async function checkPlanStart(request: PlanStartRequest): Promise<PlanStart> {
+  const { projectDir, planPath, env } = request;
+  const plan = readPlan(readText(projectDir, planPath));
+  const broken = errorsIn(plan);
+  const problems = broken === null ? beginProblems(plan, request) : [PLAN_TEXTS.lint(planPath, broken)];
+  const stands = await readRepository(projectDir, { env, signal: new AbortController().signal });
+  let mainBranch: string | null = null;
+  if (typeof stands === 'string') problems.push(PLAN_TEXTS.noRepository(stands));
+  else if (stands.head === null) problems.push(PLAN_TEXTS.noCommit);
+  else {
+    if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
+    else if (MAIN.includes(stands.branch)) mainBranch = stands.branch;
+    const own = [planPath, progressPath(planPath)];
+    const dirty = stands.changed.filter((path) => !own.includes(path));
+    if (dirty.length > 0 && !request.resumes) problems.push(PLAN_TEXTS.dirty(dirty));
+  }
+  if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
+  const warnings = plan.problems.filter(({ severity }) => severity === 'warning');
+  return {
+    mainBranch,
+    from: plan.tasks.find(({ id }) => request.from !== null && planKey(id) === planKey(request.from))?.id ?? null,
+    notes: warnings.map(({ line, message }) => `line ${line}: ${message}`),
+  };
+}
+
+/** Makes a branch for a plan and goes to it. Throws what git says. */
+export async function makePlanBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
+  if (!made.ok) throw new RalphError('refused', made.said);
+}
+
+/** The name of a branch for a plan, by its file: `plan/my-feature`. */
+export function planBranch(planPath: string): string {
+  const name = planPath.slice(planPath.lastIndexOf('/') + 1).replace(/\.(?:md|markdown)$/i, '');
+  return `plan/${name.replace(/[^a-zA-Z0-9._-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '') || 'tasks'}`;
+}
+
+function beginProblems({ tasks }: PlanFile, { from, planPath }: PlanStartRequest): string[] {
+  const { next, stop } = nextPlanTask(tasks, from);
+  if (from !== null) {
+    const task = tasks.find(({ id }) => planKey(id) === planKey(from));
+    if (task === undefined) return [PLAN_TEXTS.unknownFrom(from, planPath)];
+    const done = new Set(tasks.filter(({ status }) => status === 'done').map(({ id }) => planKey(id)));
+    const needs = task.dependsOn.filter((id) => !done.has(planKey(id)));
+    if (task.status === 'open' && needs.length > 0) return [PLAN_TEXTS.waitingFrom(from, needs)];
+  }
+  // A plan that is done, or waits for a person, says so by its end, with what to do.
+  return next === null && stop === null ? [PLAN_TEXTS.nothingToDo(planPath, 'none is open')] : [];
+}
+
+function readText(projectDir: string, planPath: string): string {
+  const bytes = readBytes(projectDir, planPath);
+  const text = bytes.toString('utf8');
+  // What cannot be written back byte for byte is not written at all.
+  if (Buffer.from(text).equals(bytes)) return text;
+  throw new RalphError('task-invalid', PLAN_TEXTS.notUtf8(planPath));
+}
+
+function readBytes(projectDir: string, planPath: string): Buffer {
+  try {
+    return readFileSync(regularFile(join(projectDir, planPath)));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(planPath, code ?? 'no regular file'), error);
+  }
+}

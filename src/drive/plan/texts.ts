@@ -1,0 +1,43 @@
+const MOST_SHOWN = 20;
+
+/** What the drivers of a plan say: to the agent in a rejection, and to the user. */
+export const PLAN_TEXTS = {
+  outOfScope: (paths: readonly string[], id: string): string =>
+    `outside the scope of ${id}: ${listed(paths)}. Put these files back as they were. Where ${id} cannot be done without them, end as blocked and say so: the user widens the scope in the plan.`,
+  otherBranch: (branch: string | null, wanted: string): string =>
+    `the repository is on ${branch ?? 'no branch'}, and ${wanted} is the branch of this plan. Go back to it: git switch ${wanted}.`,
+  unknownStart:
+    'what this task began from is not known any more, so that the attempt could not be verified. Say once more that it is done.',
+  ticked: (ids: readonly string[], path: string): string =>
+    `${ids.join(', ')}: a box in ${path} was ticked while the task was worked on. Boxes are ticked by the loop once a task is verified, so it was taken out again.`,
+  progressChanged: (path: string): string =>
+    `${path} was changed while the task was worked on. The loop writes it; what was committed was put back.`,
+  scopeChanged: (id: string, path: string): string =>
+    `the scope of ${id} was changed in ${path} while the agent worked. It counts from the next attempt on. If it was not you: look at the plan.`,
+  folded: (commits: number, id: string): string =>
+    `${commits === 1 ? 'a commit' : `${commits} commits`} that the agent made for ${id} ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
+  notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
+  gone: (path: string, id: string): string => `${id} is no longer in ${path}.`,
+  noRepository: (why: string): string =>
+    `a plan is executed with one commit for each task, and here: ${why} Begin one: git init, then commit what is there.`,
+  noCommit: 'the repository has no commit yet. Commit what is there first.',
+  noBranch: 'HEAD is on no branch. Make one for the plan: git switch -c NAME.',
+  mainBranch: (branch: string, name: string): string =>
+    `a plan is not executed on ${branch}. Make a branch for it: git switch -c ${name}.`,
+  offered: (commands: readonly string[]): string =>
+    `this plan names no command that has to pass, so that nothing but the scope of a task is verified. The project offers: ${commands.join(', ')}. Put them under "validation:" in the plan's frontmatter.`,
+  notUtf8: (path: string): string =>
+    `${path} is not UTF-8, and could not be written back byte for byte. Save it as UTF-8.`,
+  dirty: (paths: readonly string[]): string =>
+    `these files are not committed, and would go into the first task's commit: ${listed(paths)}. Commit them, stash them, or ignore them, then start again.`,
+  lint: (path: string, list: string): string => `${path} cannot be executed as it is:\n${list}`,
+  nothingToDo: (path: string, why: string): string => `there is no task of ${path} to work on: ${why}.`,
+  unknownFrom: (id: string, path: string): string => `--from "${id}": ${path} has no such task.`,
+  waitingFrom: (id: string, needs: readonly string[]): string =>
+    `--from "${id}": it depends on ${needs.join(', ')}, which is not done.`,
+} as const;
+
+function listed(paths: readonly string[]): string {
+  const shown = paths.slice(0, MOST_SHOWN).join(', ');
+  return paths.length > MOST_SHOWN ? `${shown} and ${paths.length - MOST_SHOWN} more` : shown;
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CheckResult } from '../../core/events.ts';
+import { attemptVerdict, type PlanAttempt } from '../../core/plan-attempt.ts';
+import { planKey } from '../../core/plan-task.ts';
+import { changeByGit } from '../../task/plan/change-by-git.ts';
+import { readPlan } from '../../task/plan/read-plan.ts';
+import { commitsSince, readRepository } from '../../task/plan/repository.ts';
+import { inScope } from '../../task/plan/task-scope.ts';
+import { heldPlan } from './held-plan.ts';
+import { type OpenTask, readOpenTask } from './open-task-file.ts';
+import { type PlanPlace, planIn } from './plan-place.ts';
+import { settleBlocked, settlePartial, settleTask } from './settle-task.ts';
+import { recoverSettling } from './settling.ts';
+import { PLAN_TEXTS } from './texts.ts';
+
+export type RunChecks = () => Promise<readonly CheckResult[]>;
+
+/** What verifying came to: every check's result, and what the attempt is worth. */
+export interface VerifiedAttempt {
+  readonly results: readonly CheckResult[];
+  readonly plan: PlanAttempt;
+}
+
+/**
+ * Verifies the attempt that just ended, and writes what follows from it: entry, tick and commit of a task that passed;
+ * the mark and the reasons of one that is blocked. Rejects with the abort's reason while nothing is written yet.
+ */
+export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
+  const { files, contract } = place;
+  const committed = await recoverSettling(place);
+  const plan = planIn(place);
+  const task = readOpenTask(files, contract.loopId);
+  if (plan.current === null || task === null || planKey(task.id) !== planKey(plan.current.id)) {
+    const lost = { id: plan.current?.id ?? 'the task', title: plan.current?.title ?? '' };
+    const results: CheckResult[] = [{ name: 'plan', outcome: 'unavailable', detail: PLAN_TEXTS.unknownStart }];
+    return { results, plan: { task: lost, as: 'partial', tasks: tasksOf(place), notes: [] } };
+  }
+  if (committed !== null && planKey(committed) === planKey(task.id)) {
+    return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
+  }
+  const held = await heldPlan(place, task);
+  const looked = await lookAtWork(place, task);
+  const notes = [...held.notes, ...looked.notes];
+  const results: CheckResult[] = [...held.results, ...looked.results];
+  // What is done in part, or not at all by the agent's own word, has nothing to prove.
+  if (plan.report?.said === 'done') results.push(...(await runChecks()));
+  const settled = { changes: looked.changes, results };
+  const passed = results.every(({ outcome }) => outcome === 'ok');
+  let as = attemptVerdict(plan, passed);
+  if (as === 'done') {
+    // Half of a commit is worse than one that came late.
+    const calm = { ...place, signal: new AbortController().signal };
+    const problem = await settleTask(calm, task, settled);
+    if (problem !== null) {
+      results.push(problem);
+      as = attemptVerdict(plan, false);
+    }
+  }
+  if (as === 'blocked') settleBlocked(place, task, settled);
+  if (as === 'partial') settlePartial(place, task, settled);
+  return { results, plan: { task: { id: task.id, title: task.title }, as, tasks: tasksOf(place), notes } };
+}
+
+/** What the agent left in the repository: its own commits are folded in, and every changed file is held to the scope. */
+async function lookAtWork(
+  { files, env, signal }: PlanPlace,
+  task: OpenTask,
+): Promise<Pick<VerifiedAttempt, 'results'> & { readonly changes: readonly string[]; readonly notes: string[] }> {
+  const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
+  const none = { changes: [], notes: [] };
+  const directory = files.projectDir;
+  const before = await readRepository(directory, { env, signal });
+  if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
+  if (before.branch !== task.branch) {
+    return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, task.branch))] };
+  }
+  const notes: string[] = [];
+  let { changed } = before;
+  if (before.head !== task.commit) {
+    const commits = await commitsSince(directory, task.commit, { env, signal });
+    const folded = await changeByGit({ directory, words: ['reset', '--soft', task.commit], env });
+    if (!folded.ok) return { ...none, results: [fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
+    notes.push(PLAN_TEXTS.folded(Math.max(1, commits), task.id));
+    const after = await readRepository(directory, { env, signal });
+    if (typeof after === 'string') return { ...none, results: [fail('repository', after)] };
+    changed = after.changed;
+  }
+  const changes = changed.filter(
+    (path) => path !== task.planPath && path !== task.progressPath && !task.dirty.includes(path),
+  );
+  const outside = changes.filter((path) => !inScope(path, task.scope));
+  const results = outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))];
+  return { results, changes, notes };
+}
+
+function tasksOf({ files, contract }: PlanPlace): PlanAttempt['tasks'] {
+  try {
+    return readPlan(readFileSync(join(files.projectDir, contract.taskPath), 'utf8')).tasks;
+  } catch {
+    return []; // a plan that is gone is told when the next prompt is made
+  }
+}

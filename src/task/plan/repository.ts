@@ -1,0 +1,78 @@
+import { isLoopsOwn } from '../progress/left-out.ts';
+import { type GitOptions, runGit } from '../progress/run-git.ts';
+
+/** How a project stands in its repository. */
+export interface Repository {
+  /** null where HEAD is on no branch. */
+  readonly branch: string | null;
+  /** null in a repository without a commit. */
+  readonly head: string | null;
+  /** Files that are not as HEAD has them, and unknown ones, relative to the project, without the loop's own; sorted. */
+  readonly changed: readonly string[];
+}
+
+/** Each question of these takes some milliseconds; a large tree some hundred. */
+const TIME_MS = 30_000;
+
+type Options = Omit<GitOptions, 'timeMs'>;
+
+/** Asks git how the project stands; a text where it cannot tell, which says why. Rejects only with the abort's reason. */
+export async function readRepository(projectDir: string, options: Options): Promise<Repository | string> {
+  const ask = (words: readonly string[]) => runGit(projectDir, words, { ...options, timeMs: TIME_MS });
+  const prefix = await ask(['rev-parse', '--show-prefix']);
+  if (prefix.kind === 'missing') return 'git was not found on the PATH.';
+  if (prefix.kind !== 'answer') return 'the project is in no git repository.';
+  const [branch, head, status] = [
+    await ask(['symbolic-ref', '--quiet', '--short', 'HEAD']),
+    await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+    await ask([
+      ...['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'],
+    ]),
+  ];
+  if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
+  return {
+    branch: branch.kind === 'answer' ? branch.text.trim() : null,
+    head: head.kind === 'answer' ? head.text.trim() : null,
+    changed: changedIn(status.text, prefix.text.trim()),
+  };
+}
+
+/** What the repository's own status calls from its top is called from the project. */
+function changedIn(status: string, prefix: string): string[] {
+  const paths = status.split('\0').flatMap((line) => (line.length > 3 ? [line.slice(3)] : []));
+  return paths
+    .map((path) => fromProject(path, prefix))
+    .filter((path) => !isLoopsOwn(path))
+    .sort();
+}
+
+function fromProject(path: string, prefix: string): string {
+  if (path.startsWith(prefix)) return path.slice(prefix.length);
+  return `${'../'.repeat(prefix.split('/').length - 1)}${path}`;
+}
+
+/** The subject of HEAD and its first parent; null where it has none, or git does not say. */
+export async function lastCommit(
+  projectDir: string,
+  options: Options,
+): Promise<{ readonly parent: string; readonly subject: string } | null> {
+  const answer = await runGit(projectDir, ['log', '-1', '--format=%P%n%s'], { ...options, timeMs: TIME_MS });
+  if (answer.kind !== 'answer') return null;
+  const [parents = '', subject = ''] = answer.text.split('\n');
+  const [parent] = parents.split(' ');
+  return parent ? { parent, subject } : null;
+}
+
+/** How many commits HEAD has that `since` has not; 0 where git does not say. */
+export async function commitsSince(projectDir: string, since: string, options: Options): Promise<number> {
+  if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
+  const words = ['rev-list', '--count', `${since}..HEAD`];
+  const answer = await runGit(projectDir, words, { ...options, timeMs: TIME_MS });
+  return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
+}
+
+/** What HEAD has at this path of the project; null where it has none. */
+export async function committedText(projectDir: string, path: string, options: Options): Promise<string | null> {
+  const answer = await runGit(projectDir, ['show', `HEAD:./${path}`], { ...options, timeMs: TIME_MS });
+  return answer.kind === 'answer' ? answer.text : null;
+}

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import picomatch from 'picomatch';
+import { readRegularFile } from '../../state/read-regular-file.ts';
+import { type GitOptions, runGit } from '../progress/run-git.ts';
+
+const MOST_MANIFESTS = 500;
+const MANIFEST_BYTES = 512 * 1024;
+
+/**
+ * The scope of a task as paths and globs from the project: a name of a package becomes the folder it lies in. Everything
+ * else stays as it was written, without `./` before it and slashes around it. Rejects only with the abort's reason.
+ */
+export async function resolveScope(
+  projectDir: string,
+  scope: readonly string[],
+  options: Omit<GitOptions, 'timeMs'>,
+): Promise<string[]> {
+  const paths = scope.map(plainPath);
+  const unknown = paths.filter((path) => !isGlob(path) && !existsSync(join(projectDir, path)));
+  const folders = unknown.length === 0 ? new Map<string, string>() : await packageFolders(projectDir, options);
+  return paths.map((path) => (unknown.includes(path) ? (folders.get(path) ?? path) : path));
+}
+
+/** Whether a path, relative to the project, lies in a scope that was resolved; an empty scope is the whole project. */
+export function inScope(path: string, scope: readonly string[]): boolean {
+  if (path.startsWith('../')) return false;
+  return scope.length === 0 || scope.some((entry) => covers(entry, path));
+}
+
+function covers(entry: string, path: string): boolean {
+  if (entry === '' || entry === '.') return true;
+  if (!isGlob(entry)) return path === entry || path.startsWith(`${entry}/`);
+  const options = { dot: true, basename: !entry.includes('/') };
+  return picomatch.isMatch(path, entry, options) || picomatch.isMatch(path, `${entry}/**`, { dot: true });
+}
+
+function plainPath(entry: string): string {
+  return entry
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.\/)+/, '')
+    .replace(/^\/+|\/+$/g, '')
+    .replace(/\/\*\*$/, '');
+}
+
+function isGlob(entry: string): boolean {
+  return /[*?[\]{}!]/.test(entry);
+}
+
+/** The folders of the packages that git knows here, by name: of package.json and Cargo.toml. */
+async function packageFolders(
+  projectDir: string,
+  options: Omit<GitOptions, 'timeMs'>,
+): Promise<ReadonlyMap<string, string>> {
+  const words = ['ls-files', '-z', '--', ':(glob)**/package.json', ':(glob)**/Cargo.toml'];
+  const answer = await runGit(projectDir, words, { ...options, timeMs: 5_000 });
+  const files = answer.kind === 'answer' ? answer.text.split('\0').slice(0, MOST_MANIFESTS) : [];
+  const found = new Map<string, string>();
+  for (const file of files) {
+    const name = file === '' ? null : packageName(readRegularFile(join(projectDir, file), MANIFEST_BYTES) ?? '');
+    const folder = file.slice(0, Math.max(0, file.lastIndexOf('/')));
+    if (name !== null && !found.has(name)) found.set(name, folder === '' ? '.' : folder);
+  }
+  return found;
+}
+
+function packageName(text: string): string | null {
+  return (/^\s*"name"\s*:\s*"([^"]+)"/m.exec(text) ?? /^name\s*=\s*"([^"]+)"/m.exec(text))?.[1] ?? null;
+}
