@@ -21,6 +21,7 @@ import { runnerLines } from './runner-lines.ts';
 import { startFlags, verifiesNothing } from './start-flags.ts';
 import { TASK_OPTIONS } from './start-options.ts';
 import { startTarget } from './start-target.ts';
+import { withInput } from './with-input.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -58,8 +59,9 @@ export const ROUTER_COMMAND: Command = {
     },
   },
   control: false,
-  async run(context) {
-    const action = actionOf(context);
+  async run(called) {
+    const action = actionOf(called);
+    const context = action === 'start' ? withInput(called) : called;
     const files = routerLoop(context, action);
     if (action === 'status') return routerStatus(context, files);
     const told = action === 'report' ? reportOf(context) : null;

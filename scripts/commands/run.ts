@@ -18,6 +18,7 @@ import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { whileItRuns } from './while-it-runs.ts';
+import { withInput } from './with-input.ts';
 import { worktreeText } from './worktree-text.ts';
 
 export const RUN_COMMAND: Command = {
@@ -56,7 +57,8 @@ export const RUN_COMMAND: Command = {
     },
   },
   control: true,
-  async run(called) {
+  async run(given) {
+    const called = withInput(given);
     const asked = called.values['consent'] === true ? askedLoop(called) : null;
     const wanted = asked?.context ?? (await runTask(called));
     if (wanted === null) return 0;

@@ -14,6 +14,11 @@ export const TASK_OPTIONS: Options = {
     type: 'boolean',
     help: 'Work by tests first, over the scenarios of main.cjs tdd init; without --task by .claude/ralph/TDD.md.',
   },
+  input: {
+    type: 'string',
+    value: 'FILE',
+    help: 'What the skill is given, as JSON by schemas/input.schema.json; "-" is standard input. Options win over it.',
+  },
   arg: {
     type: 'string',
     multiple: true,

@@ -21,6 +21,7 @@ import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { whileItRuns } from './while-it-runs.ts';
+import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
@@ -48,7 +49,8 @@ export const START_COMMAND: Command = {
     yes: { type: 'boolean', help: 'Answer questions with yes.' },
   },
   control: false,
-  async run(called) {
+  async run(given) {
+    const called = withInput(given);
     const { files: meant, task, args, formerArgs } = startTarget(called);
     const byAgent = isAgent(called.env);
     if (called.values['consent'] === true) return consent({ ...called, files: meant }, byAgent);
