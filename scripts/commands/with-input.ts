@@ -28,7 +28,7 @@ export function withInput(context: CommandContext): CommandContext {
     ...context,
     ...(named && { files: loopFiles(projectDir, loop, env) }),
     values: {
-      ...optionsOf(input),
+      ...optionsOf(input, values['path'] !== undefined),
       ...values,
       set: [...settingsOf(input), ...list(values['set'])],
       arg: argsOf(input, values),
