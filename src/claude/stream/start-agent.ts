@@ -25,13 +25,22 @@ export interface ClientOptions extends AgentOptions {
 export function startAgent(options: ClientOptions): AgentRun {
   const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
   let facts: RunFacts = NO_FACTS;
-  let interrupts = 0;
+  let requests = 0;
+  let stopping = false;
+  let stopped = false;
+  /** Sent, and not heard by the agent. */
+  const unheard = new Set<string>();
   const hear = (message: AgentMessage): void => {
+    // A client may begin another turn before it is gone: nobody wants to know.
+    if (stopped) return;
+    if (message.kind === 'heard') unheard.delete(message.id);
     facts = addFact(facts, message);
     options.onMessage(message);
     if (message.kind === 'result') client.closeInput();
-    // A message that waits would begin another turn.
-    if (message.kind === 'result' && interrupts > 0) client.end('interrupt');
+    if (message.kind === 'result' && stopping) {
+      stopped = true;
+      client.end('interrupt');
+    }
     if (options.guarded && facts.unguarded) client.end('unguarded');
     if (facts.refusedLogins >= REFUSED_LOGINS) client.end('login');
   };
@@ -61,6 +70,10 @@ export function startAgent(options: ClientOptions): AgentRun {
     },
   });
   const say = (line: object): boolean => client.write(`${JSON.stringify(line)}\n`);
+  const request = (what: object): void => {
+    requests += 1;
+    say({ type: 'control_request', request_id: `ralph-${requests}`, request: what });
+  };
   say(userMessage(options.prompt));
   return {
     pid: client.pid,
@@ -68,10 +81,15 @@ export function startAgent(options: ClientOptions): AgentRun {
       if (lines.end()) lose();
       return { outcome: classifyRun(facts, exit), facts, durationMs, complaint };
     }),
-    send: (text, id) => say({ ...userMessage(text), uuid: id }),
+    send: (text, id) => {
+      unheard.add(id);
+      return say({ ...userMessage(text), uuid: id });
+    },
     interrupt: () => {
-      interrupts += 1;
-      say({ type: 'control_request', request_id: `ralph-${interrupts}`, request: { subtype: 'interrupt' } });
+      stopping = true;
+      // One that waits would begin another turn.
+      for (const id of unheard) request({ subtype: 'cancel_async_message', message_uuid: id });
+      request({ subtype: 'interrupt' });
     },
     end: client.end,
   };

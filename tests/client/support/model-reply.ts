@@ -22,6 +22,8 @@ export type MessageReply = {
   readonly usage?: Partial<Usage>;
   /** Defaults to tool_use when a block calls a tool, else end_turn. */
   readonly stopReason?: string;
+  /** Milliseconds between two words of its texts; without it each text comes whole. */
+  readonly wordMs?: number;
   /** Response headers, for instance anthropic-ratelimit-unified-*. */
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -62,6 +64,9 @@ export const together = (...replies: readonly MessageReply[]): MessageReply => (
 });
 
 export const withUsage = (reply: MessageReply, usage: Partial<Usage>): MessageReply => ({ ...reply, usage });
+
+/** Its texts come word by word. */
+export const slowly = (wordMs: number, reply: MessageReply): MessageReply => ({ ...reply, wordMs });
 
 export const withHeaders = (reply: MessageReply, headers: Readonly<Record<string, string>>): MessageReply => ({
   ...reply,

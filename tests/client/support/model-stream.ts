@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessageReply, ReplyBlock, Usage } from './model-reply.ts';
 
 export const defaultUsage: Usage = {
@@ -49,20 +50,31 @@ export const startStream = (
   return send;
 };
 
-export const sendStream = (response: ServerResponse, model: string, reply: MessageReply, usage: Usage): void => {
+/** The pieces in which a block comes. */
+const piecesOf = (block: Record<string, unknown>, reply: MessageReply): Record<string, unknown>[] => {
+  if (block['type'] !== 'text') return [{ type: 'input_json_delta', partial_json: JSON.stringify(block['input']) }];
+  const text = String(block['text']);
+  const pieces = reply.wordMs === undefined ? [text] : text.split(/(?<=\s)(?=\S)/);
+  return pieces.map((piece) => ({ type: 'text_delta', text: piece }));
+};
+
+export const sendStream = async (
+  response: ServerResponse,
+  model: string,
+  reply: MessageReply,
+  usage: Usage,
+): Promise<void> => {
   const send = startStream(response, model, usage, reply.headers);
-  reply.blocks.map(finished).forEach((block, index) => {
-    const opened = block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
+  for (const [index, block] of reply.blocks.map(finished).entries()) {
+    const opened = block['type'] === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
     send('content_block_start', { index, content_block: opened });
-    send('content_block_delta', {
-      index,
-      delta:
-        block.type === 'text'
-          ? { type: 'text_delta', text: block.text }
-          : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) },
-    });
+    for (const [nth, delta] of piecesOf(block, reply).entries()) {
+      if (nth > 0) await sleep(reply.wordMs);
+      if (response.destroyed) return;
+      send('content_block_delta', { index, delta });
+    }
     send('content_block_stop', { index });
-  });
+  }
   send('message_delta', { delta: { stop_reason: stopReason(reply), stop_sequence: null }, usage });
   send('message_stop', {});
   response.end();

@@ -27,7 +27,12 @@ export type TerminalLoop = {
   /** The project's launcher in a terminal of its own, closed with the test. */
   readonly launch: (...args: readonly string[]) => Promise<Terminal>;
   /** Any program of the user's in a terminal of its own, in the project. */
-  readonly open: (command: string, args: readonly string[], env?: EnvironmentChanges) => Promise<Terminal>;
+  readonly open: (
+    command: string,
+    args: readonly string[],
+    env?: EnvironmentChanges,
+    size?: readonly [columns: number, rows: number],
+  ) => Promise<Terminal>;
   /** The live loop; undefined where there is none. */
   readonly state: () => LoopView | undefined;
   readonly waitForState: (what: string, wanted: (state: LoopView) => boolean, ms?: number) => Promise<LoopView>;
@@ -70,15 +75,15 @@ export const inTerminal = async (
 
 const terminalLoop = (project: LoopProject, basis: EnvironmentChanges, terminals: Terminal[]): TerminalLoop => {
   const { workspace, model } = project;
-  const open: TerminalLoop['open'] = async (command, args, env = {}) => {
+  // The client redraws: what has left the screen is not in the scroll-back either. Wide, so that no message is cut.
+  const open: TerminalLoop['open'] = async (command, args, env = {}, [columns, rows] = [240, 120]) => {
     const terminal = await startTerminal({
       command,
       args,
       env: project.environment({ ...basis, ...env }),
       cwd: workspace.project,
-      // The client redraws: what has left the screen is not in the scroll-back either. Wide, so that no message is cut.
-      columns: 240,
-      rows: 120,
+      columns,
+      rows,
     });
     terminals.push(terminal);
     return terminal;

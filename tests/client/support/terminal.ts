@@ -47,6 +47,7 @@ export type Terminal = {
   readonly submit: (text: string) => Promise<void>;
   /** Resolves with the screen that matched; rejects with the last screen in the message. */
   readonly waitFor: (wanted: RegExp | string | ((screen: string) => boolean), ms?: number) => Promise<string>;
+  readonly resize: (columns: number, rows: number) => Promise<void>;
   /** Exit code of the command, or undefined while it runs. */
   readonly exitCode: () => Promise<number | undefined>;
   readonly waitForExit: (ms?: number) => Promise<number>;
@@ -116,6 +117,8 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
     history,
     send,
     key,
+    resize: async (columns, rows) =>
+      void (await tmux('resize-window', '-t', 'main', '-x', String(columns), '-y', String(rows))),
     submit: async (text) => {
       await send(text);
       await sleep(200);

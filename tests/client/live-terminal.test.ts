@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { mainPath, until } from './support/loop-project.ts';
+import { signalQuietly } from './support/process-tree.ts';
+import { bash, hang, steps, text } from './support/scripted-model.ts';
+import type { Terminal } from './support/terminal.ts';
+import { complete, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
+
+const run = `'${process.execPath}' '${mainPath}' run --permission-mode bypassPermissions`;
+const options = { init: false, frontmatter: 'max_iterations: 5' };
+
+/** A shell that notes the terminal's modes before and after the command, and how that ended. */
+const inShell = (loop: TerminalLoop, command: string): Promise<Terminal> =>
+  loop.open('/bin/bash', ['-c', `stty -a > before; ${command}; code=$?; stty -a > after; exit $code`], {}, [80, 24]);
+
+const isRestored = ({ workspace }: TerminalLoop): void => {
+  assert.match(workspace.read('before'), / icanon /, 'control: a terminal of a shell has these modes');
+  assert.equal(workspace.read('after'), workspace.read('before'));
+};
+
+const working = (loop: TerminalLoop): Promise<unknown> =>
+  until('the request', () => loop.model.mainRequests().length === 1);
+
+describe('a terminal that showed a run', { concurrency: 2 }, () => {
+  test('has its own modes again after the end', async () => {
+    await inTerminal(options, steps([text(`Done.\n\n${complete}`)]), async (loop) => {
+      const terminal = await inShell(loop, run);
+      assert.equal(await terminal.waitForExit(), 0);
+      isRestored(loop);
+    });
+  });
+
+  test('has them after SIGTERM, and the loop can be resumed', async () => {
+    await inTerminal(options, { main: () => hang('start') }, async (loop) => {
+      const terminal = await inShell(loop, run);
+      await working(loop);
+      signalQuietly(loop.state()?.clientPid ?? 0, 'SIGTERM');
+      assert.equal(await terminal.waitForExit(), 130);
+      isRestored(loop);
+      assert.equal(loop.state()?.status, 'paused');
+      assert.doesNotMatch(await terminal.history(), /iter 1\/5/, 'nothing of the bottom is left');
+    });
+  });
+
+  test('has them after a crash, and the reason can be read', async () => {
+    await inTerminal(options, { main: () => hang('start') }, async (loop) => {
+      const broken = 'data:text/javascript,setTimeout(()=>{throw%20new%20Error(%22broken%20on%20purpose%22)},2500)';
+      const terminal = await inShell(loop, `NODE_OPTIONS='--import=${broken}' ${run}`);
+      assert.notEqual(await terminal.waitForExit(), 0);
+      isRestored(loop);
+      assert.match(await terminal.history(), /^Error: broken on purpose$/m);
+    });
+  });
+
+  test('is the shell’s after Ctrl+Z, and shows the run again after fg', async () => {
+    const script = steps([bash('echo one; sleep 4'), text(`Done.\n\n${complete}`)]);
+    await inTerminal(options, script, async (loop) => {
+      const terminal = await loop.open('/bin/bash', ['--norc', '--noprofile', '-i'], {}, [80, 24]);
+      await terminal.submit(run);
+      await terminal.waitFor(/… Bash echo one/);
+      await terminal.key('C-z');
+      await terminal.waitFor(/Stopped/);
+      await terminal.submit('stty -a > stopped; echo shell again');
+      await terminal.waitFor(/^shell again$/m);
+      assert.match(loop.workspace.read('stopped'), / icanon .* echo /s);
+      await terminal.submit('fg');
+      await terminal.waitFor(/… Bash echo one[^]*│ iter 1\/5 │/);
+      await terminal.send('go on');
+      await terminal.key('Enter');
+      await terminal.waitFor(/you: go on[^]*ralph: complete/);
+      assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /go on/);
+    });
+  });
+
+  for (const [how, command] of [
+    ['with TERM=dumb', `TERM=dumb ${run}`],
+    ['with --plain', `${run} --plain`],
+    ['where its input is none', `${run} < /dev/null`],
+  ] as const) {
+    test(`gets plain lines ${how}`, async () => {
+      await inTerminal(options, steps([bash('echo one'), text(`Done.\n\n${complete}`)]), async (loop) => {
+        const terminal = await inShell(loop, command);
+        assert.equal(await terminal.waitForExit(), 0);
+        const plain = await terminal.history();
+        assert.match(
+          plain,
+          /Ctrl\+C once stops after the iteration\.\n\n─── Iteration 1 of 5 ───\n {2}✓ Bash echo one/,
+        );
+      });
+    });
+  }
+});

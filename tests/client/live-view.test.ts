@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { mainPath, until } from './support/loop-project.ts';
+import { bash, hang, type Script, slowly, steps, text, together } from './support/scripted-model.ts';
+import type { Terminal } from './support/terminal.ts';
+import { complete, idle, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
+
+const UPDATE = process.env['UPDATE_SCENARIOS'] === '1';
+const SCREENS = join(import.meta.dirname, '..', 'scenarios', 'screens');
+const done = text(`Done.\n\n${complete}`);
+const words =
+  'I read the tests one after the other and tell what I see while I read them, until there is nothing left.';
+
+type Size = readonly [columns: number, rows: number];
+
+/** Runs a loop in a terminal of this size and gives it to `body`. */
+const live = (
+  script: Script,
+  body: (terminal: Terminal, loop: TerminalLoop) => Promise<void>,
+  { frontmatter = 'max_iterations: 5', size = [80, 24] as Size, args = [] as string[] } = {},
+): Promise<void> =>
+  inTerminal({ init: false, frontmatter }, script, async (loop) => {
+    const command = [mainPath, 'run', '--permission-mode', 'bypassPermissions', ...args];
+    await body(await loop.open(process.execPath, command, {}, size), loop);
+  });
+
+/** What differs from run to run: times, and dots where there is room. */
+const masked = (screen: string): string =>
+  screen
+    .replace(/\b\d+(?:ms|s|m)(?: \d+s)?(?=[ ).]|$)/gm, 'TIME')
+    .replace(/ +$/gm, '')
+    .replace(/\n\s*Pane is dead .*/, '')
+    .trimEnd();
+
+const pinned = (name: string, screen: string): void => {
+  const path = join(SCREENS, `${name}.txt`);
+  const seen = `${masked(screen)}\n`;
+  if (UPDATE) writeFileSync(path, seen);
+  assert.equal(seen, readFileSync(path, 'utf8'));
+};
+
+const count = (screen: string, wanted: string): number => screen.split(wanted).length - 1;
+const flat = (screen: string): string => screen.replace(/\s+/g, ' ');
+const asked = (loop: TerminalLoop, nth: number): string => loop.model.mainRequests()[nth]?.sinceText ?? '';
+
+// Most of their time is waiting: two at a time.
+describe('the live view', { concurrency: 2 }, () => {
+  for (const size of [
+    [80, 24],
+    [200, 50],
+  ] as const) {
+    const name = size.join('x');
+    test(`shows at ${name} what the agent says while it says it, and afterwards all of it once`, async () => {
+      const script = steps([
+        slowly(60, together(text(words), bash('echo looking; sleep 1.5'))),
+        bash('exit 3'),
+        text('One test fails.'),
+        done,
+      ]);
+      const body = async (terminal: Terminal): Promise<void> => {
+        await terminal.waitFor((screen) => screen.includes('I read the tests') && !screen.includes('nothing left'));
+        pinned(`client-${name}-at-work`, await terminal.waitFor(/… Bash echo looking; sleep 1.5 \(1s\)/));
+        assert.equal(await terminal.waitForExit(), 0);
+        const all = await terminal.history();
+        assert.equal(count(flat(all), words), 1, all);
+        pinned(`client-${name}-over`, all);
+      };
+      await live(script, body, { size });
+    });
+  }
+
+  test('what is written and sent reaches the agent at its next tool boundary, what is queued the next prompt, each once', async () => {
+    const script = steps([bash('echo one; sleep 2'), text('First over.'), done]);
+    await live(script, async (terminal, loop) => {
+      await terminal.waitFor(/… Bash echo one/);
+      await terminal.send('look at the parser first');
+      await terminal.key('Enter');
+      await terminal.waitFor('↳ next tool call: look at the parser first');
+      await terminal.send('then write it down');
+      await terminal.key('M-Enter');
+      await terminal.waitFor('↳ next iteration: then write it down');
+      await terminal.waitForExit();
+      const all = await terminal.history();
+      assert.equal(count(all, 'you: look at the parser first'), 1, all);
+      assert.equal(count(all, 'you: then write it down'), 1, all);
+      assert.match(asked(loop, 1), /look at the parser first/);
+      assert.doesNotMatch(asked(loop, 1), /then write it down/);
+      assert.match(asked(loop, 2), /then write it down/);
+      assert.doesNotMatch(asked(loop, 2), /look at the parser first/);
+      const told = loop.project.events().map(({ type }) => type);
+      assert.equal(told.filter((type) => type === 'operator.steer').length, 2);
+      assert.equal(told.filter((type) => type === 'steering.delivered').length, 1);
+    });
+  });
+
+  test('Esc ends the agent’s turn and pauses the loop, which goes on with what the user writes', async () => {
+    const script = steps([bash('tail -f /dev/null'), done]);
+    await live(script, async (terminal, loop) => {
+      await terminal.waitFor(/… Bash tail -f/);
+      await terminal.key('Escape');
+      await terminal.waitFor('paused (interrupted)');
+      const paused = await loop.waitForState('the pause', ({ status }) => status === 'paused');
+      assert.deepEqual([paused.paused?.reason, paused.iteration], ['interrupted', 0]);
+      pinned('client-interrupted', await terminal.screen());
+      await terminal.send('leave the logs alone');
+      await terminal.key('Enter');
+      await terminal.waitForExit();
+      assert.match(asked(loop, 1), /leave the logs alone/);
+      const ended = loop.project.events('agent.ended').map(({ outcome, iteration }) => [outcome, iteration]);
+      assert.deepEqual(ended, [
+        ['interrupted', 1],
+        ['ok', 1],
+      ]);
+      assert.deepEqual(
+        loop.project.iterations().map(({ iteration }) => iteration),
+        [1],
+      );
+      const { usage } = (await loop.waitForEnd()) as unknown as { usage: { inputTokens: number; costUsd: number } };
+      assert.equal(usage.inputTokens, 200, 'what the interrupted agent has used counts');
+    });
+  });
+
+  test('a word that the agent had not heard when Esc came is told to the next one', async () => {
+    const script = steps([bash('tail -f /dev/null'), bash('echo two; sleep 1'), done]);
+    await live(script, async (terminal, loop) => {
+      await terminal.waitFor(/… Bash tail -f/);
+      await terminal.send('never heard');
+      await terminal.key('Enter');
+      await terminal.waitFor('↳ next tool call: never heard');
+      await terminal.key('Escape');
+      await terminal.waitFor('paused (interrupted)');
+      await terminal.key('Enter');
+      await terminal.waitForExit();
+      loop.model.check();
+      const heard = loop.model.mainRequests().map(({ sinceText }) => count(sinceText, 'never heard'));
+      assert.deepEqual(heard, [0, 0, 1]);
+    });
+  });
+
+  test('Ctrl+C after Esc leaves the loop paused, to be resumed', async () => {
+    await live({ main: () => hang('start') }, async (terminal, loop) => {
+      await until('the request', () => loop.model.mainRequests().length === 1);
+      await terminal.key('Escape');
+      await terminal.waitFor('paused (interrupted)');
+      await terminal.key('C-c');
+      assert.equal(await terminal.waitForExit(), 130);
+      assert.equal(loop.state()?.paused?.reason, 'interrupted');
+      assert.match(flat(await terminal.history()), /Go on with: main\.cjs run --resume/);
+    });
+  });
+
+  test('Ctrl+C once stops after the iteration, twice cancels', async () => {
+    await live(steps([bash('echo one; sleep 1'), text('over')]), async (terminal, loop) => {
+      await terminal.waitFor(/… Bash echo one/);
+      await terminal.key('C-c');
+      await terminal.waitFor('stops after this iteration │ iter 1/5');
+      assert.equal(await terminal.waitForExit(), 0);
+      assert.equal(loop.project.ended().as, 'stopped');
+    });
+    await live(steps([bash('tail -f /dev/null')]), async (terminal, loop) => {
+      await terminal.waitFor(/… Bash tail -f/);
+      await terminal.key('C-c', 'C-c');
+      assert.equal(await terminal.waitForExit(), 130);
+      assert.equal(loop.project.ended().as, 'cancelled');
+    });
+  });
+
+  test('a wait counts down, and Ctrl+C ends it', async () => {
+    const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
+    const script = steps([text(`Nothing to do.\n\n${idle}`), done]);
+    const body = async (terminal: Terminal): Promise<void> => {
+      await terminal.waitFor(/idle: next look in 4m 5[0-8]s \(Ctrl\+C: go on now, twice: stop\)/);
+      await terminal.key('C-c');
+      assert.equal(await terminal.waitForExit(), 0);
+    };
+    await live(script, body, { frontmatter });
+  });
+
+  test('a terminal that changes its size while the agent speaks shows one bottom and every word', async () => {
+    const script = steps([slowly(80, text(words)), done]);
+    await live(script, async (terminal) => {
+      await terminal.waitFor('I read the tests');
+      for (const [columns, rows] of [
+        [40, 12],
+        [20, 10],
+        [120, 30],
+        [80, 24],
+      ] as const) {
+        await terminal.resize(columns, rows);
+        await terminal.waitFor((screen) => count(screen, 'iter 1/5') === 1 && count(screen, '> ') === 1);
+      }
+      await terminal.waitForExit();
+      const all = await terminal.history();
+      assert.equal(count(all.replace(/\s+/g, ''), words.replaceAll(' ', '')), 1, all);
+      assert.equal(count(all, 'iter '), 0, all);
+    });
+  });
+});
