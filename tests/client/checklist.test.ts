@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loopIteration } from '../../src/core/schema/loop-iteration.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { ofType, runRunner } from './support/runner.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
+import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { ofType, runRunner, startRunner } from './support/runner.ts';
+import { bash, hang, steps, text } from './support/scripted-model.ts';
 
 const TASK = '.ralph/site/task.md';
 
@@ -76,4 +76,160 @@ test('a checklist of three is worked off in three fresh contexts, and is complet
       );
     },
   );
+});
+
+const inLoop = (
+  files: Readonly<Record<string, string>>,
+  model: ReturnType<typeof steps>,
+  body: (project: LoopProject) => Promise<void>,
+  init = false,
+): Promise<void> => inLoopProject({ frontmatter: '', init, loop: 'site', files }, model, body);
+
+test('in a session the Stop hook works off a checklist as well', async () => {
+  const model = steps([
+    ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
+    ...[check('three'), text('Three is done.')],
+  ]);
+  await inLoop(
+    { [TASK]: THREE },
+    model,
+    async (project) => {
+      const run = await project.run({ args: ['--task', '.ralph/site'] });
+      project.model.check();
+      assert.equal(run.code, 0, run.said);
+      assert.match(prompts(project)[2] ?? '', /Iteration 2 of 50[\s\S]*Checklist: 1 of 3/);
+      assert.deepEqual([project.ended().as, project.ended().verified], ['complete', true]);
+      const shown = loopIteration.parse(project.workspace.json('.ralph/site/iterations/002.json'));
+      assert.deepEqual([shown.checklist, shown.summary], [{ done: 2, total: 3 }, 'Two is done.']);
+    },
+    true,
+  );
+});
+
+test('a finished checklist whose validation fails goes back with the reasons', async () => {
+  const task = list('[ ] make three.txt');
+  const model = steps([
+    bash(`sed -i 's/- \\[ \\] make/- [x] make/' ${TASK}`),
+    text('Done, I think.'),
+    bash('touch three.txt'),
+    text('Now it is.'),
+  ]);
+  await inLoop({ [TASK]: task }, model, async (project) => {
+    const run = await runRunner(project, { args: ['site'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(prompts(project)[2] ?? '', /claim of completion was rejected[\s\S]*three\.txt/);
+    assert.match(prompts(project)[2] ?? '', /Checklist: 1 of 1[\s\S]*The only item is checked/);
+    assert.equal(project.events('completion.rejected').length, 1);
+    const first = loopIteration.parse(project.workspace.json('.ralph/site/iterations/001.json'));
+    assert.deepEqual([first.completion.promiseSeen, first.completion.gatePassed], [true, false]);
+  });
+});
+
+test('an agent that deletes its open items is not done: it is told, and so is the user', async () => {
+  const model = steps([
+    bash(`sed -i '/two.txt/d; /three.txt/d; s/- \\[ \\] make one/- [x] make one/' ${TASK}; touch three.txt`),
+    text('All that is left is checked.'),
+    bash(`sed -i 's/^- \\[x\\] make one.*/&\\n- [x] make two.txt: not needed\\n- [x] make three.txt/' ${TASK}`),
+    text('They are back.'),
+  ]);
+  await inLoop({ [TASK]: THREE }, model, async (project) => {
+    const run = await runRunner(project, { args: ['site'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(prompts(project)[2] ?? '', /2 items are gone of the 3 that the list had/);
+    const told = ofType(run.events, 'notice').map(({ message }) => message);
+    assert.ok(
+      told.some((message) => /2 items were taken out of \.ralph\/site\/task\.md: it had 3 and has 1/.test(message)),
+      told.join('\n'),
+    );
+    assert.deepEqual(
+      project.iterations().map(({ claimed }) => claimed),
+      [false, true],
+    );
+  });
+});
+
+test('what belongs to the loop in its directory is not the agent’s to write; the task is', async () => {
+  const model = steps([
+    bash('echo "{}" > .ralph/site/config.json; touch wrote.txt'),
+    bash('rm -r .ralph/site/iterations'),
+    bash('echo hurry > .ralph/site/reflect.md'),
+    ...[check('one'), check('two'), check('three'), text('Done.')],
+  ]);
+  const files = { [TASK]: THREE, '.ralph/site/config.json': '{"maxIterations": 2}' };
+  await inLoop(files, model, async (project) => {
+    const run = await runRunner(project, { args: ['site'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.equal(project.workspace.read('.ralph/site/config.json'), files['.ralph/site/config.json']);
+    assert.equal(project.workspace.has('wrote.txt'), false);
+    assert.equal(project.workspace.has('.ralph/site/reflect.md'), false);
+    assert.match(prompts(project)[0] ?? '', /Iteration 1 of 2/, 'the settings of the directory count');
+  });
+});
+
+test('the reflection comes first in the prompt when it is due, in the words of reflect.md, and the state remembers it', async () => {
+  const model = steps([
+    ...[check('one'), text('One is done.'), check('two'), text('Two is done.')],
+    ...[check('three'), text('Three is done.')],
+  ]);
+  const files = { [TASK]: THREE, '.ralph/site/reflect.md': 'Is this still the best way?\n' };
+  await inLoop(files, model, async (project) => {
+    const run = await runRunner(project, { args: ['site', '--reflect-every', '2'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(
+      prompts(project)[2] ?? '',
+      /^\[ralph\] Iteration 2 of 50\.[^\n]*\n\n## Reflect first\n\nIs this still the best way\?/m,
+    );
+    assert.doesNotMatch((prompts(project)[0] ?? '') + (prompts(project)[4] ?? ''), /Reflect first/);
+    assert.equal(project.archive()[0]?.state['lastReflection'], 2);
+  });
+});
+
+test('a runner that is killed over a checklist goes on with run --resume NAME, with the list as it stands', async () => {
+  const model = steps([
+    ...[check('one'), text('One is done.'), check('two'), hang()],
+    ...[check('three'), text('Three is done.')],
+  ]);
+  await inLoop({ [TASK]: THREE }, model, async (project) => {
+    const running = startRunner(project, { args: ['site'] });
+    await until('the second item is checked', () => project.model.mainRequests().length === 4);
+    running.kill();
+    await running.done;
+    const run = await runRunner(project, { args: ['--resume', 'site'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(prompts(project)[4] ?? '', /Iteration 2 of 50[\s\S]*Checklist: 2 of 3/);
+    assert.equal(project.ended().as, 'complete');
+    assert.deepEqual(
+      project.iterations().map(({ iteration }) => iteration),
+      [1, 2],
+    );
+  });
+});
+
+test('run with a new name makes a task from the template, refuses it unfilled, and starts once it is filled in', async () => {
+  const model = steps([bash(`printf -- '- [x] say hello\\n' >> ${TASK}`), text('Hello.')]);
+  await inLoop({}, model, async (project) => {
+    const first = await runRunner(project, { args: ['site'] });
+    assert.equal(first.code, 1);
+    assert.match(
+      first.stdout + first.stderr,
+      /\.ralph\/site\/task\.md is there now, made from the template[\s\S]*main\.cjs run site/,
+    );
+    const again = await runRunner(project, { args: ['site'] });
+    assert.equal(again.code, 1);
+    assert.match(again.stdout + again.stderr, /not filled in yet/);
+    project.workspace.write(TASK, project.workspace.read(TASK).replace(/(# Goals\n\n)<!--.*-->/, '$1Say hello.'));
+    const run = await runRunner(project, { args: ['site'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.match(prompts(project)[0] ?? '', /has no checklist yet\. Make one first/);
+    assert.equal(project.ended().as, 'complete');
+    const refused = await runRunner(project, { args: ['site'] });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stdout + refused.stderr, /nothing to do in \.ralph\/site\/task\.md: its only item is checked/);
+  });
 });
