@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { INSTANT } from '../src/core/instant-pattern.ts';
 import { contract } from '../src/core/schema/contract.ts';
 import { loopIteration } from '../src/core/schema/loop-iteration.ts';
+import { planCheck, planStatus } from '../src/core/schema/plan-answers.ts';
 import { policy } from '../src/core/schema/policy.ts';
 import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
 import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
@@ -34,6 +35,8 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'loop-iteration': loopIteration,
   'tdd-state': tddState,
   'tdd-record': tddRecord,
+  'plan-status': planStatus,
+  'plan-check': planCheck,
   input: skillInput,
   output: skillOutput,
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),
@@ -136,7 +139,7 @@ async function bundle(): Promise<void> {
       define,
     });
     Object.assign(hooks.outputs, metafile.outputs);
-    for (const name of names) shareBuiltins(join(draft, 'hooks', `${name}.cjs`));
+    if (js === GUARD) for (const name of names) shareBuiltins(join(draft, 'hooks', `${name}.cjs`));
   };
   await bundleHooks(PARTS, {});
   const digests = { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map(digestOf))) };

@@ -5,7 +5,7 @@ import type { Contract } from '../../core/schema/contract.ts';
 import { taskKind } from '../../task/task-kind.ts';
 
 /** Serves where the project has no agent of ours. */
-const ANY = 'general-purpose';
+export const ANY_AGENT = 'general-purpose';
 
 /**
  * The subagent for a task: one that audits for a prompt file, one that develops for everything else; the client's own
@@ -18,5 +18,5 @@ export function agentType({ projectDir, taskPath, tdd }: Contract, env: NodeJS.P
   const there = [join(projectDir, '.claude'), users].some((folder) =>
     existsSync(join(folder, 'agents', `${wanted}.md`)),
   );
-  return there ? wanted : ANY;
+  return there ? wanted : ANY_AGENT;
 }

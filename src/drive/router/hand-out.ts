@@ -7,13 +7,14 @@ import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withState } from '../../state/with-state.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
+import { hasRules } from '../has-rules.ts';
 import { feed, isStep } from '../hook/carry-on.ts';
 import { readTask } from '../hook/read-task.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { openPlan } from '../plan/on-plan.ts';
 import { runnerPrompt } from '../runner/runner-prompt.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import { agentType } from './agent-type.ts';
+import { ANY_AGENT, agentType } from './agent-type.ts';
 import type { SpawnAnswer } from './answer.ts';
 import { notesOf, type Router, RouterLeft } from './router.ts';
 import { readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
@@ -49,7 +50,11 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
   if (effects.some(isStep)) return { meanwhile: effects };
   // Whoever stood in its way is gone again: it is made anew.
   if (made === 'overtaken') return { meanwhile: [step] };
-  return { answer: handOutAgain(router, keep(router, stored.contract, made.prompt)) };
+  const record = keep(router, stored.contract, made.prompt);
+  if (record.answer.agentType === ANY_AGENT && hasRules(stored.contract.guardrails)) {
+    turn.notes.push(ROUTER_TEXTS.unguarded);
+  }
+  return { answer: handOutAgain(router, record) };
 }
 
 /** The piece of work that the host has in hand already. */

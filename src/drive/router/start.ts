@@ -3,8 +3,8 @@ import { RalphError } from '../../core/ralph-error.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
-import { DEFAULT_TASK } from '../../task/default-task.ts';
 import { giveConsent } from '../give-consent.ts';
+import { clientAlive } from '../hook/ownership.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { type StartedLoop, type StartRequest, startLoop } from '../start-loop.ts';
 import { isAgreed } from './agreed.ts';
@@ -17,12 +17,12 @@ export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | '
 }
 
 /**
- * Starts a router loop, unless this host drives one on the task already: then nothing changes, and `started` is null. A
- * loop that an agent starts runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent
+ * Starts a router loop, unless this host drives one on the task already, or somebody else drives the loop that lies
+ * here: then nothing changes, and the answer is null: whoever asks what to do next is told. A loop that an agent starts runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent
  * resumes. Throws RalphError with every problem at once.
  */
 export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop | null {
-  if (isAlreadyMine(files, request)) return null;
+  if (isDriven(files, request)) return null;
   const { byUser, ...rest } = request;
   const started = startLoop({ ...rest, mode: 'router', consented: byUser, headless: false, launched: false });
   const { contract } = started.stored;
@@ -32,19 +32,19 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
   return started;
 }
 
-function isAlreadyMine(files: LoopFiles, { env, existing, task }: RouterStart): boolean {
+function isDriven(files: LoopFiles, { env, existing, task }: RouterStart): boolean {
   const current = readState(files.state);
-  if (current.kind !== 'loop' || current.state.mode !== 'router' || current.state.status === 'ended') return false;
+  if (current.kind !== 'loop' || current.state.status === 'ended') return false;
   const { state } = current;
-  if (holdOf(state, hostSession(env)) !== 'mine') return false;
+  const mine = state.mode === 'router' && holdOf(state, hostSession(env)) === 'mine';
+  if (!mine) return clientAlive(state);
   // Asked for by an agent and never begun: it may be asked for otherwise.
   if (existing === 'fresh' && state.status === 'awaiting-consent' && state.iteration === 0) {
     release(files, state.loopId);
     return false;
   }
-  const wanted = task ?? DEFAULT_TASK;
-  if (wanted === state.taskPath || task === null) return true;
-  throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, wanted));
+  if (task === null || task === state.taskPath) return true;
+  throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, task));
 }
 
 /** Nobody's loop any more, so that it can be put into the archive. */
