@@ -1,5 +1,6 @@
 import { basename, relative, resolve } from 'node:path';
 import { nextPlanTask } from '../../src/core/next-plan-task.ts';
+import type { PlanStatusAnswer } from '../../src/core/schema/plan-answers.ts';
 import { readRegularFile } from '../../src/state/read-regular-file.ts';
 import { readPlan } from '../../src/task/plan/read-plan.ts';
 import { painter } from '../../src/term/paint.ts';
@@ -30,14 +31,14 @@ export function planStatus({ projectDir, forPeople, env }: CommandContext, given
     );
   }
   const { next, stop } = choice;
-  const status = {
+  const status: PlanStatusAnswer = {
     plan: shown,
     done: tasks.filter((task) => task.status === 'done').length,
     total: tasks.length,
     next: next === null ? null : { id: next.id, title: next.title },
     stop,
     tasks: tasks.map(({ id, title, status: state, dependsOn, scope, line }) => {
-      return { id, title, status: state, dependsOn, scope, line };
+      return { id, title, status: state, dependsOn: [...dependsOn], scope: [...scope], line };
     }),
   };
   return JSON.stringify(status, null, 2);

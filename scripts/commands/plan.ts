@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import type { PlanCheckAnswer } from '../../src/core/schema/plan-answers.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
@@ -25,11 +26,11 @@ export const PLAN_COMMAND: Command = {
 };
 
 /** Spec 01, D32. */
-function answer({ ok, plan, choice }: CheckedPlan): Record<string, unknown> {
+function answer({ ok, plan, choice }: CheckedPlan): PlanCheckAnswer {
   const tasks = plan.tasks.map(({ id, title, status, dependsOn, scope, line }) => {
-    return { id, title, status, dependsOn, scope, line };
+    return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };
   });
-  return { ok, tasks, problems: plan.problems, next: choice.next?.id ?? null, stop: choice.stop };
+  return { ok, tasks, problems: [...plan.problems], next: choice.next?.id ?? null, stop: choice.stop };
 }
 
 function forReading(file: string, checked: CheckedPlan, { env, forPeople }: CommandContext): string {
