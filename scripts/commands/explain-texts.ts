@@ -1,4 +1,4 @@
-import type { LoopState, PauseReason, TerminalStatus } from '../../src/core/schema/state.ts';
+import type { LoopState, StateOf, TerminalStatus } from '../../src/core/schema/state.ts';
 
 /** What `explain` says, in plain words: why it is so, and what to do next. */
 export interface Explained {
@@ -82,7 +82,10 @@ export function explainLive(
   if (clientAlive === false) {
     return {
       at: state.lastRunAt,
-      why: `its client (process ${state.clientPid}) is gone, so nobody works on it.`,
+      why:
+        state.mode === 'runner'
+          ? 'its runner is gone, so nobody works on it.'
+          : `its client (process ${state.clientPid}) is gone, so nobody works on it.`,
       next: `${RESUME} main.cjs start --fresh puts it away and begins anew.`,
     };
   }
@@ -109,7 +112,7 @@ export function explainLive(
         next: 'nothing, or main.cjs wake to go on now, main.cjs steer "TEXT" to give it something to do.',
       };
     case 'paused':
-      return { at: state.paused.since, why: state.paused.message, next: afterPause(state.paused.reason) };
+      return { at: state.paused.since, why: state.paused.message, next: afterPause(state) };
     case 'awaiting-consent':
       return {
         at: state.startedAt,
@@ -140,8 +143,11 @@ function running(state: LoopState, clientAlive: boolean | null): Explained {
   };
 }
 
-function afterPause(reason: PauseReason): string {
-  const resume = 'main.cjs resume, then send any message in the session.';
+function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): string {
+  const resume =
+    mode === 'runner'
+      ? 'main.cjs resume, and its runner goes on.'
+      : 'main.cjs resume, then send any message in the session.';
   switch (reason) {
     case 'operator':
     case 'interrupted':

@@ -1,10 +1,10 @@
 import type { LoopState } from '../../src/core/schema/state.ts';
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
+import { driverLives } from '../../src/drive/driver-lives.ts';
 import { listArchive } from '../../src/state/archive.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readLines } from '../../src/state/read-lines.ts';
 import { readState } from '../../src/state/read-state.ts';
-import { forLoop } from '../../src/term/for-loop.ts';
+import { type AdvisedLoop, forLoop } from '../../src/term/for-loop.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
@@ -60,7 +60,7 @@ function explain(files: LoopFiles): Explanation {
     case 'four-keys': {
       const { iteration, lastRunAt } = found.file;
       const common = { active: true, name: files.name, status: 'running', loopId: null, iteration, at: lastRunAt };
-      return { ...common, events: [], ...advised(EXPLAIN_TEXTS.fourKeys, files) };
+      return { ...common, events: [], ...advised(EXPLAIN_TEXTS.fourKeys, { name: files.name, mode: 'hook' }) };
     }
     case 'newer':
       return unusable(EXPLAIN_TEXTS.newer(files.state), files);
@@ -81,11 +81,11 @@ function explain(files: LoopFiles): Explanation {
 
 function unusable(texts: Explained, files: LoopFiles): Explanation {
   const nothing = { status: null, loopId: null, iteration: null, at: null, events: [] };
-  return { active: false, name: files.name, ...nothing, ...advised(texts, files) };
+  return { active: false, name: files.name, ...nothing, ...advised(texts, { name: files.name, mode: 'hook' }) };
 }
 
-function advised({ why, next }: Explained, { name }: LoopFiles): Explained {
-  return { why: forLoop(why, name), next: forLoop(next, name) };
+function advised({ why, next }: Explained, loop: AdvisedLoop): Explained {
+  return { why: forLoop(why, loop), next: forLoop(next, loop) };
 }
 
 function explained(state: LoopState, files: LoopFiles, archived = false): Explanation {
@@ -102,16 +102,15 @@ function explained(state: LoopState, files: LoopFiles, archived = false): Explan
       at,
       ...common,
       events: before,
-      ...advised(explainEnd(as, message, state.ended.verified), files),
+      ...advised(explainEnd(as, message, state.ended.verified), state),
     };
   }
   if (archived) {
-    const texts = advised(EXPLAIN_TEXTS.putAway, files);
+    const texts = advised(EXPLAIN_TEXTS.putAway, state);
     return { active: false, status: state.status, at: state.lastRunAt, ...common, ...texts };
   }
-  const alive = state.clientPid === null ? null : clientAlive(state);
-  const texts = explainLive(state, alive);
-  return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, files) };
+  const texts = explainLive(state, driverLives(files, state));
+  return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, state) };
 }
 
 /** The last telling events of this loop. */

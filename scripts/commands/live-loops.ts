@@ -64,7 +64,7 @@ export function pathOrLoop({ positionals, values, projectDir }: CommandContext, 
 
 /**
  * The loop that a command is for: the one on the path that was given, the one that --loop or RALPH_LOOP names, or else
- * the only one that is live; the default one where none is. Throws `usage` with a list where several could be meant.
+ * the only one that is live; the default one where none is, and where it is one of several on the path. Throws `usage` with a list where several could be meant.
  * `command` is how it is written before a path.
  */
 export function chosenLoop(
@@ -72,16 +72,30 @@ export function chosenLoop(
   command: string,
   path: string | null = pathOrLoop(context, command),
 ): LoopFiles {
-  if (path !== null) return only(liveLoopsOn(context, path), command, `on ${path}`)?.files ?? nothingOn(path);
+  if (path !== null) {
+    const loops = liveLoopsOn(context, path);
+    // The others on its task have names to be told apart by.
+    const unnamed = loops.find(({ files }) => files.name === null);
+    return (unnamed ?? only(loops, command, `on ${path}`))?.files ?? nothingOn(path);
+  }
   if (context.files.name !== null) return context.files;
   return only(liveLoops(context), command, 'here')?.files ?? context.files;
 }
 
 function only(loops: readonly LiveLoop[], command: string, where: string): LiveLoop | undefined {
+  onlyOf(loops.map(briefly), command, `loops are active ${where}`);
+  return loops[0];
+}
+
+/**
+ * The only one of these loops, if there is one. Throws `usage` with a list where there are several; `command` is how it
+ * is written before a path, `what` says what they have in common.
+ */
+export function onlyOf<T extends BriefLoop>(loops: readonly T[], command: string, what: string): T | undefined {
   if (loops.length <= 1) return loops[0];
   throw new RalphError(
     'usage',
-    `${loops.length} loops are active ${where}. Say which one: main.cjs ${command} PATH, or --loop NAME.\n${loopTable(loops.map(briefly))}`,
+    `${loops.length} ${what}. Say which one: main.cjs ${command} PATH, or --loop NAME.\n${loopTable(loops)}`,
   );
 }
 

@@ -1,21 +1,24 @@
 import { adoptFourKeys } from '../../src/core/initial-state.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
+import { driverLives } from '../../src/drive/driver-lives.ts';
 import { operate } from '../../src/drive/operate.ts';
 import { archiveState, quarantine } from '../../src/state/archive.ts';
 import { dropContract } from '../../src/state/contract-store.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { withState } from '../../src/state/with-state.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { forLoop } from '../../src/term/for-loop.ts';
 import type { Command, CommandContext } from './command.ts';
+import { chosenLoop } from './live-loops.ts';
+import { WHICH_LOOP } from './operator-command.ts';
 
 const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 export const RESET_COMMAND: Command = {
   name: 'reset',
   summary: 'Put the loop, whatever state it is in, into the archive.',
-  usage: '[--loop NAME] [--force]',
-  help: 'Moves the state of the default loop, or of the one that --loop names, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client of the loop is alive; --force does it all the same, and ends the loop like cancel.',
+  usage: '[PATH] [--loop NAME] [--force]',
+  help: `Moves the state of a loop, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client or the runner of the loop is alive; --force does it all the same, and ends the loop like cancel. ${WHICH_LOOP}`,
   options: { force: { type: 'boolean', help: 'Do it although the client of the loop is alive.' } },
   control: true,
   run(context) {
@@ -25,8 +28,10 @@ export const RESET_COMMAND: Command = {
   },
 };
 
-function resetLoop(context: CommandContext): string {
-  const { files, env, now, values } = context;
+function resetLoop(called: CommandContext): string {
+  const files = chosenLoop(called, 'reset');
+  const context = { ...called, files };
+  const { env, now, values } = context;
   const found = readState(files.state);
   switch (found.kind) {
     case 'absent':
@@ -40,10 +45,15 @@ function resetLoop(context: CommandContext): string {
     case 'corrupt':
       return putAside(context);
     case 'loop':
-      if (clientAlive(found.state) && values['force'] !== true) {
+      if (driverLives(files, found.state) === true && values['force'] !== true) {
+        const { mode, clientPid } = found.state;
+        const who = mode === 'runner' ? 'the runner of this loop' : `the client of this loop (process ${clientPid})`;
         throw new RalphError(
           'refused',
-          `the client of this loop (process ${found.state.clientPid}) is alive. End the loop with main.cjs stop or cancel, or force it: main.cjs reset --force.`,
+          forLoop(
+            `${who} is alive. End the loop with main.cjs stop or main.cjs cancel, or force it: main.cjs reset --force.`,
+            found.state,
+          ),
         );
       }
       operate(files, env, now(), () => ({ kind: 'cancel' }));

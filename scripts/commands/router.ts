@@ -86,7 +86,7 @@ function actionOf({ positionals }: CommandContext): Action {
 /** The files of the loop that was started, or that this session drives already. */
 function start(context: CommandContext): LoopFiles {
   const { values, env, projectDir } = context;
-  const { files, task, args, formerArgs } = startTarget(context);
+  const { files, task, args, formerArgs } = startTarget(context, 'router start');
   const started = startRouter(files, {
     projectDir,
     name: files.name,

@@ -63,9 +63,9 @@ export const RUN_COMMAND: Command = {
     const wanted = asked?.context ?? (await runTask(called));
     if (wanted === null) return 0;
     const { context: placed, worktree } = await inWorktree(wanted);
-    const context = await whileItRuns({ ...placed, files: startTarget(placed).files });
+    const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
     if (context === null) return 0;
-    const { files, task, args, formerArgs } = startTarget(context);
+    const { files, task, args, formerArgs } = startTarget(context, 'run');
     const { env, values, projectDir } = context;
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins

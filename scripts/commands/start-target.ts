@@ -8,7 +8,10 @@ import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readArguments } from '../../src/task/argument-problems.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
+
+import { loopToAgreeTo, loopToResume } from './loop-to-start.ts';
 import { pathNamed } from './run-task.ts';
+
 import { tddTask } from './tdd-task.ts';
 
 /** Which loop a start is about. */
@@ -23,19 +26,29 @@ export interface StartTarget {
 
 /**
  * What `--task` (or `--path`), `--arg` and `--loop` mean. A task folder's loop has a name of its own; a start that goes
- * on with a loop takes its task where none is given. Throws RalphError for what cannot be meant.
+ * on with a loop takes its task where none is given, and the only loop that it can mean where none is named. `command`
+ * is the one to advise. Throws RalphError for what cannot be meant.
  */
-export function startTarget(context: CommandContext): StartTarget {
+export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start'): StartTarget {
   const { values, projectDir, env } = context;
   const resumes = values['resume'] === true;
   const given = givenTask(context);
-  const task = given ?? (resumes ? lastTaskOf(context.files) : values['tdd'] === true ? tddTask(projectDir) : null);
-  const named = context.files.name !== null || task === null || !hasFolder(taskKind(task));
-  const files = named ? context.files : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
+  const meant = given === null ? unnamedLoop(context, command) : context.files;
+  const task = given ?? (resumes ? lastTaskOf(meant) : values['tdd'] === true ? tddTask(projectDir) : null);
+  const named = meant.name !== null || task === null || !hasFolder(taskKind(task));
+  const files = named ? meant : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
   const pairs = values['arg'];
   const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);
   if ('problem' in read) throw new RalphError('usage', read.problem);
   return { files, task, args: read.args, formerArgs: resumes ? argsOf(files) : {} };
+}
+
+/** Where neither a task nor a name says which loop is meant, a start over one that lies here finds it. */
+function unnamedLoop(context: CommandContext, command: string): LoopFiles {
+  const { values, files } = context;
+  if (files.name !== null) return files;
+  if (values['resume'] === true) return loopToResume(context, command);
+  return values['consent'] === true ? loopToAgreeTo(context) : files;
 }
 
 /** From the current directory, where it is there, else from the project. */

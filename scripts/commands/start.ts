@@ -128,7 +128,7 @@ async function launched(context: CommandContext, loop: StartedLoop, client: stri
     env: { ...env, ...settings.env },
     say: (line) => context.err(said(line)),
   });
-  context.err(said(forLoop(message, loop.files.name)));
+  context.err(said(forLoop(message, loop.state)));
   return code;
 }
 

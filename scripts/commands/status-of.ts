@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopState } from '../../src/core/schema/state.ts';
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
+import { driverLives } from '../../src/drive/driver-lives.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { policyFromEnvironment } from '../../src/task/policy-from-environment.ts';
@@ -42,7 +42,7 @@ export interface ActiveStatus {
   readonly stopRequested: boolean;
   readonly sessionId: string | null;
   readonly clientPid: number | null;
-  /** null while no client is bound. */
+  /** Whether somebody works on it: its client, or its runner, whose agents come and go. null while no client is bound. */
   readonly clientAlive: boolean | null;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
 }
@@ -79,14 +79,19 @@ export function statusOf({ files, env, projectDir }: Pick<CommandContext, 'files
       const { state } = found;
       if (state.status === 'ended')
         return inactive(`The last loop ${state.ended.message}`, endedLoopOf(state, files.state));
-      return activeStatus(state, exists(state.taskPath), guardrailsExists);
+      return activeStatus(state, driverLives(files, state), exists(state.taskPath), guardrailsExists);
     }
     default:
       return found satisfies never;
   }
 }
 
-function activeStatus(state: LoopState, promptExists: boolean, guardrailsExists: boolean): ActiveStatus {
+function activeStatus(
+  state: LoopState,
+  alive: boolean | null,
+  promptExists: boolean,
+  guardrailsExists: boolean,
+): ActiveStatus {
   const { iteration, startedAt, lastRunAt, name, loopId, status, mode, taskPath, maxIterations, idleIterations } =
     state;
   const { stopRequested, sessionId, clientPid } = state;
@@ -99,7 +104,7 @@ function activeStatus(state: LoopState, promptExists: boolean, guardrailsExists:
     waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
     paused: state.status === 'paused' ? state.paused : null,
     ...{ stopRequested, sessionId, clientPid },
-    clientAlive: clientPid === null ? null : clientAlive(state),
+    clientAlive: alive,
     usage,
   };
 }

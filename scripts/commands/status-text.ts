@@ -20,8 +20,16 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   const at = now();
   const run = status.run ? runLines(status.run, at) : [];
   if (status.active) return [activeText(status, at, paint), ...run].join('\n');
-  const ended = status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), status.name)];
-  return [printable(forLoop(status.message, status.name)), ...ended, ...run, ...othersText(status, context)].join('\n');
+  const ended =
+    status.lastLoop === null
+      ? []
+      : [forLoop(endedText(status.lastLoop, at, paint), { name: status.name, mode: status.lastLoop.mode })];
+  return [
+    printable(forLoop(status.message, { name: status.name, mode: status.lastLoop?.mode ?? 'hook' })),
+    ...ended,
+    ...run,
+    ...othersText(status, context),
+  ].join('\n');
 }
 
 /** Where to look when the loop that was asked for is not live. */
@@ -65,9 +73,10 @@ function progressText({ iteration, maxIterations, idleIterations }: ActiveStatus
 }
 
 function clientText({ clientPid, clientAlive, mode, name }: ActiveStatus, paint: Paint): string {
+  const resume = forLoop('main.cjs start --resume', { name, mode });
+  if (mode === 'runner') return clientAlive === false ? paint('red', `its runner is gone: ${resume}`) : 'of a runner';
   if (clientPid === null || clientAlive === null) return mode === 'hook' ? 'none yet' : mode;
-  if (clientAlive) return `process ${clientPid}`;
-  return paint('red', forLoop(`process ${clientPid} is gone: main.cjs start --resume`, name));
+  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} is gone: ${resume}`);
 }
 
 function usageText(usage: NonNullable<ActiveStatus['usage']>): string {

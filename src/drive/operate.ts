@@ -9,10 +9,10 @@ import type { LoopFiles } from '../state/loop-files.ts';
 import { withState } from '../state/with-state.ts';
 import { policyFromEnvironment } from '../task/policy-from-environment.ts';
 import { carryOut } from './carry-out.ts';
+import { driverLives } from './driver-lives.ts';
 import { clientAlive } from './hook/ownership.ts';
 import { raiseTombstone } from './hook/tombstone.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
-import { runnerLives } from './runner/lease-holder.ts';
 import { countedBy, mirrorOf } from './task/mirror.ts';
 
 export interface Operated {
@@ -40,15 +40,10 @@ export function operate(
     return { next: state, result: { before: current.state, after: state, effects } };
   });
   // Whoever had counted an iteration and was about to show it is dead: nobody comes after this end.
-  if (done.after.status === 'ended' && !driverLives(files, done.before))
+  if (done.after.status === 'ended' && driverLives(files, done.before) === false)
     mirrorOf(files, at).lost(countedBy(done.before));
   carryOut(files, at, done.effects);
   return done;
-}
-
-/** Where the client is not known, it may live. */
-function driverLives(files: LoopFiles, state: LoopState): boolean {
-  return state.mode === 'runner' ? runnerLives(files) : state.clientPid === null || clientAlive(state);
 }
 
 /** A cancel asks for no contract: it is the way out where that cannot be read. */

@@ -7,7 +7,19 @@ import { project } from './support/project.ts';
 const CONTROL = ['stop', 'cancel', 'pause', 'resume', 'accept', 'reset', 'config', 'init', 'uninit'];
 const FOR_AGENTS = ['status', 'list', 'explain', 'logs', 'signs', 'archive'];
 /** Their word is the path of a task folder or task file. */
-const TAKE_PATHS = ['status', 'explain', 'logs', 'archive', 'stop', 'cancel', 'pause', 'resume', 'wake', 'accept'];
+const TAKE_PATHS = [
+  'status',
+  'explain',
+  'logs',
+  'archive',
+  'stop',
+  'cancel',
+  'pause',
+  'resume',
+  'wake',
+  'accept',
+  'reset',
+];
 
 test('an unknown command, or none, prints the usage on standard error and exits 1', (t) => {
   const p = project(t);

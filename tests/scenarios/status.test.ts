@@ -181,7 +181,7 @@ test('a named loop has a status of its own, and list shows all of them', (t) => 
   assert.deepEqual(p.ralph(['list']).json, { loops: [] });
   started(p, '--loop', 'docs');
   started(p);
-  p.ralph(['reset']);
+  p.ralph(['reset', '.claude/ralph/PROMPT.md']);
   assert.equal(p.ralph(['status']).json['active'], false);
   assert.equal(p.ralph(['status', '--loop', 'docs']).json['active'], true);
   const loops = p.ralph(['list']).json['loops'] as Record<string, Record<string, unknown> | null>[];

@@ -138,3 +138,70 @@ test('logs without a name prints the only live loop where the default one has re
   assert.equal(p.ralph(['logs']).stdout, '');
   assert.match(p.ralph(['logs', '--loop', 'b']).stdout, /loop\.started/);
 });
+
+test('reset takes the only loop that lies here, asks where there are several, and takes a path', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  assert.match(String(p.ralph(['reset']).json['message']), /^The loop is reset/);
+  assert.ok(!p.has('.claude/context/runtime/ralph-state.a.json'));
+  started(p, 'tasks/a', 'tasks/b');
+  const tree = p.tree();
+  const several = p.ralph(['reset']);
+  assert.match(several.stderr, /^ralph: 2 loops are active here\. Say which one: main\.cjs reset PATH, or --loop NAME/);
+  assert.deepEqual([several.code, p.tree()], [1, tree]);
+  assert.equal(p.ralph(['reset', 'tasks/b']).code, 0);
+  assert.deepEqual(
+    ['a', 'b'].map((name) => p.has(`.claude/context/runtime/ralph-state.${name}.json`)),
+    [true, false],
+  );
+});
+
+test('start --resume without a name goes on with the only loop that lies here, and asks where there are several', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  assert.equal(p.ralph(['start', '--resume']).json['name'], 'a');
+  started(p, 'tasks/b');
+  const several = p.ralph(['start', '--resume']);
+  assert.equal(several.code, 1);
+  assert.match(
+    several.stderr,
+    /^ralph: 2 loops lie here\. Say which one: main\.cjs start --resume --task PATH, or --loop NAME\.\n +a +running +tasks\/a/,
+  );
+  assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b']).json['name'], 'b');
+});
+
+test('start --resume without a name goes on with the only loop that has ended, unless it is complete', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a');
+  p.ralph(['stop']);
+  assert.equal(p.ralph(['start', '--resume']).json['name'], 'a');
+  p.ralph(['stop']);
+  started(p, 'tasks/b');
+  p.ralph(['stop']);
+  assert.match(p.ralph(['start', '--resume']).stderr, /^ralph: 2 loops have ended here\. Say which one/);
+  startedDefault(p);
+  p.ralph(['stop']);
+  assert.equal(p.ralph(['start', '--resume']).json['name'], null, 'the default one, as ever');
+});
+
+test('start --consent without a name agrees to the only loop that awaits it, and asks where there are several', (t) => {
+  const p = project(t);
+  const agent = { CLAUDECODE: '1' };
+  const ask = (folder: string): void => {
+    p.write(`${folder}/RALPH.md`, TASK);
+    assert.equal(p.ralph(['start', '--task', folder], agent).json['status'], 'awaiting-consent');
+  };
+  started(p, 'tasks/c');
+  ask('tasks/a');
+  assert.equal(p.ralph(['start', '--consent']).json['status'], 'running');
+  assert.equal(stateOf(p, '.a')['status'], 'running');
+  ask('tasks/b');
+  ask('tasks/d');
+  const several = p.ralph(['start', '--consent']);
+  assert.match(several.stderr, /^ralph: 2 loops await consent\. Say which one: main\.cjs start --consent --task PATH/);
+  assert.equal(p.ralph(['start', '--consent', '--task', 'tasks/d']).code, 0);
+  assert.deepEqual(
+    ['.b', '.d'].map((name) => stateOf(p, name)['status']),
+    ['awaiting-consent', 'running'],
+  );
+});

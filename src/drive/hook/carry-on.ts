@@ -270,5 +270,5 @@ function letGo(turn: Turn, message: string | null): StopAnswer | null {
   const lines = message === null ? turn.notes : [...turn.notes, message];
   // Told to go by the client: nobody reads what is printed now.
   if (lines.length === 0 || turn.options.signal.aborted) return null;
-  return { systemMessage: forLoop(lines.map(said).join('\n'), turn.context.files.name) };
+  return { systemMessage: forLoop(lines.map(said).join('\n'), turn.loaded.state) };
 }

@@ -50,11 +50,7 @@ export const ROUTER_TEXTS = {
     `a router loop on ${lies} is live in this session, and ${wanted} is another task. Run it beside: router start --loop NAME. Or the user ends the first: main.cjs cancel, in a terminal.`,
 } as const;
 
-/** What the engine advises, made to mean a router's loop; a named one has to be named. */
+/** What the engine advises, made to mean a router's loop. */
 export function inRouter(message: string, name: string | null): string {
-  const text = message.replace(
-    /main\.cjs start(?= --(?:resume|fresh))(?: --resume --launch \(the launcher: ralph-audit\.sh --resume\))?/g,
-    (found) => (found.includes('launch') ? 'main.cjs router start --resume' : 'main.cjs router start'),
-  );
-  return forLoop(text, name);
+  return forLoop(message, { name, mode: 'router' });
 }

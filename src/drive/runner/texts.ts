@@ -38,11 +38,7 @@ export const RUNNER_TEXTS = {
     `${name} is "${value}": give a duration such as 90s or 5m, longer than 0.`,
 } as const;
 
-/** The engine names the command that starts a loop; a runner's loop goes on in a runner, and a named one has to be named. */
+/** What the engine advises, made to mean a runner's loop. */
 export function inRunner(message: string, name: string | null): string {
-  const text = message.replace(
-    /main\.cjs start --resume(?: --launch \(the launcher: ralph-audit\.sh --resume\))?/g,
-    'main.cjs run --resume',
-  );
-  return forLoop(text, name);
+  return forLoop(message, { name, mode: 'runner' });
 }

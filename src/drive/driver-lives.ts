@@ -1,0 +1,13 @@
+import type { LoopState } from '../core/schema/state.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { clientAlive } from './hook/ownership.ts';
+import { runnerLives } from './runner/lease-holder.ts';
+
+/**
+ * Whether somebody works on a loop: its client, or its runner, whose agents come and go. null while no client is bound,
+ * or none whose process is known.
+ */
+export function driverLives(files: LoopFiles, state: LoopState): boolean | null {
+  if (state.mode === 'runner') return runnerLives(files);
+  return state.clientPid === null ? null : clientAlive(state);
+}
