@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { DIST, project } from './support/project.ts';
+
+const hook = (name: string): string => `node '${join(DIST, 'hooks', `${name}-execute.cjs`)}'`;
+
+test('pre-execute takes its input as an argument, as a file and on standard input, whether a loop may run or not', (t) => {
+  const { sh, write } = project(t);
+  const good = '{"maxIterations": 5, "completionSignal": "DONE"}';
+  const bad = '{"maxIterations": 500, "completionSignal": ""}';
+  write('good.json', good);
+  write('bad.json', bad);
+  for (const env of [{}, { RALPH_ACTIVE: '1' }]) {
+    for (const [arguments_, input] of [
+      [`'${good}'`, ''],
+      ['good.json', ''],
+      ['', good],
+      ['-', good],
+    ] as const) {
+      assert.deepEqual(
+        (({ code, stdout, stderr }) => ({ code, stdout, stderr }))(sh(`${hook('pre')} ${arguments_}`, input, env)),
+        { code: 0, stdout: '', stderr: '' },
+        arguments_,
+      );
+    }
+    for (const [arguments_, input] of [
+      [`'${bad}'`, ''],
+      ['bad.json', ''],
+      ['', bad],
+    ] as const) {
+      const { code, stderr } = sh(`${hook('pre')} ${arguments_}`, input, env);
+      assert.equal(code, 2, arguments_);
+      assert.match(stderr, /maxIterations must be a whole number from 1 to 100, but is 500/);
+      assert.match(stderr, /completionSignal must be a text that is not empty, but is ""/);
+    }
+  }
+  assert.match(sh(`${hook('pre')} none.json`).stderr, /the input cannot be read: .*none\.json/);
+  assert.match(sh(`${hook('pre')}`, '{"maxIteration": 5}').stderr, /which do nothing: maxIteration$/m);
+});
+
+test('post-execute takes what the commands of the contract really answer, and refuses another text', (t) => {
+  const { ralph, sh, write } = project(t);
+  const judge = (stdout: string): number | null => sh(hook('post'), stdout).code;
+  write('.claude/ralph/PROMPT.md', 'Do the work.\n');
+  for (const command of [['status'], ['config'], ['reset'], ['start'], ['status'], ['reset']]) {
+    const { stdout, stderr, code } = ralph(command);
+    assert.equal(code, 0, stderr);
+    if (command[0] === 'start') continue; // what begins a loop answers with the loop
+    assert.equal(judge(stdout), 0, `${command}: ${stdout}${sh(hook('post'), stdout).stderr}`);
+  }
+  assert.equal(judge(ralph(['router', 'next']).stdout), 0);
+  assert.equal(judge('All done.'), 2);
+  assert.equal(judge('{"active": true}'), 2);
+});
+
+test('start takes its input from a file, options win over it, and a wrong one starts nothing', (t) => {
+  const { ralph, write, has } = project(t);
+  write('.claude/ralph/PROMPT.md', 'Do the work.\n');
+  write('wrong.json', { maxIterations: 0, completionSignal: ' ', loop: 'a b' });
+  const wrong = ralph(['start', '--input', 'wrong.json']);
+  assert.equal(wrong.code, 1);
+  for (const name of ['maxIterations', 'completionSignal', 'loop']) assert.match(wrong.stderr, new RegExp(name));
+  assert.equal(has('.claude/context/runtime/ralph-state.json'), false);
+
+  write('input.json', { maxIterations: 7, completionSignal: 'DONE', circuitBreakerThreshold: 9, loop: 'docs', mx: 1 });
+  const started = ralph(['start', '--input', 'input.json']);
+  assert.equal(started.code, 0, started.stderr);
+  assert.match(started.stderr, /keys of input\.json that do nothing: mx/);
+  assert.equal(started.json['maxIterations'], 7);
+  assert.equal(started.json['name'], 'docs');
+  const contract = JSON.parse(readFileSync(String(started.json['contract']), 'utf8')) as {
+    contract: { policy: { completion: object; breaker: { findings: number } } };
+  };
+  assert.deepEqual(contract.contract.policy.completion, { kind: 'signal', text: 'DONE' });
+  assert.equal(contract.contract.policy.breaker.findings, 9);
+
+  const other = ralph(['start', '--input', 'input.json', '--loop', 'other', '--max-iterations', '8']);
+  assert.equal(other.json['maxIterations'], 8);
+  assert.equal(other.json['name'], 'other');
+
+  const piped = ralph(['router', 'start', '--input', 'wrong.json']);
+  assert.equal(piped.code, 1);
+  assert.match(piped.stderr, /maxIterations must be a whole number/);
+});
