@@ -1,4 +1,5 @@
 import { formatDuration } from '../../src/core/duration.ts';
+import { dollarText } from '../../src/term/figures.ts';
 import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 
@@ -15,6 +16,7 @@ export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
 function iterationText(entry: Entry, paint: Paint): string {
   const { kind, iteration, idleIterations, durationMs, findings, toolCalls, deniedCalls, outputTokens, decision } =
     entry;
+  const costUsd = (entry['agent'] as { costUsd?: unknown } | undefined)?.costUsd;
   const name = kind === 'idle' ? `idle ${idleIterations}` : `iteration ${iteration}`;
   const parts = [
     typeof durationMs === 'number' ? formatDuration(durationMs) : '',
@@ -22,6 +24,7 @@ function iterationText(entry: Entry, paint: Paint): string {
     typeof toolCalls === 'number' ? `${toolCalls} tool calls` : '',
     typeof deniedCalls === 'number' && deniedCalls > 0 ? paint('yellow', `${deniedCalls} denied`) : '',
     typeof outputTokens === 'number' ? `${outputTokens} tokens out` : '',
+    typeof costUsd === 'number' ? dollarText(costUsd) : '',
   ].filter((part) => part !== '');
   return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(String(decision ?? '?'))}`;
 }

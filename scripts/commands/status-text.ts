@@ -8,6 +8,7 @@ import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import type { CommandContext } from './command.ts';
+import { iterationTable } from './iteration-table.ts';
 import type { EndedLoop } from './last-ended.ts';
 import { loopTable } from './live-loops.ts';
 import type { ActiveStatus, InactiveStatus } from './status-of.ts';
@@ -19,6 +20,15 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   const paint = painter(forPeople, env);
   const at = now();
   const run = status.run ? runLines(status.run, at) : [];
+<<<<<<< HEAD
+  const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
+  if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
+  const ended = status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), status.name)];
+  return [
+    printable(forLoop(status.message, status.name)),
+    ...ended,
+    ...figures,
+=======
   if (status.active) return [activeText(status, at, paint), ...run].join('\n');
   const ended =
     status.lastLoop === null
@@ -27,6 +37,7 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   return [
     printable(forLoop(status.message, { name: status.name, mode: status.lastLoop?.mode ?? 'hook' })),
     ...ended,
+>>>>>>> origin/main
     ...run,
     ...othersText(status, context),
   ].join('\n');

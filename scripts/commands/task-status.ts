@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { formatDuration } from '../../src/core/duration.ts';
 import { liveBeats } from '../../src/state/heartbeat.ts';
-import { LOOP_NAME, loopFiles } from '../../src/state/loop-files.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { type RunState, readRunState } from '../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
@@ -9,20 +9,26 @@ import { instantText } from '../../src/term/instant-text.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { CommandContext } from './command.ts';
 import { lastEnded } from './last-ended.ts';
+import { lastIterations } from './last-iterations.ts';
 import { type BriefLoop, briefly, chosenLoop, liveLoops, liveLoopsOn } from './live-loops.ts';
 import { NO_LOOP, type Status, statusOf } from './status-of.ts';
 import { taskPlace } from './task-place.ts';
+
+/** Iterations that a status shows; `logs --iterations` shows them all. */
+const RECENT = 10;
 
 export type ReportedStatus = Status & {
   /** There for the loop of a task folder; null where the folder tells nothing. */
   readonly run?: RunState | null;
   /** The loops that are live where the one that was asked for is not; left out where there are none. */
   readonly loops?: readonly BriefLoop[];
+  /** The records of its last iterations, oldest first; left out where there are none. */
+  readonly recent?: readonly Readonly<Record<string, unknown>>[];
 };
 
 /** How the default loop or the one that was named stands; where it is not live, with the loops that are. */
 export function statusHere(context: CommandContext): ReportedStatus {
-  const status = withRun(context.projectDir, statusOf(context));
+  const status = reported(context.files, statusOf(context));
   const live = status.active ? [] : liveLoops(context).filter(({ files }) => files.state !== context.files.state);
   if (status.active || live.length === 0) return status;
   const message = status.message === NO_LOOP ? 'The default loop is not active.' : status.message;
@@ -33,15 +39,35 @@ export function statusHere(context: CommandContext): ReportedStatus {
 export function statusOnPath(context: CommandContext, path: string): ReportedStatus {
   if (liveLoopsOn(context, path).length > 0) {
     const files = chosenLoop(context, 'status');
-    return withRun(files.projectDir, statusOf({ ...context, files, projectDir: files.projectDir }));
+    return reported(files, statusOf({ ...context, files, projectDir: files.projectDir }));
   }
   const { projectDir, env } = context;
   const { taskPath } = taskPlace(projectDir, path);
   const run = runOf(projectDir, taskPath);
   const name = run?.status?.name ?? null;
-  const ended = lastEnded(loopFiles(projectDir, name !== null && LOOP_NAME.test(name) ? name : null, env));
+  const files = loopFiles(projectDir, name !== null && LOOP_NAME.test(name) ? name : null, env);
+  const ended = lastEnded(files);
   const lastLoop = ended?.taskPath === taskPath ? ended : null;
-  return { active: false, message: `No loop is active on ${taskPath}.`, name, lastLoop, run };
+  return {
+    active: false,
+    message: `No loop is active on ${taskPath}.`,
+    name,
+    lastLoop,
+    run,
+    ...recentOf(files, lastLoop?.loopId),
+  };
+}
+
+/** A status with all that is told of its loop beside its state. */
+function reported(files: LoopFiles, status: Status): ReportedStatus {
+  const loopId = status.active ? status.loopId : status.lastLoop?.loopId;
+  return { ...withRun(files.projectDir, status), ...recentOf(files, loopId) };
+}
+
+function recentOf(files: LoopFiles, loopId: string | null | undefined): Pick<ReportedStatus, 'recent'> {
+  if (loopId === null || loopId === undefined) return {};
+  const recent = lastIterations(files, loopId).entries.slice(-RECENT);
+  return recent.length === 0 ? {} : { recent };
 }
 
 /** A status with what the task folder tells of its loop, where it has one. */

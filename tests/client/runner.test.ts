@@ -79,6 +79,14 @@ test('cost and tokens are those of the last result, subagents included, to the l
     assert.ok((agent?.costUsd ?? 0) > 0);
     assert.equal(usage['inputTokens'], agent?.usage?.inputTokens);
     assert.equal(ofType(run.events, 'loop-ended')[0]?.costUsd, agent?.costUsd);
+    const {
+      model,
+      turns,
+      usage: used,
+      costUsd,
+    } = (project.iterations()[0]?.['agent'] ?? {}) as Record<string, unknown>;
+    assert.deepEqual([costUsd, turns, used], [agent?.costUsd, agent?.turns, agent?.usage]);
+    assert.match(String(model), /claude/);
   });
 });
 

@@ -150,6 +150,25 @@ test('logs prints iterations and events in the order of time, as JSON lines', (t
   assert.equal(lines(p.ralph(['logs', '--events']).stdout).length, 2);
 });
 
+test('logs --iterations prints the last loop’s figures in plain columns, or as they lie in the journal', (t) => {
+  const p = project(t);
+  const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 1 };
+  const agent = { model: 'm', turns: 3, durationMs: 900, costUsd: 0.1 + 0.2, usage };
+  const iteration = { loopId: 'l', iteration: 1, kind: 'working', durationMs: 1500, toolCalls: 2, findings: 4, agent };
+  const journal = [{ ...iteration, loopId: 'older' }, iteration, { ...iteration, iteration: 2, agent: undefined }];
+  p.write(`${RUNTIME}/ralph-iterations.jsonl`, `${journal.map((one) => JSON.stringify(one)).join('\n')}\n`);
+  const [head, first, second, ...more] = p.ralph(['logs', '--iterations']).stdout.trim().split('\n');
+  assert.match(head ?? '', /^iteration +kind +seconds +costUsd +inputTokens/);
+  assert.match(first ?? '', /^1 +working +1\.5 +0\.30000000000000004 +10 +2 +0 +1 +3 +2 +4 +- +m$/);
+  assert.match(second ?? '', /^2 +working +1\.5 +- +- +- +- +- +- +2 +4 +- +-$/);
+  assert.deepEqual(more, []);
+  assert.deepEqual(lines(p.ralph(['logs', '--iterations', '--json']).stdout), [
+    iteration,
+    JSON.parse(JSON.stringify(journal[2])),
+  ]);
+  assert.match(p.ralph(['logs', '--iterations', '--events']).stderr, /takes no --events/);
+});
+
 test('logs without a journal prints nothing', (t) => {
   const { code, stdout } = project(t).ralph(['logs']);
   assert.deepEqual([code, stdout], [0, '']);

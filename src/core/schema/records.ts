@@ -2,6 +2,19 @@ import * as z from 'zod';
 import { count, instant } from './instant.ts';
 import { terminalStatus } from './state.ts';
 
+/** What an iteration's agents were and used, all together, where a driver has heard them itself. null is unknown. */
+export const agentRecord = z.strictObject({
+  /** Of the last one. */
+  model: z.string().nullable(),
+  turns: count.nullable(),
+  durationMs: z.number().min(0),
+  /** US dollars, subagents and runs that broke included; so for tokens. */
+  costUsd: z.number().min(0).nullable(),
+  usage: z
+    .strictObject({ inputTokens: count, outputTokens: count, cacheReadTokens: count, cacheWriteTokens: count })
+    .nullable(),
+});
+
 /** One line of the iterations journal: what an iteration did and what was decided after it. */
 export const iterationRecord = z.strictObject({
   loopId: z.string(),
@@ -18,6 +31,7 @@ export const iterationRecord = z.strictObject({
   deniedCalls: count,
   outputTokens: count.nullable(),
   decision: z.string(),
+  agent: agentRecord.optional(),
 });
 
 /** One line of the events journal. `type` is stable; the other keys belong to the type. */
@@ -43,6 +57,7 @@ export const callRecord = z.strictObject({
   undecided: z.array(z.string()).optional(),
 });
 
+export type AgentRecord = z.infer<typeof agentRecord>;
 export type IterationRecord = z.infer<typeof iterationRecord>;
 export type LoopEvent = z.infer<typeof loopEvent>;
 export type CallRecord = z.infer<typeof callRecord>;

@@ -1,5 +1,7 @@
 import type { FinishedRun } from '../../claude/stream/agent-run.ts';
 import type { Effect } from '../../core/effects.ts';
+import type { UsageDelta } from '../../core/events.ts';
+import type { AgentRecord } from '../../core/schema/records.ts';
 import { withState } from '../../state/with-state.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { Loaded } from '../hook/carry-on.ts';
@@ -30,19 +32,41 @@ export async function endIteration(
   const measured = contract.task ? await measureIteration(files, contract, { env: options.env, signal }) : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
   const usage = sumUsage(runner.wasted, run.facts.result?.usage ?? null);
+<<<<<<< HEAD
+  const agent = agentRecord(run, usage, runner.uncountedUsd);
+  runner.wasted = null;
+  runner.uncountedUsd = null;
+=======
   const cost = sumCost(runner.wastedUsd, run.facts.result?.costUsd ?? null);
   runner.wasted = null;
   runner.wastedUsd = null;
+>>>>>>> origin/main
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const loaded: Loaded = { ...turn.loaded, stored, policy: contract.policy, state: current.state, mended: warning };
     const callsUnknown = run.facts.toolCalls === null;
     const heard = { ...failure, usage, costUsd: runner.spentUsd, callsUnknown, transcriptMark: context.now() };
     const counted = countTurn(context, loaded, { ...fingerprints, text, origin: 'loop', heard }, measured);
+<<<<<<< HEAD
+    const { state, task } = counted;
+    const effects = counted.effects.map((effect) =>
+      effect.type === 'record-iteration' ? { ...effect, record: { ...effect.record, agent } } : effect,
+    );
+    runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task };
+=======
     const { state, effects, task } = counted;
     const agent = { turns: run.facts.result?.turns ?? null, model: run.facts.model, costUsd: cost };
     runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task: task && { ...task, agent } };
+>>>>>>> origin/main
     keepDue(files, context.now(), effects);
     return { next: state, result: effects };
   });
+}
+
+function agentRecord(
+  { facts, durationMs }: FinishedRun,
+  usage: UsageDelta | null,
+  costUsd: number | null,
+): AgentRecord {
+  return { model: facts.model, turns: facts.result?.turns ?? null, durationMs, costUsd, usage };
 }

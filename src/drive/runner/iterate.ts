@@ -177,7 +177,11 @@ async function runAgent(
   const run = await agent.done;
   runner.agent = null;
   const { facts, outcome, durationMs } = run;
-  if (facts.result?.costUsd != null) runner.spentUsd = (runner.spentUsd ?? 0) + facts.result.costUsd;
+  const costUsd = facts.result?.costUsd ?? null;
+  if (costUsd !== null) {
+    runner.spentUsd = (runner.spentUsd ?? 0) + costUsd;
+    runner.uncountedUsd = (runner.uncountedUsd ?? 0) + costUsd;
+  }
   if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
   const ended = {
     iteration: turn.loaded.state.iteration + 1,
@@ -187,7 +191,7 @@ async function runAgent(
     turns: facts.result === null ? 0 : facts.result.turns,
     toolCalls: facts.toolCalls,
     model: facts.model,
-    costUsd: facts.result?.costUsd ?? null,
+    costUsd,
     usage: facts.result?.usage ?? null,
   };
   options.tell({ type: 'agent-ended', ...ended });

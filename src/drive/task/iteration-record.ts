@@ -31,7 +31,11 @@ export function taskIterationRecord(
     },
     commands: (measured.turn?.evidence ?? []).map(commandOutcome),
     snapshotBounds: [...measured.bounds],
+<<<<<<< HEAD
+    usage: usage(ended, record),
+=======
     usage: usage(ended, agent?.costUsd ?? null),
+>>>>>>> origin/main
   };
 }
 
@@ -40,6 +44,16 @@ export function commandOutcome({ name, outcome, durationMs, truncated, bytes, pr
   return { name, outcome, durationMs, truncated, bytes, preview };
 }
 
+<<<<<<< HEAD
+/** In a session the client says what that has cost, not what an iteration did. */
+function usage(
+  { usage }: EngineEvent & { type: 'iteration-ended' },
+  { agent }: IterationRecord,
+): TaskIterationRecord['usage'] {
+  if (usage === null) return null;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd: agent?.costUsd ?? null };
+=======
 /** In a session the client says what that has cost, not what an iteration did: `costUsd` is null there. */
 function usage(
   { usage }: EngineEvent & { type: 'iteration-ended' },
@@ -48,4 +62,5 @@ function usage(
   if (usage === null) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd };
+>>>>>>> origin/main
 }
