@@ -20,16 +20,8 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   const paint = painter(forPeople, env);
   const at = now();
   const run = status.run ? runLines(status.run, at) : [];
-<<<<<<< HEAD
   const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
   if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
-  const ended = status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), status.name)];
-  return [
-    printable(forLoop(status.message, status.name)),
-    ...ended,
-    ...figures,
-=======
-  if (status.active) return [activeText(status, at, paint), ...run].join('\n');
   const ended =
     status.lastLoop === null
       ? []
@@ -37,7 +29,7 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   return [
     printable(forLoop(status.message, { name: status.name, mode: status.lastLoop?.mode ?? 'hook' })),
     ...ended,
->>>>>>> origin/main
+    ...figures,
     ...run,
     ...othersText(status, context),
   ].join('\n');

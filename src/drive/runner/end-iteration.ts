@@ -32,32 +32,21 @@ export async function endIteration(
   const measured = contract.task ? await measureIteration(files, contract, { env: options.env, signal }) : null;
   const fingerprints = takeFingerprints(context, turn.options, stored, measured);
   const usage = sumUsage(runner.wasted, run.facts.result?.usage ?? null);
-<<<<<<< HEAD
-  const agent = agentRecord(run, usage, runner.uncountedUsd);
-  runner.wasted = null;
-  runner.uncountedUsd = null;
-=======
   const cost = sumCost(runner.wastedUsd, run.facts.result?.costUsd ?? null);
+  const agent = agentRecord(run, usage, cost);
   runner.wasted = null;
   runner.wastedUsd = null;
->>>>>>> origin/main
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
     const loaded: Loaded = { ...turn.loaded, stored, policy: contract.policy, state: current.state, mended: warning };
     const callsUnknown = run.facts.toolCalls === null;
     const heard = { ...failure, usage, costUsd: runner.spentUsd, callsUnknown, transcriptMark: context.now() };
     const counted = countTurn(context, loaded, { ...fingerprints, text, origin: 'loop', heard }, measured);
-<<<<<<< HEAD
     const { state, task } = counted;
     const effects = counted.effects.map((effect) =>
       effect.type === 'record-iteration' ? { ...effect, record: { ...effect.record, agent } } : effect,
     );
-    runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task };
-=======
-    const { state, effects, task } = counted;
-    const agent = { turns: run.facts.result?.turns ?? null, model: run.facts.model, costUsd: cost };
     runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task: task && { ...task, agent } };
->>>>>>> origin/main
     keepDue(files, context.now(), effects);
     return { next: state, result: effects };
   });

@@ -178,10 +178,7 @@ async function runAgent(
   runner.agent = null;
   const { facts, outcome, durationMs } = run;
   const costUsd = facts.result?.costUsd ?? null;
-  if (costUsd !== null) {
-    runner.spentUsd = (runner.spentUsd ?? 0) + costUsd;
-    runner.uncountedUsd = (runner.uncountedUsd ?? 0) + costUsd;
-  }
+  if (costUsd !== null) runner.spentUsd = (runner.spentUsd ?? 0) + costUsd;
   if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
   const ended = {
     iteration: turn.loaded.state.iteration + 1,

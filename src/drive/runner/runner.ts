@@ -41,13 +41,8 @@ export interface Runner {
   spentUsd: number | null;
   /** Tokens of runs that came to nothing: they count with the next iteration. */
   wasted: UsageDelta | null;
-<<<<<<< HEAD
-  /** US dollars of the agents since the last counted iteration; null while none of them has told. */
-  uncountedUsd: number | null;
-=======
   /** US dollars that these have cost. */
   wastedUsd: number | null;
->>>>>>> origin/main
   /** Rate limits in a row, none of which said until when. */
   limits: number;
   /** Consecutive runs that broke. */
@@ -86,11 +81,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     agent: null,
     spentUsd: before.costUsd,
     wasted: before.usage,
-<<<<<<< HEAD
-    uncountedUsd: before.costUsd,
-=======
-    wastedUsd: null,
->>>>>>> origin/main
+    wastedUsd: before.costUsd,
     limits: 0,
     broken: 0,
     wokenAt: 0,

@@ -31,11 +31,7 @@ export function taskIterationRecord(
     },
     commands: (measured.turn?.evidence ?? []).map(commandOutcome),
     snapshotBounds: [...measured.bounds],
-<<<<<<< HEAD
-    usage: usage(ended, record),
-=======
     usage: usage(ended, agent?.costUsd ?? null),
->>>>>>> origin/main
   };
 }
 
@@ -44,16 +40,6 @@ export function commandOutcome({ name, outcome, durationMs, truncated, bytes, pr
   return { name, outcome, durationMs, truncated, bytes, preview };
 }
 
-<<<<<<< HEAD
-/** In a session the client says what that has cost, not what an iteration did. */
-function usage(
-  { usage }: EngineEvent & { type: 'iteration-ended' },
-  { agent }: IterationRecord,
-): TaskIterationRecord['usage'] {
-  if (usage === null) return null;
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd: agent?.costUsd ?? null };
-=======
 /** In a session the client says what that has cost, not what an iteration did: `costUsd` is null there. */
 function usage(
   { usage }: EngineEvent & { type: 'iteration-ended' },
@@ -62,5 +48,4 @@ function usage(
   if (usage === null) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd };
->>>>>>> origin/main
 }
