@@ -7,6 +7,7 @@ import type { RunnerOptions } from '../../src/drive/runner/runner.ts';
 import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
+import { inForeground } from '../../src/term/in-foreground.ts';
 import { agree, askedLoop } from './asked-loop.ts';
 import type { Command, CommandContext } from './command.ts';
 import { inWorktree } from './in-worktree.ts';
@@ -132,7 +133,8 @@ async function show({ values, env, forPeople, out }: CommandContext): Promise<Sh
   if (values['json'] === true) {
     return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
   }
-  if (forPeople && values['plain'] !== true && process.stdin.isTTY && env['TERM'] !== 'dumb') {
+  const watched = forPeople && values['plain'] !== true && process.stdin.isTTY === true;
+  if (watched && env['TERM'] !== 'dumb' && inForeground()) {
     const { liveView } = await import('../../src/term/live/live-view.ts');
     return liveView(process.stdin, process.stdout, env);
   }

@@ -44,6 +44,8 @@ const COMPLAINT = 2_000;
 /** How long output may still come from a process that has exited, while others hold its pipe. */
 const DRAIN_MS = 500;
 const LOOK_MS = 200;
+/** A look that comes so much later than it should was kept by something else than work. */
+const SLEPT_MS = 2_000;
 
 /** Starts the program in a process group of its own. One that cannot be started is done at once, and says why. */
 export function startAgentProcess(options: ProcessOptions): AgentProcess {
@@ -65,6 +67,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   let endedBy: EndedBy | null = null;
   let complaint = '';
   let last = began;
+  let looked = began;
   const end = (why: EndedBy): void => {
     if (endedBy !== null || pid === undefined) return;
     endedBy = why;
@@ -82,6 +85,9 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   child.stdin?.on('error', () => undefined);
   const patience = setInterval(() => {
     const now = Date.now();
+    // Stopped, or asleep with the machine: nobody has listened meanwhile, and what was said is still to be read.
+    if (now - looked > SLEPT_MS) last += now - looked;
+    looked = now;
     const why = options.overdue(now - last, now - began);
     if (why !== null) end(why);
   }, LOOK_MS);

@@ -73,11 +73,20 @@ function drawing(
 ): { readonly output: string; readonly drawn: Drawn } {
   const rows = frame.rows.map((row) => ({ text: painted(row, paint), cells: rowCells(row) }));
   const drawn: Drawn = { rows, cursor: frame.cursor, columns };
-  const body =
-    printed.length === 0 && before.columns === columns && before.rows.length > 0
-      ? changedRows(before, drawn)
-      : wholeBottom(before, drawn, printed);
+  const rowsStay = printed.length === 0 && before.columns === columns && before.rows.length > 0;
+  // Nothing is written for nothing: that would take away what the user has selected.
+  if (rowsStay && isSame(before, drawn)) return { output: '', drawn };
+  const body = rowsStay ? changedRows(before, drawn) : wholeBottom(before, drawn, printed);
   return { output: `${BEGIN}${body}${END}`, drawn };
+}
+
+function isSame(one: Drawn, other: Drawn): boolean {
+  return (
+    one.rows.length === other.rows.length &&
+    one.rows.every(({ text }, index) => text === other.rows[index]?.text) &&
+    one.cursor.row === other.cursor.row &&
+    one.cursor.column === other.cursor.column
+  );
 }
 
 /** The bottom is taken away: what is written next stands in its place. */

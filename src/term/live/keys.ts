@@ -122,7 +122,7 @@ function readEscape(text: string, last: boolean): { readonly key: Key | null; re
     if (!last && /^(?:\[[0-?]*[ -/]*|O)$/.test(after)) return null;
     return { key: { kind: 'escape' }, length: 1 };
   }
-  const name = whole ?? after[0] ?? '';
+  const name = whole ?? /^./su.exec(after)?.[0] ?? '';
   const key = SEQUENCES[name.replace(/^O(?=[A-Z])/, '[')] ?? null;
   return { key, length: 1 + name.length };
 }

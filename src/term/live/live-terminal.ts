@@ -1,16 +1,16 @@
+import { inForeground } from '../in-foreground.ts';
 import type { Paint } from '../paint.ts';
 import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture } from './draw.ts';
 import type { Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
-import { type Key, NOTHING_UNREAD, readKeys } from './keys.ts';
+import { keyReader } from './key-reader.ts';
+import type { Key } from './keys.ts';
 import type { View } from './view.ts';
 
-/** A lone Escape is a key when nothing follows it for so long; a sequence comes at once. */
-const ESCAPE_MS = 40;
-/** A paste of which nothing more comes is over, whether or not its end was seen. */
-const PASTE_MS = 1_000;
 /** Drawing more often than that shows nobody anything. */
 const FRAME_MS = 33;
+/** A process that is told to stop has stopped by then. */
+const STOPS_MS = 500;
 /** Times and countdowns move by themselves. */
 const TICK_MS = 1_000;
 
@@ -45,35 +45,26 @@ export function takeTerminal(
 ): LiveTerminal {
   let drawn: Drawn = NOTHING_DRAWN;
   let due: NodeJS.Timeout | null = null;
-  let unread = NOTHING_UNREAD;
-  let waiting: NodeJS.Timeout | null = null;
   let open = true;
+  /** Since when the terminal is the shell's, epoch milliseconds: this process is stopped, or in the background. */
+  let away: number | null = null;
 
   const size = (): Size => ({ columns: output.columns || 80, rows: output.rows || 24 });
   const write = (text: string): void => void output.write(text);
   const paintNow = (): void => {
     if (due !== null) clearTimeout(due);
     due = null;
-    if (!open) return;
+    if (!open || away !== null) return;
     const made = nextPicture(drawn, { ...shown.get(), size: size(), at: Date.now() }, paint);
     shown.printed(made.view);
     drawn = made.drawn;
-    write(made.output);
+    if (made.output !== '') write(made.output);
   };
   const draw = (): void => {
     if (open) due ??= setTimeout(paintNow, FRAME_MS);
   };
 
-  const hear = (chunk: string, last: boolean): void => {
-    if (waiting !== null) clearTimeout(waiting);
-    waiting = null;
-    const read = readKeys(unread, chunk, last);
-    unread = read.unread;
-    for (const key of read.keys) shown.key(key);
-    if (unread.rest === '' && !unread.pasting) return;
-    waiting = setTimeout(() => hear('', true), unread.pasting ? PASTE_MS : ESCAPE_MS);
-  };
-  const onData = (chunk: string): void => hear(chunk, false);
+  const keys = keyReader(shown.key);
   const takeKeys = (): void => {
     input.setRawMode(true);
     write(KEYS_ON);
@@ -81,8 +72,8 @@ export function takeTerminal(
   const giveBack = (): void => {
     write(`${erasing(drawn, size().columns)}${KEYS_OFF}`);
     drawn = NOTHING_DRAWN;
-    // A terminal that is gone has no mode any more.
-    if (!input.destroyed) input.setRawMode(false);
+    // A terminal that is gone has no mode any more, and the shell's is not ours to change.
+    if (!input.destroyed && away === null) input.setRawMode(false);
   };
 
   const close = (): void => {
@@ -90,14 +81,14 @@ export function takeTerminal(
     open = false;
     clearInterval(tick);
     if (due !== null) clearTimeout(due);
-    if (waiting !== null) clearTimeout(waiting);
+    keys.stop();
     try {
       write(lastPicture(drawn, shown.get().view, size().columns, paint));
       drawn = NOTHING_DRAWN;
     } finally {
       giveBack();
     }
-    input.off('data', onData);
+    input.off('data', keys.read);
     input.pause();
     output.off('resize', paintNow);
     process.off('exit', close);
@@ -106,27 +97,38 @@ export function takeTerminal(
   };
   const comeBack = (): void => {
     if (!open) return;
+    if (!inForeground()) {
+      away ??= Date.now();
+      return;
+    }
+    away = null;
+    // Whatever stands in the terminal by now, the bottom is not where it was.
+    drawn = NOTHING_DRAWN;
     takeKeys();
     paintNow();
   };
 
   // What a closed terminal answers is told by SIGHUP as well.
   for (const stream of [input, output]) stream.on('error', () => undefined);
-  input.setEncoding('utf8').on('data', onData).resume();
+  input.setEncoding('utf8').on('data', keys.read).resume();
   output.on('resize', paintNow);
   process.on('exit', close);
   process.on('uncaughtExceptionMonitor', close);
   process.on('SIGCONT', comeBack);
-  const tick = setInterval(paintNow, TICK_MS);
+  const tick = setInterval(() => {
+    // Where nobody does job control it was not stopped at all, and some shells tell a running job nothing.
+    if (away !== null && Date.now() - away > STOPS_MS) comeBack();
+    else paintNow();
+  }, TICK_MS);
   takeKeys();
   paintNow();
   return {
     draw,
     suspend: () => {
+      if (process.platform === 'win32') return;
       giveBack();
+      away = Date.now();
       process.kill(0, 'SIGTSTP');
-      // Where nobody does job control it was not stopped at all.
-      setImmediate(comeBack);
     },
     redraw: () => {
       write('\u001b[2J\u001b[H');

@@ -179,3 +179,15 @@ test('a stream of 100 MB passes through 40 MB of memory', async () => {
     assert.notEqual(read(true).status, 0, 'the control: who keeps the texts runs out of memory');
   });
 });
+
+test('what an agent said while nobody could listen is no silence', async () => {
+  await withProgram('setTimeout(() => console.log("{}"), 900); setTimeout(() => {}, 3_600);', async (program) => {
+    const agent = startAgent({ ...defaults, program, silenceMs: 2_000 });
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await new Promise((resolve) => setImmediate(resolve));
+    // As if the runner had been stopped, or the machine asleep: timers are due before anything is read.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_600);
+    const run = await agent.done;
+    assert.notEqual(run.outcome.kind, 'hung');
+  });
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type LiveControls, liveView } from '../../../src/term/live/live-view.ts';
+
+/** A terminal that notes what is done to it. */
+class FakeTerminal extends EventEmitter {
+  readonly columns = 60;
+  readonly rows = 12;
+  readonly destroyed = false;
+  written = '';
+  raw: boolean[] = [];
+  setRawMode(on: boolean): this {
+    this.raw.push(on);
+    return this;
+  }
+  setEncoding(): this {
+    return this;
+  }
+  resume(): this {
+    return this;
+  }
+  pause(): this {
+    return this;
+  }
+  write(text: string): boolean {
+    this.written += text;
+    return true;
+  }
+}
+
+const started = {
+  type: 'loop-started',
+  ...{ loopId: 'l', name: null, taskPath: 'PROMPT.md', iteration: 0, maxIterations: 5, costUsd: null },
+  startedAt: new Date().toISOString(),
+  usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
+} as const;
+
+const withView = async (
+  body: (
+    keys: (...chunks: readonly string[]) => Promise<void>,
+    calls: unknown[][],
+    terminal: FakeTerminal,
+  ) => Promise<void>,
+  more: Partial<LiveControls> = {},
+): Promise<FakeTerminal> => {
+  const terminal = new FakeTerminal();
+  const view = liveView(terminal as never, terminal as never, { NO_COLOR: '1' });
+  const calls: unknown[][] = [];
+  const note =
+    (name: string) =>
+    (...args: unknown[]): void =>
+      void calls.push([name, ...args]);
+  view.tell(started);
+  view.live({ say: note('say'), interrupt: note('interrupt'), goOn: note('goOn'), press: note('press'), ...more });
+  const keys = async (...chunks: readonly string[]): Promise<void> => {
+    for (const chunk of chunks) {
+      terminal.emit('data', chunk);
+      await sleep(60);
+    }
+  };
+  try {
+    await body(keys, calls, terminal);
+  } finally {
+    view.close();
+  }
+  return terminal;
+};
+
+const listeners = (): number[] =>
+  ['exit', 'uncaughtExceptionMonitor', 'SIGCONT'].map((name) => process.listenerCount(name));
+
+test('the terminal is taken with the first word and put back with the last, and no listener is left', async () => {
+  const before = listeners();
+  const terminal = await withView(async () => undefined);
+  assert.deepEqual(terminal.raw, [true, false]);
+  assert.ok(
+    terminal.written.endsWith('\u001b[?2004l\u001b[?25h\u001b[?7h'),
+    JSON.stringify(terminal.written.slice(-40)),
+  );
+  assert.equal(terminal.written.split('\u001b[?2004h').length, 2);
+  assert.deepEqual(listeners(), before);
+});
+
+test('Enter says it now, Alt+Enter with the next prompt, and an empty line says nothing', async () => {
+  await withView(async (keys, calls) => {
+    await keys('fix it\r', '\r', 'then test\u001b\r', 'and\nso on\r');
+    assert.deepEqual(calls, [
+      ['say', 'fix it', 'now'],
+      ['say', 'then test', 'next'],
+      ['say', 'and\nso on', 'now'],
+    ]);
+  });
+});
+
+test('a paste of several lines is one message, whose escape sequences are gone', async () => {
+  await withView(async (keys, calls) => {
+    await keys('\u001b[200~one\r\ntwo\u001b[31m\u0003', '\r\u001b[20', '1~\r');
+    assert.deepEqual(calls, [['say', 'one\ntwo', 'now']]);
+  });
+});
+
+test('Escape interrupts once nothing follows it, and an arrow key is none', async () => {
+  await withView(async (keys, calls) => {
+    await keys('\u001b', '\u001b[A', '\u001bOC', '\u001b[1;5D', '\u001b[15~');
+    assert.deepEqual(calls, [['interrupt']]);
+  });
+});
+
+test('Ctrl+C is heard as a key, in the middle of a line too', async () => {
+  await withView(async (keys, calls) => {
+    await keys('half a li\u0003');
+    assert.deepEqual(calls, [['press']]);
+  });
+});
+
+test('a line is edited and recalled by the usual keys', async () => {
+  await withView(async (keys, calls) => {
+    await keys('wrold\u001b[D\u001b[D\u001b[D\u007f\u001b[1~hello \u0005!\r');
+    await keys('a b c\u0017\u0017d\r', 'gone\u0015kept\r', '\u001b[A\u001b[A\u001b[B\r', 'draft\u001b[A\u001b[B\r');
+    assert.deepEqual(
+      calls.map(([, text]) => text),
+      ['hello wold!', 'a d', 'kept', 'kept', 'draft'],
+    );
+  });
+});
+
+test('what cannot be said stays in the line, and the reason is shown', async () => {
+  const refuse = (): void => {
+    throw new Error('there is no live loop.');
+  };
+  const terminal = await withView(async (keys) => keys('fix it\r'), { say: refuse });
+  assert.match(terminal.written, /ralph: there is no live loop\./);
+  assert.match(terminal.written.slice(terminal.written.indexOf('no live loop')), /> fix it/);
+});
+
+test('in a pause Enter alone goes on, and with words it goes on with them', async () => {
+  const terminal = new FakeTerminal();
+  const view = liveView(terminal as never, terminal as never, {});
+  const went: string[] = [];
+  const no = (): never => assert.fail('not meant');
+  view.tell(started);
+  view.live({ say: no, interrupt: no, press: no, goOn: (text) => void went.push(text) });
+  for (const keys of ['\r', 'carefully\r', 'slowly\u001b\r']) {
+    view.tell({ type: 'paused', reason: 'interrupted' });
+    terminal.emit('data', keys);
+  }
+  view.close();
+  assert.deepEqual(went, ['', 'carefully', 'slowly']);
+});
