@@ -16,6 +16,8 @@ export interface PromptParts {
   readonly taskPath: string;
   /** What a list beside the task file says of this iteration, as a section: the scenario at work with its evidence. */
   readonly work?: string | undefined;
+  /** For a context that knows nothing: where the memory of the project lies. */
+  readonly memory?: string | undefined;
   /** The task file without its frontmatter. */
   readonly body: string;
   readonly completion: Policy['completion'];
@@ -39,6 +41,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     ...noticeTexts(parts),
   ];
   if (parts.guardrailsPath !== null) preface.push(guardrailsText(parts.guardrailsPath));
+  if (parts.memory !== undefined) preface.push(parts.memory);
   if (parts.findings !== null) preface.push(findingsText(parts.findings));
   if (parts.work !== undefined) preface.push(parts.work);
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };

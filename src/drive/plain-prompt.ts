@@ -7,9 +7,9 @@ import { guardrailsPath } from './hook/guardrails-path.ts';
 export function plainPrompt(
   projectDir: string,
   { state, policy }: { readonly state: LoopState; readonly policy: Policy },
-  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'work'>,
+  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'work' | 'memory'>,
 ): AssembledPrompt {
-  const { notices, steering, findings, body, work } = told;
+  const { notices, steering, findings, body, work, memory } = told;
   return assemblePrompt({
     iteration: state.iteration + 1,
     maxIterations: state.maxIterations,
@@ -20,6 +20,7 @@ export function plainPrompt(
     taskPath: state.taskPath,
     body,
     work,
+    memory,
     completion: policy.completion,
     idle: policy.idle !== null,
   });

@@ -5,9 +5,7 @@ import { appendSign } from '../core/signs.ts';
 import { log } from '../state/log.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import { regularFile } from '../state/regular-file.ts';
-
-const GUARDRAILS = '.claude/ralph/guardrails.md';
-const LEARNINGS = '.claude/context/memory/learnings.md';
+import { GUARDRAILS, LEARNINGS } from '../task/memory-files.ts';
 
 /** What a loop leaves for the ones after it: signs in guardrails.md, and an entry in learnings.md when it ends. */
 export function remember(

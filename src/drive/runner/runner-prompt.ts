@@ -1,5 +1,7 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
+import { memoryText } from '../../core/memory-text.ts';
+import { projectMemory } from '../../task/project-memory.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import type { Loaded } from '../hook/carry-on.ts';
 import { realFindings } from '../hook/open-findings.ts';
@@ -36,7 +38,8 @@ export async function runnerPrompt(
     return typeof made === 'string' ? made : { prompt: wholePrompt(made.prompt) };
   }
   const work = tddSpawnPart(files, contract, turn.context.now())?.section;
-  const parts = { ...told, findings, body, work };
+  const memory = memoryText(projectMemory(files.projectDir));
+  const parts = { ...told, findings, body, work, memory };
   const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
   return { prompt: wholePrompt(prompt) };
 }
