@@ -10,6 +10,14 @@ export const RUN_CONFIG = '.ralph/config.json';
 /** Where the worktrees of loops lie, relative to the project: no loop directory can have that name. */
 export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
 
+/** The project that a worktree of one of its loops lies in; null for every other project. */
+export function mainProjectOf(projectDir: string): string | null {
+  const parts = projectDir.split(/[\\/]/);
+  const at = parts.lastIndexOf(LOOP_DIRECTORIES);
+  const isWorktree = at > 0 && `${parts[at]}/${parts[at + 1]}` === WORKTREES && parts.length > at + 2;
+  return isWorktree ? parts.slice(0, at).join('/') : null;
+}
+
 /** The task file of the loop directory of this name, relative to the project. */
 export function loopDirectoryTask(name: string): string {
   return `${LOOP_DIRECTORIES}/${name}/${CHECKLIST_FILE}`;

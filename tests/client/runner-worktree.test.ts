@@ -24,6 +24,7 @@ const git = ({ workspace }: LoopProject, ...words: string[]): string =>
 test('in a worktree the client works on its branch, under its guardrails, with the memory of one project', async () => {
   const model = steps([
     bash('git add -A; git commit -qm mine; echo x > secret.txt; true'),
+    bash('echo {} > ../../../.claude/context/runtime/ralph-state.json'),
     tool('Write', { file_path: 'made.txt', content: 'made' }),
     text('First.'),
     bash('git add made.txt && git commit -qm made; pwd > where.txt'),
@@ -32,6 +33,7 @@ test('in a worktree the client works on its branch, under its guardrails, with t
   const files = { 'jobs/make/RALPH.md': RALPH, 'CLAUDE.md': 'MARK-OF-THE-MEMORY\n', 'a.txt': 'a\n' };
   await inLoopProject({ init: false, git: true, files }, model, async (project) => {
     const { workspace } = project;
+    workspace.write('.claude/context/runtime/.gitignore', '*\n');
     git(project, 'add', '-A');
     git(project, 'commit', '-qm', 'first');
     const run = await runRunner(project, { args: ['jobs/make', '--worktree'] });
@@ -40,9 +42,15 @@ test('in a worktree the client works on its branch, under its guardrails, with t
     const there = '.ralph/worktrees/make';
     assert.match(workspace.read(`${there}/where.txt`), /\.ralph\/worktrees\/make\n$/);
     assert.equal(workspace.has(`${there}/secret.txt`), false, 'the guardrail held');
+    assert.equal(
+      workspace.has('.claude/context/runtime/ralph-state.json'),
+      false,
+      'nor are loops of the project its own',
+    );
     assert.deepEqual(
       ofType(run.events, 'tool-call').map(({ tool: name, outcome }) => [name, outcome]),
       [
+        ['Bash', 'failed'],
         ['Bash', 'failed'],
         ['Write', 'ok'],
         ['Bash', 'ok'],

@@ -8,7 +8,7 @@ import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { shownIn } from '../../state/loop-directory.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
-import { loopDirectory, RUN_CONFIG } from '../../task/loop-directory.ts';
+import { loopDirectory, mainProjectOf, RUN_CONFIG } from '../../task/loop-directory.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
@@ -31,6 +31,10 @@ const AGENT_COMMANDS = [
   ...['help', '--help', '-h', '--version'],
 ];
 
+/** Of a project, relative to it: where its loops lie, and what decides about them. */
+const RUNTIME = '.claude/context/runtime';
+const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.claude/ralph/config.json', RUN_CONFIG];
+
 /**
  * What holds for a tool call: the loop's own files (state, journals, contract, hooks, bundle, every settings file of the
  * client), and the user's rules where the contract has some.
@@ -38,6 +42,8 @@ const AGENT_COMMANDS = [
 export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
   const home = env['HOME'] || homedir();
   const claude = join(files.projectDir, '.claude');
+  // A loop in a worktree lies within the project that it was made from, whose loops are as little its own.
+  const main = mainProjectOf(files.projectDir);
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
   const programs = bundles.map((path) => join(path, 'scripts', 'main.cjs'));
@@ -56,8 +62,10 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       ...launchers,
       join(files.projectDir, RUN_CONFIG),
       ...(stored?.contract.task ? taskFiles(files, stored) : []),
+      ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
     ],
     ownGlobs: [
+      ...(main === null ? [] : ['ralph-', 'tdd-'].map((prefix) => ({ dir: join(main, RUNTIME), prefix }))),
       { dir: files.runtimeDir, prefix: 'ralph-' },
       { dir: files.runtimeDir, prefix: 'tdd-' },
       { dir: join(claude, 'hooks'), prefix: 'ralph-' },

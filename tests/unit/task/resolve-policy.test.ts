@@ -38,6 +38,7 @@ test('where nobody says anything the defaults of the table hold', () => {
     permissionMode: null,
     isolation: 'project',
     commitFooters: [],
+    worktreeSetup: null,
     guardrails: { blockCommands: [], shellAllow: null, protectedFiles: [], privateFiles: [], strict: false },
     task: null,
   });
