@@ -39,6 +39,7 @@ export function assembleChecklistPrompt(parts: ChecklistPromptParts): AssembledP
     ...(reflection === null ? [] : [section('Reflect first', [shorten(reflection.trim(), REFLECTION_LIMIT)])]),
     ...noticeTexts(parts),
     ...(findings === null ? [] : [findingsText(findings)]),
+    ...(parts.beside ?? []),
     standText(parts),
   ];
   const closing = [

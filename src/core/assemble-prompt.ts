@@ -14,10 +14,8 @@ export interface PromptParts {
   /** The real number of open findings in the log beside the claimed one, or null. */
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
   readonly taskPath: string;
-  /** What a list beside the task file says of this iteration, as a section: the scenario at work with its evidence. */
-  readonly work?: string | undefined;
-  /** For a context that knows nothing: where the memory of the project lies. */
-  readonly memory?: string | undefined;
+  /** What lies beside the task file, each as a section: the memory of the project, the scenario at work. */
+  readonly beside?: readonly string[] | undefined;
   /** The task file without its frontmatter. */
   readonly body: string;
   readonly completion: Policy['completion'];
@@ -41,9 +39,8 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     ...noticeTexts(parts),
   ];
   if (parts.guardrailsPath !== null) preface.push(guardrailsText(parts.guardrailsPath));
-  if (parts.memory !== undefined) preface.push(parts.memory);
   if (parts.findings !== null) preface.push(findingsText(parts.findings));
-  if (parts.work !== undefined) preface.push(parts.work);
+  preface.push(...(parts.beside ?? []));
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
 }
 

@@ -42,7 +42,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
     `[ralph] Iteration ${iteration} of ${maxIterations}. The task folder is ${folder || './'}`,
     ...noticeTexts(parts),
     ...(findings === null ? [] : [findingsText(findings)]),
-    ...(parts.work === undefined ? [] : [parts.work]),
+    ...(parts.beside ?? []),
     memoryText(`${folder}RALPH_PROGRESS.md`, parts.progress),
   ];
   const closing = [

@@ -16,9 +16,9 @@ export function countEntries(text: string): number {
 
 /**
  * What a context that knows nothing is told of the project's memory: where there is something to read, and where its own
- * decisions go; undefined where the project keeps none. Names files and no contents, so that it is short in any project.
+ * decisions go; null where the project keeps none. Names files and no contents, so that it is short in any project.
  */
-export function memoryText(files: readonly MemoryFile[]): string | undefined {
+export function memoryText(files: readonly MemoryFile[]): string | null {
   const read = files.filter(({ entries }) => entries > 0);
   const decisions = files.find(({ path }) => path.endsWith('/decisions.md'));
   const lines = [
@@ -29,7 +29,7 @@ export function memoryText(files: readonly MemoryFile[]): string | undefined {
       ? []
       : [`A decision about the architecture goes to ${decisions.path}, with its reason.`]),
   ];
-  return lines.length === 0 ? undefined : lines.join(' ');
+  return lines.length === 0 ? null : lines.join(' ');
 }
 
 function named({ path, entries }: MemoryFile): string {

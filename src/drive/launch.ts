@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { wholePrompt } from '../core/assemble-prompt.ts';
 import { deliverTaskPrompt } from '../core/deliver-task-prompt.ts';
 import { exitCode } from '../core/exit-code.ts';
-import { memoryText } from '../core/memory-text.ts';
 import type { TaskTerms } from '../core/schema/contract.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { transition } from '../core/transition.ts';
@@ -10,7 +9,7 @@ import { readContract } from '../state/contract-store.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import { readState } from '../state/read-state.ts';
 import { withState } from '../state/with-state.ts';
-import { projectMemory } from '../task/project-memory.ts';
+import { besideTask } from './beside-task.ts';
 import { carryOut } from './carry-out.ts';
 import { endedLoop } from './ended-loop.ts';
 import { readTask } from './hook/read-task.ts';
@@ -21,7 +20,6 @@ import { rateLimitWait } from './rate-limit-wait.ts';
 import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
 import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
-import { tddSpawnPart } from './tdd/tdd-spawn-part.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
 import { unlessOvertaken } from './unless-overtaken.ts';
 
@@ -147,9 +145,8 @@ async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<s
   };
   const { contract } = stored;
   if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
-  const work = tddSpawnPart(files, contract, new Date().toISOString())?.section;
-  const memory = memoryText(projectMemory(files.projectDir));
-  const parts = { ...told, findings: null, body, work, memory };
+  const beside = besideTask(files, contract, new Date().toISOString(), true);
+  const parts = { ...told, findings: null, body, beside };
   const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
   const whole = wholePrompt(prompt);
   if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
@@ -175,6 +172,7 @@ async function firstTaskPrompt(
         contract: stored.contract,
         task,
         findings: null,
+        fresh: true,
         env,
         signal,
         now: () => new Date().toISOString(),

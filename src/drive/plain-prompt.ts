@@ -7,20 +7,14 @@ import { guardrailsPath } from './hook/guardrails-path.ts';
 export function plainPrompt(
   projectDir: string,
   { state, policy }: { readonly state: LoopState; readonly policy: Policy },
-  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'work' | 'memory'>,
+  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'beside'>,
 ): AssembledPrompt {
-  const { notices, steering, findings, body, work, memory } = told;
   return assemblePrompt({
+    ...told,
     iteration: state.iteration + 1,
     maxIterations: state.maxIterations,
-    notices,
-    steering,
     guardrailsPath: guardrailsPath(projectDir),
-    findings,
     taskPath: state.taskPath,
-    body,
-    work,
-    memory,
     completion: policy.completion,
     idle: policy.idle !== null,
   });

@@ -28,7 +28,7 @@ export function blockAnswer(
     readonly state: LoopState;
     readonly policy: Policy;
     readonly findings?: PromptParts['findings'];
-    readonly work?: string | undefined;
+    readonly beside?: readonly string[];
   },
   step: Extract<Effect, { type: 'prompt' }>,
   body: string,
@@ -38,7 +38,7 @@ export function blockAnswer(
 ): StopAnswer {
   const { state, policy } = loop;
   const { notices, steering } = step;
-  const told = { notices, steering, findings: loop.findings ?? null, body, work: loop.work };
+  const told = { notices, steering, findings: loop.findings ?? null, body, beside: loop.beside };
   const prompt = plainPrompt(context.files.projectDir, loop, told);
   const takesContext = atLeast(version, TAKES_CONTEXT);
   return block(state, deliverPrompt(prompt, policy.reinject, { takesContext, taskPath: state.taskPath }), notes);

@@ -7,6 +7,7 @@ import { transition } from '../../core/transition.ts';
 import { BEAT_MS } from '../../state/heartbeat.ts';
 import { withState } from '../../state/with-state.ts';
 import { forLoop } from '../../term/for-loop.ts';
+import { besideTask } from '../beside-task.ts';
 import { carryOut } from '../carry-out.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
@@ -15,7 +16,6 @@ import { gatherEvidence, seenBy } from '../task/gather-evidence.ts';
 import { mirrorOf } from '../task/mirror.ts';
 import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
 import { noteRecord, showIteration, type TaskTurn } from '../task/task-turn.ts';
-import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
 import { blockAnswer, type StopAnswer, taskBlockAnswer } from './answer-block.ts';
@@ -127,8 +127,8 @@ async function sendBack(
   }
   const findings = realFindings(context.files.projectDir, stored, loaded.state.lastFindingsCount);
   if (!stored?.contract.task) {
-    const work = stored === null ? undefined : tddSpawnPart(context.files, stored.contract, context.now())?.section;
-    return blockAnswer(context, { ...loaded, findings, work }, step, body, notes, versionOf(turn));
+    const beside = stored === null ? [] : besideTask(context.files, stored.contract, context.now(), false);
+    return blockAnswer(context, { ...loaded, findings, beside }, step, body, notes, versionOf(turn));
   }
   const made = await makeTaskPrompt(turn, stored.contract, stored.contract.task, step, body, findings);
   if (made === 'aborted') {

@@ -1,14 +1,12 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
-import { memoryText } from '../../core/memory-text.ts';
-import { projectMemory } from '../../task/project-memory.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
+import { besideTask } from '../beside-task.ts';
 import type { Loaded } from '../hook/carry-on.ts';
 import { realFindings } from '../hook/open-findings.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { openedPrompt } from '../plan/on-plan.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
-import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
 import type { Runner, RunnerOptions } from './runner.ts';
 
@@ -33,13 +31,12 @@ export async function runnerPrompt(
     const { env, now } = turn.context;
     const { task } = contract;
     const made = await unlessOvertaken(files, state, turn.options.signal, (signal) =>
-      taskPrompt({ files, contract, task, state, body, told, findings, env, signal, now, onEvidence }),
+      taskPrompt({ files, contract, task, state, body, told, findings, fresh: true, env, signal, now, onEvidence }),
     );
     return typeof made === 'string' ? made : { prompt: wholePrompt(made.prompt) };
   }
-  const work = tddSpawnPart(files, contract, turn.context.now())?.section;
-  const memory = memoryText(projectMemory(files.projectDir));
-  const parts = { ...told, findings, body, work, memory };
+  const beside = besideTask(files, contract, turn.context.now(), true);
+  const parts = { ...told, findings, body, beside };
   const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
   return { prompt: wholePrompt(prompt) };
 }

@@ -19,8 +19,8 @@ import { taskCommand } from '../../task/task-command.ts';
 import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
 import { taskKind } from '../../task/task-kind.ts';
 import { type Snapshot, snapshot } from '../../task/task-progress.ts';
+import { besideTask } from '../beside-task.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
-import { tddSpawnPart } from '../tdd/tdd-spawn-part.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { writePromptedTurn } from './prompted-turn.ts';
 
@@ -34,6 +34,8 @@ export interface TaskPromptRequest {
   readonly body: string;
   readonly told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  /** The prompt goes to a context that knows nothing of the loop. */
+  readonly fresh?: boolean;
   /** How the project stands now, where that was just looked at and no command can have changed it since. */
   readonly before?: Snapshot | null;
   readonly env: NodeJS.ProcessEnv;
@@ -72,7 +74,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     ...request.told,
     guardrailsPath: guardrailsPath(projectDir),
     findings: request.findings,
-    work: tddSpawnPart(files, contract, request.now())?.section,
+    beside: besideTask(files, contract, request.now(), request.fresh === true),
     taskPath: contract.taskPath,
     body: renderBody(request.body, {
       commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),
