@@ -39,7 +39,9 @@ export async function planToStart(
 ): Promise<{ readonly from: string | null } | null> {
   const { values, env, projectDir } = context;
   const resumes = values['resume'] === true;
-  const wanted = values['plan'] === true || (resumes && lastLoopIn(files)?.plan !== undefined);
+  // Whoever goes on with a loop, or agrees to one, need not say again what it is.
+  const before = resumes || values['consent'] === true ? lastLoopIn(files) : null;
+  const wanted = values['plan'] === true || before?.plan !== undefined;
   if (!wanted) {
     const stray = ['from', 'max-tasks'].find((name) => values[name] !== undefined);
     if (stray !== undefined) throw new RalphError('usage', `--${stray} is for a plan: give --plan as well.`);

@@ -16,6 +16,7 @@ import { readTask } from './hook/read-task.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
 import { noteApiError } from './note-api-error.ts';
 import { plainPrompt } from './plain-prompt.ts';
+import { firstPlanPrompt } from './plan/first-plan-prompt.ts';
 import { rateLimitWait } from './rate-limit-wait.ts';
 import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
@@ -138,6 +139,7 @@ function endWithLoop(child: ChildProcess, { files, loopId }: StartedLoop): NodeJ
 async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<string | null> {
   const { files, stored, loopId } = loop;
   const state = ownState(files, loopId) ?? loop.state;
+  if (stored.contract.policy.plan) return firstPlanPrompt({ files, stored, state }, options.env, options.say);
   const body = readTask(files.projectDir, state.taskPath)?.body ?? '';
   const told = {
     notices: state.notices,

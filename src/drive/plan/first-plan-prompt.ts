@@ -1,0 +1,36 @@
+import { wholePrompt } from '../../core/assemble-prompt.ts';
+import { carryOut } from '../carry-out.ts';
+import { heardContext } from '../fresh-turn.ts';
+import type { Turn } from '../hook/carry-on.ts';
+import { stopWork } from '../hook/run-stop-work.ts';
+import type { StartedLoop } from '../start-loop.ts';
+import { openedPrompt, openPlan } from './on-plan.ts';
+
+/**
+ * The prompt with which a launcher starts a client on a plan: its first task is opened. null where there is none to work
+ * on: then the loop has ended, and says why. `loop` is a loop over a plan, its state as it stands on disk.
+ */
+export async function firstPlanPrompt(
+  { files, stored, state }: Pick<StartedLoop, 'files' | 'stored' | 'state'>,
+  env: NodeJS.ProcessEnv,
+  say: (text: string) => void,
+): Promise<string | null> {
+  const context = heardContext(files, env, '', '');
+  const turn: Turn = {
+    context,
+    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal, work: stopWork },
+    deadline: Number.POSITIVE_INFINITY,
+    notes: [],
+    loaded: { kind: 'loop', state, policy: stored.contract.policy, stored, mended: null, orphaned: false },
+    task: null,
+  };
+  const instead = await openPlan(turn, say);
+  if (instead !== null) {
+    carryOut(files, context.now(), instead);
+    return null;
+  }
+  const { notices, steering } = turn.loaded.state;
+  const told = { notices, steering: steering.filter(({ delivery }) => delivery === 'next') };
+  const prompt = await openedPrompt(turn, told);
+  return prompt === null ? null : wholePrompt(prompt);
+}
