@@ -14,6 +14,7 @@ import { costProblem } from '../task/cost-problem.ts';
 import { findShell } from '../task/find-shell.ts';
 import type { ValidationEntry } from '../task/frontmatter-schema.ts';
 import { normaliseValidation } from '../task/normalise-validation.ts';
+import { withPlanRules } from '../task/plan/plan-rules.ts';
 import type { Problem } from '../task/problem.ts';
 import { type ResolvedPolicy, resolvePolicy } from '../task/resolve-policy.ts';
 import { splitFrontmatter } from '../task/split-frontmatter.ts';
@@ -108,7 +109,9 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       projectDir,
       taskPath,
       task,
-      guardrails: resolved.settings.guardrails,
+      // A command that is the agent can be held to nothing.
+      guardrails:
+        request.plan && agent === null ? withPlanRules(resolved.settings.guardrails) : resolved.settings.guardrails,
       createdAt: request.at,
       frontmatter,
       head: text.slice(0, text.length - body.length),

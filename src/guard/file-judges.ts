@@ -1,1 +1,2 @@
 export { judgeShellFiles, judgeToolFiles } from './files/judge-files.ts';
+export { judgeShellScope, judgeToolScope } from './scope/judge-scope.ts';

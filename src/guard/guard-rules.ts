@@ -17,8 +17,22 @@ export interface GuardRules {
   readonly caseInsensitive: boolean;
   /** Further variables that the agent's shell surely has (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Where the task of a plan may write; absent where no plan is executed. */
+  readonly scope?: TaskScope | null;
   /** The user's own rules; absent or null where the loop has none. */
   readonly guardrails?: Guardrails | null;
+}
+
+/** What the task that is worked on may change, and what nobody counts. */
+export interface TaskScope {
+  /** Id of the task, for messages. */
+  readonly task: string;
+  /** Paths and globs from the project; empty: the whole project. */
+  readonly entries: readonly string[];
+  /** Names of folders that tools fill, wherever they lie. */
+  readonly free: readonly string[];
+  /** Branches that may not be pushed to. */
+  readonly noPushTo: readonly string[];
 }
 
 /** A call of a tool as the PreToolUse hook gets it. */

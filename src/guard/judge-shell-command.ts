@@ -12,6 +12,7 @@ import type { Parts } from './parts.ts';
 import { hitByPathUse, shownPath } from './path-use-hit.ts';
 import type { ProtectedPath } from './protected-paths.ts';
 import { mentions } from './protected-paths.ts';
+import { judgePush } from './scope/judge-push.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 
@@ -34,7 +35,14 @@ export async function judgeShellCommand(source: string, cwd: string, guard: Guar
   });
   const own = ownDenial(reading, guard);
   if (own !== null) return own;
-  const { guardrails } = guard.rules;
+  const { guardrails, scope } = guard.rules;
+  if (scope) {
+    const pushed = judgePush(reading, scope, projectDir);
+    if (pushed !== null) return pushed;
+    const writes = reading.writes.length > 0;
+    const outside = writes ? await (await parts.files()).judgeShellScope(reading, guard, scope, parts.globs) : null;
+    if (outside !== null) return outside;
+  }
   const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails, parts) : NOTHING;
   if (judged.denial !== null) return judged.denial;
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...judged.open.map(shownOpen)])] };

@@ -19,8 +19,14 @@ export async function judgeToolCall(call: ToolCall, rules: GuardRules, parts: Pa
     if (verdict.decision === 'deny' || !call.tool.startsWith('mcp__')) return verdict;
   }
   const verdict = judgeFileTool(call, guard);
-  const { guardrails } = rules;
-  if (verdict.decision === 'deny' || !guardrails || !guardsFiles(guardrails, accessOf(call.tool))) return verdict;
+  if (verdict.decision === 'deny') return verdict;
+  const { guardrails, scope } = rules;
+  const access = accessOf(call.tool);
+  if (scope && access === 'changes') {
+    const outside = await (await parts.files()).judgeToolScope(call, guard, scope, parts.globs);
+    if (outside !== null) return outside;
+  }
+  if (!guardrails || !guardsFiles(guardrails, access)) return verdict;
   return (await parts.files()).judgeToolFiles(call, guard, guardrails, parts.globs);
 }
 

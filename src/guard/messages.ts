@@ -77,6 +77,17 @@ export function fileDenied(path: string, by: string, reads: boolean): string {
   );
 }
 
+export function scopeDenied(path: string, by: string, task: string): string {
+  return (
+    `${by} would change ${excerpt(path)}: outside the scope of ${task}; widen it in the plan. Only the user does that: ` +
+    'do the task within its scope, or end your message and say what it needs.'
+  );
+}
+
+export function pushDenied(branch: string): string {
+  return `this would push to ${branch}. A plan is worked on in a branch of its own, and the loop commits: leave pushing to the user.`;
+}
+
 /** What cannot be decided, and how to write it so that it can be. */
 export function undecidedDenied(kind: string, text: string): string {
   const { why, instead } = UNDECIDED[kind] ?? { why: kind, instead: 'Write it as plain commands.' };

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { choice, described, flag, line, list, ruledText } from './frontmatter-leaves.ts';
 import { guardedGlobProblem } from './glob-problem.ts';
 import { patternProblem } from './pattern-problem.ts';
+import { PLAN_RULES } from './plan/plan-rules.ts';
 
 const BLOCKED =
   'must be a pattern, or a mapping with command (and args, reason) or with pipeline (and reason), not both';
@@ -65,7 +66,11 @@ export const guardrails = z.strictObject(
       'Files that must not even be read: globs, and policy:secret-bearing-paths.',
     ),
     shell_policy: described(shellPolicy.optional(), 'An allowlist of shell commands. Leave it out to have none.'),
+    lift: described(
+      list(choice(...PLAN_RULES), 'names of rules').optional(),
+      'Of a plan: what is denied while it runs, and shall be allowed all the same.',
+    ),
     strict: described(flag().optional(), 'Refuse, too, what cannot be decided, such as code given to an interpreter.'),
   },
-  { error: 'must be a mapping with block_commands, protected_files, private_files, shell_policy, strict' },
+  { error: 'must be a mapping with block_commands, protected_files, private_files, shell_policy, lift, strict' },
 );

@@ -28,13 +28,14 @@ export function paceOf(merged: Frontmatter, kind: TaskKind): Policy['pace'] {
 }
 
 export function guardrailsOf({ guardrails = {} }: Frontmatter): Guardrails {
-  const { block_commands, shell_policy, protected_files, private_files, strict } = guardrails;
+  const { block_commands, shell_policy, protected_files, private_files, lift, strict } = guardrails;
   return {
     blockCommands: (block_commands ?? []).map(ruleOf),
     shellAllow: shell_policy?.mode === 'allowlist' ? (shell_policy.allow ?? []) : NO_GUARDRAILS.shellAllow,
     protectedFiles: protected_files ?? [],
     privateFiles: private_files ?? [],
     strict: strict ?? NO_GUARDRAILS.strict,
+    ...(lift && { lifted: lift }),
   };
 }
 

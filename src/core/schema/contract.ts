@@ -35,6 +35,8 @@ export const guardrails = z.strictObject({
   /** The same for what may not even be read. */
   privateFiles: z.array(z.string()),
   strict: z.boolean(),
+  /** Names of what is denied while a plan runs and is allowed here all the same; there for a plan alone. */
+  lifted: z.array(z.string()).optional(),
 });
 
 /** What a task folder has beside its text. */

@@ -3,12 +3,16 @@ import { dirname, join } from 'node:path';
 import { RalphError } from '../../core/ralph-error.ts';
 import type { Guardrails } from '../../core/schema/contract.ts';
 import { FOLDS_CASE } from '../../guard/comparable-path.ts';
-import type { GuardRules } from '../../guard/guard-rules.ts';
+import type { GuardRules, TaskScope } from '../../guard/guard-rules.ts';
 import { checkShape, type Shape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { shownIn } from '../../state/loop-directory.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { loopDirectory, mainProjectOf, RUN_CONFIG } from '../../task/loop-directory.ts';
+import { guardedBranches } from '../../task/plan/guarded-branches.ts';
+import { progressPath } from '../../task/plan/progress-path.ts';
+import { MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
+import { readOpenTask } from '../plan/open-task-file.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
@@ -47,6 +51,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
   const programs = bundles.map((path) => join(path, 'scripts', 'main.cjs'));
+  const plan = stored !== null && rulesHold(stored, env) ? planScope(files, stored) : null;
   const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
   return {
     projectDir: files.projectDir,
@@ -63,6 +68,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       join(files.projectDir, RUN_CONFIG),
       ...(stored?.contract.task ? taskFiles(files, stored) : []),
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
+      ...(plan?.files ?? []),
     ],
     ownGlobs: [
       ...(main === null ? [] : ['ralph-', 'tdd-'].map((prefix) => ({ dir: join(main, RUNTIME), prefix }))),
@@ -75,7 +81,27 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
     agentCommands: AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: variables(env),
+    scope: plan?.scope ?? null,
     guardrails: stored !== null && rulesHold(stored, env) ? withTddCalls(guardrailsOf(stored), stored, programs) : null,
+  };
+}
+
+/** What the task of a plan may change: not the plan, nor its progress file, which are the loop's while it runs. */
+function planScope(
+  files: LoopFiles,
+  { contract }: StoredContract,
+): { readonly files: readonly string[]; readonly scope: TaskScope } | null {
+  if (!contract.policy.plan) return null;
+  const { loopId, taskPath, guardrails } = contract;
+  const task = readOpenTask(files, loopId);
+  return {
+    files: [taskPath, progressPath(taskPath)].map((path) => join(files.projectDir, path)),
+    scope: {
+      task: task?.id ?? 'the task',
+      entries: task?.scope ?? [],
+      free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
+      noPushTo: guardedBranches(guardrails),
+    },
   };
 }
 
@@ -92,6 +118,7 @@ const RULES: Shape = {
   protectedFiles: ['text'],
   privateFiles: ['text'],
   strict: 'boolean',
+  'lifted?': ['string'],
 };
 
 /** The user's rules. Throws RalphError `contract-changed` where the contract does not say them: none would be believed. */

@@ -5,6 +5,7 @@ import { planKey } from '../../core/plan-task.ts';
 import { RalphError } from '../../core/ralph-error.ts';
 import { regularFile } from '../../state/regular-file.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
+import { MAIN_BRANCHES } from '../../task/plan/guarded-branches.ts';
 import { progressPath } from '../../task/plan/progress-path.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { readRepository } from '../../task/plan/repository.ts';
@@ -31,8 +32,6 @@ export interface PlanStart {
   readonly notes: readonly string[];
 }
 
-const MAIN = ['main', 'master'];
-
 /**
  * Whether a plan can be executed here: it has no error, there is a task to begin with, and the repository can take one
  * commit for each. Changes nothing. Throws RalphError with everything that stands against it.
@@ -48,7 +47,7 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
   else if (stands.head === null) problems.push(PLAN_TEXTS.noCommit);
   else {
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
-    else if (MAIN.includes(stands.branch)) mainBranch = stands.branch;
+    else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
     const own = [planPath, progressPath(planPath)];
     const dirty = stands.changed.filter((path) => !own.includes(path));
     if (dirty.length > 0 && !request.resumes) problems.push(PLAN_TEXTS.dirty(dirty));

@@ -6,7 +6,7 @@ import { planKey } from '../../core/plan-task.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { commitsSince, readRepository } from '../../task/plan/repository.ts';
-import { inScope } from '../../task/plan/task-scope.ts';
+import { isInScope } from '../../task/plan/task-scope.ts';
 import { heldPlan } from './held-plan.ts';
 import { type OpenTask, readOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn } from './plan-place.ts';
@@ -31,10 +31,14 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   const committed = await recoverSettling(place);
   const plan = planIn(place);
   const task = readOpenTask(files, contract.loopId);
-  if (plan.current === null || task === null || planKey(task.id) !== planKey(plan.current.id)) {
-    const lost = { id: plan.current?.id ?? 'the task', title: plan.current?.title ?? '' };
+  // A turn that a user began by hand, before any task was opened: the next prompt opens one.
+  if (plan.current === null) {
+    const task = { id: 'the plan', title: '' };
+    return { results: [], plan: { task, as: 'partial', tasks: tasksOf(place), notes: [] } };
+  }
+  if (task === null || planKey(task.id) !== planKey(plan.current.id)) {
     const results: CheckResult[] = [{ name: 'plan', outcome: 'unavailable', detail: PLAN_TEXTS.unknownStart }];
-    return { results, plan: { task: lost, as: 'partial', tasks: tasksOf(place), notes: [] } };
+    return { results, plan: { task: plan.current, as: 'partial', tasks: tasksOf(place), notes: [] } };
   }
   if (committed !== null && planKey(committed) === planKey(task.id)) {
     return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
@@ -89,7 +93,7 @@ async function lookAtWork(
   const changes = changed.filter(
     (path) => path !== task.planPath && path !== task.progressPath && !task.dirty.includes(path),
   );
-  const outside = changes.filter((path) => !inScope(path, task.scope));
+  const outside = changes.filter((path) => !isInScope(path, task.scope));
   const results = outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))];
   return { results, changes, notes };
 }

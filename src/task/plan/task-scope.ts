@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import picomatch from 'picomatch';
+import { inScope, isGlob } from '../../core/in-scope.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
 import { type GitOptions, runGit } from '../progress/run-git.ts';
 
@@ -22,17 +23,9 @@ export async function resolveScope(
   return paths.map((path) => (unknown.includes(path) ? (folders.get(path) ?? path) : path));
 }
 
-/** Whether a path, relative to the project, lies in a scope that was resolved; an empty scope is the whole project. */
-export function inScope(path: string, scope: readonly string[]): boolean {
-  if (path.startsWith('../')) return false;
-  return scope.length === 0 || scope.some((entry) => covers(entry, path));
-}
-
-function covers(entry: string, path: string): boolean {
-  if (entry === '' || entry === '.') return true;
-  if (!isGlob(entry)) return path === entry || path.startsWith(`${entry}/`);
-  const options = { dot: true, basename: !entry.includes('/') };
-  return picomatch.isMatch(path, entry, options) || picomatch.isMatch(path, `${entry}/**`, { dot: true });
+/** Whether a path, relative to the project, lies in a scope that was resolved. */
+export function isInScope(path: string, scope: readonly string[]): boolean {
+  return inScope(path, scope, (glob, each) => picomatch.isMatch(each, glob, { dot: true }));
 }
 
 function plainPath(entry: string): string {
@@ -41,10 +34,6 @@ function plainPath(entry: string): string {
     .replace(/^(?:\.\/)+/, '')
     .replace(/^\/+|\/+$/g, '')
     .replace(/\/\*\*$/, '');
-}
-
-function isGlob(entry: string): boolean {
-  return /[*?[\]{}!]/.test(entry);
 }
 
 /** The folders of the packages that git knows here, by name: of package.json and Cargo.toml. */

@@ -1,0 +1,44 @@
+import type { Denial, TaskScope } from '../guard-rules.ts';
+import { pushDenied } from '../messages.ts';
+import { literal, programName, subcommandWords } from '../shell/named-words.ts';
+import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
+import { splitOptions } from '../shell/split-options.ts';
+import { currentBranch, upstreamOf } from './git-config.ts';
+
+/** Options of `git push` that take a value of their own. */
+const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodules';
+/** Push more than one branch. */
+const MANY = ['--all', '--branches', '--mirror'];
+
+/** Denies a push to a branch that is not for the agent, written out or meant by the repository's own settings. */
+export function judgePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
+  if (noPushTo.length === 0) return null;
+  for (const command of [...reading.commands, ...reading.opened]) {
+    const branch = pushedTo(command, noPushTo, projectDir);
+    if (branch !== null) return { decision: 'deny', rule: 'push-main', message: pushDenied(branch) };
+  }
+  return null;
+}
+
+function pushedTo(command: ShellCommand, noPushTo: readonly string[], projectDir: string): string | null {
+  if (programName(command) !== 'git') return null;
+  const [subcommand, ...words] = subcommandWords(command) ?? [];
+  if (subcommand === undefined || literal(subcommand) !== 'push') return null;
+  const { options, operands } = splitOptions(words, VALUES);
+  if (options.some(({ name }) => MANY.includes(name))) return `every branch, ${noPushTo.join(' and ')} among them`;
+  const directory = command.cwd ?? projectDir;
+  const refspecs = operands.slice(1).map(literal);
+  const targets =
+    refspecs.length > 0
+      ? refspecs.flatMap((each) => (each === null ? [] : [target(each, directory)]))
+      : [currentBranch(directory), upstreamOf(directory)];
+  return targets.find((each) => each !== null && noPushTo.includes(each)) ?? null;
+}
+
+/** The branch that a refspec pushes to. */
+function target(refspec: string, directory: string): string | null {
+  const plain = refspec.replace(/^\+/, '');
+  const named = plain.includes(':') ? plain.slice(plain.lastIndexOf(':') + 1) : plain;
+  if (named === 'HEAD' || named === '@') return currentBranch(directory);
+  return named.replace(/^refs\/heads\//, '');
+}

@@ -1,0 +1,77 @@
+import type { CommandRule, Guardrails } from '../../core/schema/contract.ts';
+
+/** Names by which a frontmatter lifts what is denied while a plan runs. */
+export const PLAN_RULES = [
+  ...(['push-main', 'publish', 'terraform', 'kubernetes-prod', 'docker-push', 'vercel-prod', 'fly-deploy'] as const),
+  ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),
+] as const;
+
+export type PlanRule = (typeof PLAN_RULES)[number];
+
+const PUBLISHED = 'A plan does not publish: that is for the user.';
+const DEPLOYED = 'A plan does not deploy to production: that is for the user.';
+
+function rule(command: string, ...args: string[]): CommandRule {
+  return { command, args, reason: DEPLOYED };
+}
+
+/** A write of this program, with an option that names a context or namespace prod*, in either order. */
+function production(program: string, verbs: string, options: string): CommandRule[] {
+  const named = `(?:${options})(?:=|\\s+)["']?[\\w./:-]*prod`;
+  return [
+    `^${program}\\s(?:.*\\s)?${named}\\S*\\s(?:.*\\s)?(?:${verbs})(?:\\s|$)`,
+    `^${program}\\s(?:.*\\s)?(?:${verbs})\\s(?:.*\\s)?${named}`,
+  ];
+}
+
+const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
+  // Judged by the guard itself: what a bare push means stands in the repository's configuration.
+  'push-main': [],
+  publish: [
+    { command: 'npm|pnpm|yarn|bun|lerna|cargo|poetry|uv|hatch|flit', args: ['publish'], reason: PUBLISHED },
+    { command: 'yarn', args: ['npm', 'publish'], reason: PUBLISHED },
+    { command: 'twine', args: ['upload'], reason: PUBLISHED },
+  ],
+  terraform: [rule('terraform|tofu|terragrunt', 'apply|destroy')],
+  'kubernetes-prod': [
+    ...production(
+      'kubectl',
+      'apply|create|delete|replace|patch|edit|set|scale|autoscale|rollout|run|expose|annotate|label|drain|cordon|uncordon|taint|cp|exec',
+      '--context|--namespace|-n|--cluster',
+    ),
+    ...production('helm', 'install|upgrade|uninstall|delete|rollback', '--kube-context|--namespace|-n'),
+  ],
+  'docker-push': [rule('docker|podman|nerdctl', 'push'), rule('docker|podman', 'image|compose|manifest', 'push')],
+  'vercel-prod': [
+    '^(?:npx\\s+)?vercel\\s(?:.*\\s)?--prod(?:uction)?(?:\\s|=|$)',
+    '^(?:npx\\s+)?vercel\\s+promote(?:\\s|$)',
+  ],
+  'fly-deploy': [rule('fly|flyctl', 'deploy')],
+  'gcloud-deploy': [
+    ...[rule('gcloud', '*', 'deploy'), rule('gcloud', '*', '*', 'deploy'), rule('gcloud', 'deploy', '*')],
+    rule('gcloud', 'builds', 'submit'),
+  ],
+  'aws-deploy': [
+    rule('aws', 'deploy', 'create-*|push'),
+    rule('aws', 'cloudformation', 'deploy|create-stack|update-stack|delete-stack|execute-change-set'),
+    rule('aws', 'lambda', 'update-function-code|publish-version|update-alias'),
+    rule('aws', 'ecs', 'update-service|create-service|deploy|run-task'),
+    rule('aws', 'elasticbeanstalk', 'update-environment|create-application-version'),
+    rule('aws', 's3', 'sync'),
+    rule('aws', 'amplify|apprunner', 'start-deployment|start-job|update-service'),
+  ],
+  secrets: [],
+};
+
+/** The user's guardrails with what is denied while a plan runs, less what their frontmatter lifts. */
+export function withPlanRules(guardrails: Guardrails): Guardrails {
+  const lifted = guardrails.lifted ?? [];
+  const held = PLAN_RULES.filter((name) => !lifted.includes(name));
+  const secrets = 'policy:secret-bearing-paths';
+  const names = held.includes('secrets') && !guardrails.protectedFiles.includes(secrets) ? [secrets] : [];
+  return {
+    ...guardrails,
+    blockCommands: [...guardrails.blockCommands, ...held.flatMap((name) => RULES[name])],
+    protectedFiles: [...guardrails.protectedFiles, ...names],
+  };
+}

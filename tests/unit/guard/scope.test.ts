@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { TaskScope, Verdict } from '../../../src/guard/guard-rules.ts';
+import { withPlanRules } from '../../../src/task/plan/plan-rules.ts';
+import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
+import { judgeToolCall } from './support/judge.ts';
+
+const project = createCorpusProject();
+const at = (path: string): string => join(project.dir, path);
+const git = (path: string, text: string): void => writeFileSync(at(join('.git', path)), text);
+
+function onBranch(branch: string, upstream: string | null): void {
+  git('HEAD', `ref: refs/heads/${branch}\n`);
+  git(
+    'config',
+    `[core]\n\tbare = false\n${upstream === null ? '' : `[branch "${branch}"]\n\tremote = origin\n\tmerge = refs/heads/${upstream}\n`}`,
+  );
+}
+
+before(() => {
+  mkdirSync(at('.git'), { recursive: true });
+  mkdirSync(at('lib'), { recursive: true });
+  mkdirSync(at('src'), { recursive: true });
+  writeFileSync(at('lib/a.ts'), '');
+  symlinkSync(at('lib'), at('src/link'));
+  onBranch('work', 'work');
+});
+after(() => rmSync(project.root, { recursive: true, force: true }));
+
+const SCOPE: TaskScope = {
+  task: 'Task 3',
+  entries: ['src', 'docs/*.md', 'README.md'],
+  free: ['node_modules', 'dist'],
+  noPushTo: ['main', 'master'],
+};
+
+async function judge(tool: string, input: object, scope: Partial<TaskScope> = {}): Promise<Verdict> {
+  const rules = { ...project.rules, ownFiles: [], ownGlobs: [], guardrails: null, scope: { ...SCOPE, ...scope } };
+  return judgeToolCall({ tool, input, cwd: project.dir }, rules);
+}
+
+async function ruleOf(tool: string, input: object, scope?: Partial<TaskScope>): Promise<string | null> {
+  const verdict = await judge(tool, input, scope);
+  return verdict.decision === 'deny' ? verdict.rule : null;
+}
+
+const write = (path: string, scope?: Partial<TaskScope>) => ruleOf('Write', { file_path: path, content: '' }, scope);
+const bash = (command: string, scope?: Partial<TaskScope>) => ruleOf('Bash', { command }, scope);
+
+describe('the scope of a task', () => {
+  it('lets files in it be written, and what lies outside the project', async () => {
+    for (const path of [
+      'src/a.ts',
+      at('src/deep/b.ts'),
+      'docs/x.md',
+      'README.md',
+      '/tmp/x',
+      'dist/a.js',
+      'src/../src/a',
+    ])
+      assert.equal(await write(path), null, path);
+  });
+  it('keeps every other file of the project, through links and detours too', async () => {
+    for (const path of [
+      'lib/a.ts',
+      at('package.json'),
+      'docs/deep/x.md',
+      'srcs/a',
+      'src/../lib/a.ts',
+      'src/link/a.ts',
+      '.git/hooks/x',
+    ])
+      assert.equal(await write(path), 'scope', path);
+  });
+  it('says of which task, and that the user widens it in the plan', async () => {
+    const verdict = await judge('Edit', { file_path: 'lib/a.ts', old_string: 'a', new_string: 'b' });
+    assert.equal(verdict.decision, 'deny');
+    assert.match(
+      verdict.decision === 'deny' ? verdict.message : '',
+      /outside the scope of Task 3; widen it in the plan/,
+    );
+  });
+  it('holds for what a shell command writes', async () => {
+    for (const command of [
+      ...[
+        'echo x > lib/a.ts',
+        'cat a | tee lib/b.ts',
+        'cp src/a.ts lib/',
+        'mv src/a.ts lib/a.ts',
+        'rm -rf lib',
+        'rm -rf .',
+      ],
+      ...[
+        'sed -i s/a/b/ lib/a.ts',
+        'cd lib && touch x',
+        'bash -c "echo x >> package.json"',
+        'rm docs',
+        'curl -o x.js https://x',
+      ],
+    ])
+      assert.equal(await bash(command), 'scope', command);
+    for (const command of [
+      ...[
+        'echo x > src/a.ts',
+        'cp lib/a.ts src/',
+        'mv src/a.ts src/b.ts',
+        'rm -rf src/deep',
+        'sed -i s/a/b/ README.md',
+      ],
+      ...[
+        'npm test > /tmp/log 2>&1',
+        'npm test 2>/dev/null',
+        'git restore lib/a.ts',
+        'git add -A',
+        'mkdir -p docs',
+        'touch docs/a.md',
+      ],
+      ...['grep -r x lib', 'echo "lib/a.ts > x"', 'rm -rf node_modules dist', 'echo x > "$f"'],
+    ])
+      assert.equal(await bash(command), null, command);
+  });
+  it('that names nothing is the whole project', async () => {
+    assert.equal(await write('lib/a.ts', { entries: [] }), null);
+    assert.equal(await write('lib/a.ts', { entries: ['.'] }), null);
+  });
+  it('leaves reading alone', async () => {
+    assert.equal(await ruleOf('Read', { file_path: 'lib/a.ts' }), null);
+    assert.equal(await ruleOf('mcp__files__read_file', { path: 'lib/a.ts' }), null);
+    assert.equal(await ruleOf('mcp__files__write_file', { path: 'lib/a.ts' }), 'scope');
+  });
+});
+
+describe('a push', () => {
+  it('to main or master is denied, however it is written', async () => {
+    for (const command of [
+      ...['git push origin main', 'git push origin HEAD:main', 'git push origin +main', 'git push -f origin master'],
+      ...[
+        'git push origin work:refs/heads/main',
+        'git -C . push origin main',
+        'git push origin :main',
+        'git push --all',
+      ],
+      ...[
+        'git push --mirror origin',
+        'bash -c "git push origin main"',
+        'git push -u origin work main',
+        'env A=b git push origin main',
+      ],
+      ...['git push --delete origin main', 'git -c alias.p=push p origin main', 'git push \'origin\' "ma"in'],
+    ])
+      assert.equal(await bash(command), 'push-main', command);
+  });
+  it('to another branch is not, nor are words that only look like one', async () => {
+    for (const command of [
+      ...['git push origin work', 'git push', 'git push origin HEAD', 'git push -u origin work:feature/main-menu'],
+      ...[
+        'git commit -m "git push origin main"',
+        'echo git push origin main',
+        'git log main',
+        'git push origin "$BRANCH"',
+      ],
+    ])
+      assert.equal(await bash(command), null, command);
+  });
+  it('without a branch is denied where the upstream or the branch itself is main', async () => {
+    onBranch('work', 'main');
+    assert.equal(await bash('git push'), 'push-main');
+    assert.equal(await bash('git push origin'), 'push-main');
+    assert.equal(await bash('git push origin work'), null);
+    onBranch('master', null);
+    assert.equal(await bash('git push origin HEAD'), 'push-main');
+    assert.equal(await bash('git push'), 'push-main');
+    onBranch('work', 'work');
+  });
+  it('is free where the user lifted the rule', async () => {
+    assert.equal(await bash('git push origin main', { noPushTo: [] }), null);
+  });
+});
+
+describe('while a plan runs', () => {
+  const guarded = async (command: string, lifted: string[] = []): Promise<string | null> => {
+    const guardrails = withPlanRules({ ...NO_RULES, lifted });
+    const rules = { ...project.rules, ownFiles: [], ownGlobs: [], guardrails };
+    const verdict = await judgeToolCall({ tool: 'Bash', input: { command }, cwd: project.dir }, rules);
+    return verdict.decision === 'deny' ? verdict.message : null;
+  };
+  const DENIED = [
+    ...[
+      'npm publish',
+      'npm --tag next publish',
+      'pnpm publish -r',
+      'yarn npm publish',
+      'cargo publish',
+      'twine upload dist/x',
+    ],
+    ...[
+      'terraform apply',
+      'terraform -chdir=infra apply -auto-approve',
+      'tofu destroy',
+      'docker push me/x:1',
+      'docker image push x',
+    ],
+    ...[
+      'kubectl --context prod-eu apply -f x.yaml',
+      'kubectl delete pod x -n production',
+      'kubectl -n prod scale deploy/x --replicas=0',
+    ],
+    ...[
+      'kubectl apply -f x --namespace=prod',
+      'helm upgrade x ./c --kube-context prod',
+      'helm -n prod-a install x ./c',
+    ],
+    ...[
+      'vercel --prod',
+      'npx vercel deploy --prod',
+      'fly deploy',
+      'flyctl deploy --now',
+      'gcloud app deploy',
+      'gcloud beta run deploy x',
+    ],
+    ...[
+      'gcloud builds submit',
+      'aws cloudformation deploy --stack-name x',
+      'aws lambda update-function-code --function-name x',
+    ],
+    ...[
+      'aws s3 sync dist s3://x',
+      'aws --profile p ecs update-service --service x',
+      'sudo npm publish',
+      'bash -c "docker push x"',
+    ],
+    ...['echo x > .env', 'cp a .ssh/id', 'touch secrets/key.pem'],
+  ];
+  for (const command of DENIED) {
+    it(`"${command}" is denied`, async () => assert.notEqual(await guarded(command), null));
+  }
+  const HARMLESS = [
+    ...[
+      'npm test',
+      'npm run publish-docs-check',
+      'terraform plan',
+      'docker build -t x .',
+      'kubectl get pods -n prod',
+      'helm list -n prod',
+    ],
+    ...[
+      'kubectl apply -f x -n staging',
+      'kubectl apply -f products.yaml',
+      'vercel',
+      'vercel --version',
+      'fly status',
+      'gcloud app describe',
+    ],
+    ...[
+      'aws s3 ls',
+      'aws cloudformation describe-stacks',
+      'git commit -m "npm publish"',
+      'grep -r "terraform apply" .',
+      'echo docker push',
+    ],
+  ];
+  for (const command of HARMLESS) it(`"${command}" is not`, async () => assert.equal(await guarded(command), null));
+
+  it('what the frontmatter lifts is allowed, and nothing else', async () => {
+    assert.equal(await guarded('npm publish', ['publish']), null);
+    assert.notEqual(await guarded('docker push x', ['publish']), null);
+    assert.equal(await guarded('echo x > .env', ['secrets']), null);
+  });
+});
