@@ -47,8 +47,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reset: async () => (await import('./commands/reset.ts')).RESET_COMMAND,
 };
 
-/** These begin something where they are called; every other command is about a loop, wherever that lies. */
-const BEGIN_HERE = new Set(['start', 'run', 'draft', 'scaffold', 'init', 'uninit', 'worktree']);
+/** What is about a loop finds it where it lies, in a worktree too; every other command is about the project. */
+const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));
 
 /** `init` begins a project where the user stands; every other command finds the one it is called in. */
 const IN_THIS_DIRECTORY = new Set(['init']);
@@ -102,7 +102,7 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
     search: !IN_THIS_DIRECTORY.has(command.name),
   });
   const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
-  const projectDir = BEGIN_HERE.has(command.name) ? called : projectOfLoop(called, name, env);
+  const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(called, name, env) : called;
   return command.run({
     values,
     positionals,

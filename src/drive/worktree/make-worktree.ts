@@ -75,7 +75,8 @@ function clearAway(
   base: string | null,
 ): void {
   userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env);
-  rmSync(dir, { recursive: true, force: true });
+  // A git whose caller was killed may still be writing.
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   if (base !== null && tipOf(projectDir, branch, env) === base) {
     userGit(projectDir, ['worktree', 'prune'], env);
     userGit(projectDir, ['branch', '-D', branch], env);
