@@ -77,15 +77,11 @@ export async function gitState(
     runGit(projectDir, words, { ...options, timeMs: Math.max(1, Math.round(deadline - performance.now())) }, settings);
   const look: Look = { projectDir, taskDir, prefix, limits, deadline, ask };
 
-  const filters = await ask(PROGRAMS_OF_FILTERS);
-  const hasNone = filters.kind === 'failed' && filters.code === 1;
-  if (filters.kind !== 'answer' && !hasNone) return unknown(filters.kind);
-  const settings = filters.kind === 'answer' ? withoutPrograms(filters.text) : [];
   const [status, others, ignored] = await Promise.all([
-    // With a pathspec that is the whole tree git would compare each path with it.
-    ask(prefix === '' ? STATUS : [...STATUS, '--', '.'], settings),
-    ask(OTHERS, settings),
-    prefix === '' ? null : ask(['check-ignore', '--quiet', '.'], settings),
+    statusOf(look),
+    // Compares no contents, so no filter is run, and need not wait for what these are.
+    ask(OTHERS),
+    prefix === '' ? null : ask(['check-ignore', '--quiet', '.']),
   ]);
   if (status.kind !== 'answer') return unknown(status.kind);
   if (others.kind !== 'answer') return unknown(others.kind);
@@ -96,6 +92,16 @@ export async function gitState(
   const { head } = said;
   const committed = since === null || since === head ? null : await committedSince(look, since, head);
   return { kind: 'state', state: { head, ...changesOf(look, said, others.text), committed } };
+}
+
+/** What git says of the tracked files, with the programs of the repository's own filters taken out. */
+async function statusOf({ ask, prefix }: Look): Promise<GitAnswer> {
+  const filters = await ask(PROGRAMS_OF_FILTERS);
+  const hasNone = filters.kind === 'failed' && filters.code === 1;
+  if (filters.kind !== 'answer' && !hasNone) return filters;
+  // With a pathspec that is the whole tree git would compare each path with it.
+  const words = prefix === '' ? STATUS : [...STATUS, '--', '.'];
+  return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
 }
 
 function unknown(limit: string): GitLook {

@@ -5,6 +5,15 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { checkTaskFile } from '../../../src/task/check-task-file.ts';
 import { publishedFrontmatter } from '../../../src/task/frontmatter-schema.ts';
+import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import {
+  AUTH_FIXES,
+  MIGRATION,
+  MINIMAL,
+  MULTI_ENV,
+  SCAFFOLD,
+  SELF_HEALING,
+} from '../../client/support/example-tasks.ts';
 
 function published(kind: 'ralph-md' | 'prompt'): { schema: Record<string, unknown>; accepts: ValidateFunction } {
   // As scripts/build.ts writes it.
@@ -18,61 +27,17 @@ function published(kind: 'ralph-md' | 'prompt'): { schema: Record<string, unknow
 const RALPH = published('ralph-md');
 const PROMPT = published('prompt');
 
+function headerOf(text: string): string {
+  return splitFrontmatter(text).frontmatter;
+}
+
 /** The header of every example of the text that this format comes from. */
 const EXAMPLES = {
-  'the whole format': `args:
-  - owner
-commands:
-  - name: tests
-    run: npm test
-    timeout: 60
-    acceptance: true
-  - name: verify
-    run: ./scripts/verify.sh
-    timeout: 60
-    acceptance: true
-max_iterations: 20
-timeout: 120
-completion_promise: DONE
-completion_gate: required
-required_outputs:
-  - AUTH_FIXES.md
-stop_on_error: false
-guardrails:
-  block_commands:
-    - 'git\\s+push'
-  protected_files:
-    - '.env*'
-    - 'policy:secret-bearing-paths'
-`,
-  'a minimal loop': 'max_iterations: 10\n',
-  'test feedback':
-    'commands:\n  - name: tests\n    run: npm test\n    timeout: 60\nmax_iterations: 20\ncompletion_promise: DONE\n',
-  'an environment': `args:
-  - env
-  - focus
-commands:
-  - name: tests
-    run: npm test -- --env={{ args.env }}
-    timeout: 120
-max_iterations: 15
-guardrails:
-  protected_files:
-    - 'policy:secret-bearing-paths'
-`,
-  'a migration': `commands:
-  - name: build
-    run: npm run build
-    timeout: 60
-  - name: tests
-    run: npm test
-    timeout: 120
-required_outputs:
-  - MIGRATION_NOTES.md
-stop_on_error: false
-max_iterations: 30
-completion_promise: DONE
-`,
+  'the whole format': headerOf(AUTH_FIXES),
+  'a minimal loop': headerOf(MINIMAL),
+  'test feedback': headerOf(SELF_HEALING),
+  'an environment': headerOf(MULTI_ENV),
+  'a migration': headerOf(MIGRATION),
   pacing: 'items_per_iteration: 3\nreflect_every: 4\n',
   'an allowlist': `guardrails:
   shell_policy:
@@ -81,7 +46,7 @@ completion_promise: DONE
       - '^npm test$'
       - '^npm run lint$'
 `,
-  'a scaffold': 'max_iterations: 10\ntimeout: 120\ncommands: []\ncompletion_promise: DONE\ncompletion_gate: optional\n',
+  'a scaffold': headerOf(SCAFFOLD),
   'precise rules': `guardrails:
   block_commands:
     - { command: git, args: [push], reason: pushing is the user's }

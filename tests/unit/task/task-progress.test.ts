@@ -88,11 +88,10 @@ const NO_CHANGES: readonly { name: string; change: (directory: string) => void }
     },
   },
   { name: 'an ignored file of the project', change: (at) => writeFiles(at, { 'x.log': 'x' }) },
-  {
-    name: 'what tools make',
-    change: (at) =>
-      writeFiles(at, { 'node_modules/a/b.js': '', 'dist/a.js': '', 'tasks/one/build/x': '', 'src/.cache/x': '' }),
-  },
+  ...['node_modules', '.next', '.turbo', '.cache', 'coverage', 'dist', 'build'].map((name) => ({
+    name: `what tools make: ${name}`,
+    change: (at: string) => writeFiles(at, { [`${name}/a/b`]: '', [`tasks/one/${name}/x`]: '', [`src/${name}/x`]: '' }),
+  })),
   { name: 'the rolling memory', change: (at) => writeFiles(at, { 'tasks/one/RALPH_PROGRESS.md': 'still at it\n' }) },
   {
     name: 'the run state of the task folder',
