@@ -23,12 +23,12 @@ export function sectionText(
   return section(`Scenario ${id}, by tests first (${completed.length} of ${scenarios.length} complete)`, [
     description,
     '',
-    'What proves it, run in the project by the commands below and by nobody else:',
+    'What proves it; the commands below run it in the project:',
     fenced(run),
     '',
     ...stepLines(record, scenario, tdd),
     '',
-    `Work on this scenario alone. ${tdd} next names the next one; when all are complete it says so. Never edit tdd-state.json: it only shows what was proved.`,
+    `Work on this scenario alone, then end your message: the next iteration brings the next one. \`${tdd} next\` shows it again. Never edit tdd-state.json: it only shows what was proved.`,
     ...noteLines(notes),
   ]);
 }
@@ -37,19 +37,19 @@ function stepLines(record: TddRecord, { id }: TddScenario, tdd: string): string[
   if (record.broken?.scenarioId === id) {
     return [
       'It passed before the refactoring, and fails since. Mend it or take the change back, then:',
-      `- ${tdd} refactored`,
+      `- \`${tdd} refactored\``,
       '',
       'It failed with:',
       fenced(record.broken.output),
     ];
   }
-  const refactored = `Clean up with the test passing, and prove that it still does: ${tdd} refactored`;
-  const green = `Write the least code that makes it pass, and prove it: ${tdd} green`;
+  const refactored = `Clean up, where there is something to clean up, and prove that it still passes: \`${tdd} refactored\``;
+  const green = `Write the least code that makes it pass, and prove it: \`${tdd} green\``;
   const standing = standingOf(record, id);
   switch (standing) {
     case 'pending':
       return numbered([
-        `Write its test, and no other code. See it fail because the behaviour is missing: ${tdd} red`,
+        `Write its test, and no other code. See it fail because the behaviour is missing: \`${tdd} red\``,
         green,
         refactored,
       ]);
