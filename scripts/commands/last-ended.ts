@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import type { ChecklistCount } from '../../src/core/checklist.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
 import { listArchive } from '../../src/state/archive.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
@@ -16,6 +17,8 @@ export interface EndedLoop {
   readonly startedAt: string;
   /** US dollars; null where nobody told. */
   readonly costUsd: number | null;
+  /** How far its checklist came; left out for every other task. */
+  readonly checklist?: ChecklistCount;
   readonly message: string;
   /** Name of its file in the archive. */
   readonly file: string;
@@ -42,5 +45,21 @@ export function endedLoopOf(state: LoopState, path: string): EndedLoop {
         }
       : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
   const { costUsd } = usage;
-  return { loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd, file: basename(path), ...end };
+  return {
+    loopId,
+    taskPath,
+    iteration,
+    maxIterations,
+    mode,
+    startedAt,
+    costUsd,
+    file: basename(path),
+    ...listed(state),
+    ...end,
+  };
+}
+
+/** How far a loop's checklist has come, as an answer shows it. */
+export function listed({ checklist }: LoopState): { readonly checklist?: ChecklistCount } {
+  return checklist === undefined ? {} : { checklist: { done: checklist.done, total: checklist.total } };
 }

@@ -1,3 +1,4 @@
+import type { ChecklistCount } from '../../src/core/checklist.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
@@ -5,6 +6,7 @@ import { table } from '../../src/term/table.ts';
 import type { Command, CommandContext } from './command.ts';
 import { type ListedLoop, listedLoops } from './listed-loops.ts';
 import type { Status } from './status-of.ts';
+import { checklistText } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {
   name: 'list',
@@ -20,7 +22,18 @@ export const LIST_COMMAND: Command = {
   },
 };
 
-const HEAD = ['LOOP', 'TASK', 'NOW', 'ITERATIONS', 'COST', 'HELD BY', 'SINCE', 'LAST SEEN', 'LAST ENDED AS'];
+const HEAD = [
+  'LOOP',
+  'TASK',
+  'NOW',
+  'ITERATIONS',
+  'CHECKLIST',
+  'COST',
+  'HELD BY',
+  'SINCE',
+  'LAST SEEN',
+  'LAST ENDED AS',
+];
 
 function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: CommandContext): string {
   if (loops.length === 0) return 'There has been no loop in this project. Start one: main.cjs start.';
@@ -33,6 +46,7 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
       path === null ? '' : printable(path),
       live === null ? plainStatus(status) : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
       live === null ? '' : `${live.iteration}/${live.maxIterations}`,
+      listText((live ?? lastLoop)?.checklist),
       costUsd === null ? '' : `$${costUsd.toFixed(2)}`,
       live === null ? '' : holderText(loop),
       live === null ? '' : instantText(live.startedAt, at),
@@ -44,6 +58,10 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
   const told = HEAD.map((_, index) => rows.some((row) => row[index] !== ''));
   const shown = (row: readonly string[]): string[] => row.filter((_, index) => told[index]);
   return table([shown(HEAD).map((title) => paint('dim', title)), ...rows.map((row) => shown(row).map(orDash))]);
+}
+
+function listText(checklist: ChecklistCount | undefined): string {
+  return checklist === undefined ? '' : checklistText(checklist);
 }
 
 function orDash(cell: string): string {

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ChecklistCount } from '../../src/core/checklist.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
 import { driverLives } from '../../src/drive/driver-lives.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { policyFromEnvironment } from '../../src/task/policy-from-environment.ts';
 import type { CommandContext } from './command.ts';
-import { endedLoopOf, lastEnded } from './last-ended.ts';
+import { endedLoopOf, lastEnded, listed } from './last-ended.ts';
 
 export type Status = InactiveStatus | ActiveStatus;
 
@@ -45,6 +46,8 @@ export interface ActiveStatus {
   /** Whether somebody works on it: its client, or its runner, whose agents come and go. null while no client is bound. */
   readonly clientAlive: boolean | null;
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
+  /** How far its checklist has come; left out for every other task. */
+  readonly checklist?: ChecklistCount;
 }
 
 /** How a loop stands, from its files alone; changes nothing. */
@@ -106,5 +109,6 @@ function activeStatus(
     ...{ stopRequested, sessionId, clientPid },
     clientAlive: alive,
     usage,
+    ...listed(state),
   };
 }

@@ -1,3 +1,4 @@
+import type { ChecklistCount } from '../../src/core/checklist.ts';
 import { elapsed } from '../../src/core/clock.ts';
 import { formatDuration } from '../../src/core/duration.ts';
 import { iterations } from '../../src/core/texts.ts';
@@ -49,6 +50,7 @@ function activeText(status: ActiveStatus, at: string, paint: Paint): string {
   const rows = [
     ['task', status.taskPath + (status.promptExists ? '' : paint('red', '  (missing)'))],
     ['iterations', progressText(status)],
+    ...(status.checklist === undefined ? [] : [['checklist', checklistText(status.checklist)]]),
     ['started', instantText(status.startedAt, at)],
     ['last turn', instantText(status.lastRunAt, at)],
     ['findings', `${status.lastFindingsCount}`],
@@ -71,6 +73,11 @@ function stateText(status: ActiveStatus, at: string): string {
   return status.stopRequested ? `${status.status}, and stops after this iteration` : status.status;
 }
 
+/** `3 of 10`. */
+export function checklistText({ done, total }: ChecklistCount): string {
+  return total === 0 ? 'no items yet' : `${done} of ${total}`;
+}
+
 function progressText({ iteration, maxIterations, idleIterations }: ActiveStatus): string {
   return `${iteration} of ${maxIterations} done${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
@@ -90,6 +97,7 @@ function usageText(usage: NonNullable<ActiveStatus['usage']>): string {
 
 /** One line about a loop that is over. */
 export function endedText(loop: EndedLoop, at: string, paint: Paint): string {
+  const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
-  return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
+  return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
 }

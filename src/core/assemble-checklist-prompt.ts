@@ -46,7 +46,7 @@ export function assembleChecklistPrompt(parts: ChecklistPromptParts): AssembledP
     ...paceText(parts.terms.itemsPerIteration),
     memoryText(taskPath),
     auditText(parts.elapsedMs),
-    ...gateText(parts, { before: 'you check the last item', what: 'A finished checklist' }),
+    ...gateText(parts, { before: 'you check the last item', what: 'A finished checklist is verified' }),
     ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
     endText(parts),
   ];

@@ -49,7 +49,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
     ...paceText(terms.itemsPerIteration),
     ...reflectionText(iteration, terms.reflectEvery),
     goalText(parts.elapsedMs, wanted),
-    ...(wanted === null ? [] : gateText(parts, { before: `you give ${wanted}`, what: wanted })),
+    ...(wanted === null ? [] : gateText(parts, { before: `you give ${wanted}`, what: `${wanted} is checked` })),
     ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
     closingText(parts),
   ];
@@ -106,7 +106,7 @@ function goalText(elapsedMs: number, wanted: string | null): string {
   ]);
 }
 
-/** How a claim is called: `before` what the agent does to claim, and `what` is checked then. */
+/** How a claim is called: `before` it the agent does this, and then `what` happens to it. */
 export interface ClaimWords {
   readonly before: string;
   readonly what: string;
@@ -126,7 +126,7 @@ export function gateText(
   if (unchecked.length > 0) {
     lines.push(`Nobody checks this for you. Before ${before}, see to it that:`, ...unchecked);
   }
-  if (checked.length > 0) lines.push(`${what} is checked, and rejected unless:`, ...checked);
+  if (checked.length > 0) lines.push(`${what}, and rejected unless:`, ...checked);
   // A claim that was rejected just now stands above, with its reasons.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
     lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { peopleTerminal } from './support/people-terminal.ts';
+import { type Project, project } from './support/project.ts';
+
+const TASK = '.ralph/site/task.md';
+const list = (...items: string[]): string =>
+  `---\n# settings stand in config.json\n---\n# Goals\n\nA site.\n\n# Checklist\n\n${items.map((item) => `- ${item}\n`).join('')}`;
+const TWO = list('[ ] routes', '[ ] login');
+
+/** An agent that keeps its prompt and checks one item off. */
+const CHECKS_ONE = `cat > "prompt-$(ls | grep -c prompt-).txt"; sed -i '0,/- \\[ \\]/s//- [x]/' ${TASK}; echo checked one`;
+
+const run = (p: Project, ...args: string[]) => p.ralph(['run', '--json', '--agent', CHECKS_ONE, ...args]);
+
+test('run NAME works off the list of that loop directory, and status and list say how far it came', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  const { code, stdout, stderr } = run(p, 'site');
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(p.read('prompt-0.txt'), /Checklist: 0 of 2\n\nNext:\n- routes \(line 10\)/);
+  assert.match(p.read('prompt-1.txt'), /Iteration 2 of 50[\s\S]*Checklist: 1 of 2\n\nNext:\n- login/);
+  assert.match(stderr, /nothing to verify/, 'a checklist without checks is believed, and that is said');
+  const { lastLoop } = p.ralph(['status', '--json', 'site']).json as { lastLoop: Record<string, unknown> };
+  assert.deepEqual([lastLoop['status'], lastLoop['checklist']], ['complete', { done: 2, total: 2 }]);
+  const { loops } = p.ralph(['list', '--json']).json as { loops: { name: string; kind: string }[] };
+  assert.deepEqual(
+    loops.map(({ name, kind }) => [name, kind]),
+    [['site', 'checklist']],
+  );
+});
+
+test('what a loop showed is put away when the same loop begins anew, and goes on when it is resumed', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  assert.equal(run(p, 'site', '--max-iterations', '1').code, 2);
+  assert.deepEqual(readdirSync(join(p.dir, '.ralph/site/iterations')), ['001.json']);
+  assert.equal(run(p, '--resume', 'site', '--max-iterations', '5').code, 0);
+  assert.deepEqual(readdirSync(join(p.dir, '.ralph/site/iterations')), ['001.json', '002.json']);
+  p.write(TASK, TWO);
+  assert.equal(run(p, 'site').code, 0);
+  assert.deepEqual(readdirSync(join(p.dir, '.ralph/site/iterations')), ['001.json', '002.json']);
+  const [earlier = ''] = readdirSync(join(p.dir, '.ralph/site/runs'));
+  assert.deepEqual(readdirSync(join(p.dir, '.ralph/site/runs', earlier)).sort(), [
+    ...['events.jsonl', 'iterations', 'state.json'],
+  ]);
+});
+
+test('settings come from the directory, the project, and the user, in this order, and a bad one is named with its file', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  p.write('.ralph/site/config.json', { maxIterations: 3 });
+  p.write('.ralph/config.json', { maxIterations: 4, reflectEvery: 2 });
+  p.write('.claude/ralph/config.json', { max_iterations: 5, reflect_every: 3 });
+  const started = p.ralph(['start', '--json', '--task', '.ralph/site']);
+  assert.equal(started.code, 0, started.stderr);
+  assert.equal(started.json['maxIterations'], 3);
+  assert.match(p.ralph(['explain', '--json', 'site']).stdout, /./);
+  p.ralph(['cancel', 'site']);
+  p.write('.ralph/site/config.json', { reflectEvery: 1, budget: { maxCost: -1 } });
+  p.write('.ralph/config.json', { model: 7, commands: [] });
+  const { code, stderr } = p.ralph(['start', '--task', '.ralph/site']);
+  assert.equal(code, 1);
+  for (const wanted of [
+    /reflect_every must be 0 \(off\), or from 2 to 20, but is 1 \(from \.ralph\/site\/config\.json\)/,
+    /budget\.max_cost .* \(from \.ralph\/site\/config\.json\)/,
+    /model .* \(from \.ralph\/config\.json\)/,
+    /commands belongs to a RALPH\.md or a task\.md.* \(from \.ralph\/config\.json\)/,
+  ]) {
+    assert.match(stderr, wanted);
+  }
+  p.write('.ralph/config.json', '{ no JSON');
+  assert.match(p.ralph(['start', '--task', '.ralph/site']).stderr, /\.ralph\/config\.json is no valid JSON/);
+});
+
+test('a new name makes a directory to fill in, with nothing of the run in the project’s history', (context) => {
+  const p = project(context);
+  const { code, stderr, stdout } = run(p, 'site');
+  assert.equal(code, 1);
+  assert.match(stderr + stdout, /\.ralph\/site\/task\.md is there now, made from the template/);
+  assert.match(p.read('.ralph/site/.gitignore'), /^\/state\.json\n\/events\.jsonl\n\/iterations\/\n/);
+  assert.match(p.ralph(['check', 'site']).stdout, /"kind": "checklist"[\s\S]*not filled in yet/);
+  assert.ok(!p.has('.claude/context/runtime/ralph-state.site.json'));
+});
+
+test('a new name at a terminal asks for the goal, and the loop begins with it', async (context) => {
+  const p = project(context);
+  const agent = `cat > prompt.txt; printf -- '- [x] greet\\n' >> ${TASK}; echo done`;
+  const shown = await peopleTerminal(context, p, '$RALPH run --agent "$AGENT" site', { AGENT: agent });
+  await shown.waitFor(/What is to be achieved/);
+  await shown.submit('Greet everybody & leave $1.');
+  await shown.waitForExit();
+  assert.match(p.read(TASK), /# Goals\n\nGreet everybody & leave \$1\.\n\n# Checklist/);
+  assert.match(p.read('prompt.txt'), /has no checklist yet\. Make one first/);
+});
+
+test('no word leads out of the loop directories, and a path is never taken for a name', (context) => {
+  const p = project(context);
+  for (const word of ['../x', 'a/b', '.hidden', 'x'.repeat(65), 'what?', 'todo.md', '']) {
+    const { code } = run(p, word);
+    assert.equal(code, 1, word);
+  }
+  assert.ok(!p.has('.ralph'), 'nothing was made');
+  p.write('elsewhere/keep.txt', '');
+  symlinkSync(join(p.dir, '..'), join(p.dir, '.ralph'));
+  const out = run(p, 'site');
+  assert.match(out.stdout + out.stderr, /leads out of the project/);
+});
+
+test('a folder of the project that is no task folder does not stand in the way of a loop of its name', (context) => {
+  const p = project(context);
+  p.write('site/index.html', '');
+  p.write(TASK, TWO);
+  assert.equal(run(p, 'site').code, 0);
+});
+
+test('plain words draft a task folder, which is started at once only with --yes', (context) => {
+  const p = project(context);
+  const agent = 'cat > prompt.txt; echo "<promise>DONE</promise>"';
+  const first = p.ralph(['run', '--json', '--agent', agent, 'fix the parser']);
+  assert.equal(first.code, 1);
+  assert.match(
+    first.stderr + first.stdout,
+    /nobody has seen the draft fix-parser\/RALPH\.md yet[\s\S]*main\.cjs run fix-parser/,
+  );
+  assert.ok(p.has('fix-parser/RALPH.md') && !p.has('prompt.txt'));
+  const begun = p.ralph(['run', '--json', '--yes', '--max-iterations', '1', '--agent', agent, 'fix the parser']);
+  assert.doesNotMatch(begun.stderr, /nobody has seen/);
+  assert.ok(p.has('fix-parser-2/RALPH.md'));
+});
+
+test('plain words at a terminal are started after the review, or kept', async (context) => {
+  const p = project(context);
+  const shown = await peopleTerminal(context, p, '$RALPH run "fix the parser"');
+  await shown.waitFor(/\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/);
+  await shown.submit('k');
+  assert.equal(await shown.waitForExit(), 0);
+  assert.ok(p.has('fix-parser/RALPH.md'));
+});
+
+test('accept takes a list for whole that lost items', (context) => {
+  const p = project(context);
+  p.write(TASK, TWO);
+  assert.equal(p.ralph(['start', '--json', '--task', 'site']).code, 0);
+  p.write(TASK, list('[ ] routes'));
+  const accepted = p.ralph(['accept', '--json', 'site']);
+  assert.equal(accepted.code, 0, accepted.stderr);
+  assert.deepEqual(accepted.json['changes'], ['the checklist: 2 -> 1 items']);
+  assert.deepEqual(p.ralph(['accept', '--json', 'site']).json['changes'], []);
+});
