@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  assertCommits,
+  inPlanProject,
+  ORDER,
+  PLAN,
+  type PlanProject,
+  PROGRESS,
+  TWELVE,
+  workers,
+} from './support/plan-project.ts';
+import { runRunner } from './support/runner.ts';
+import { bash, byLastUserText, text, together, tool } from './support/scripted-model.ts';
+
+const LONG = { timeLimitMs: 120_000 };
+
+function assertPaused({ project, git, dirty }: PlanProject): void {
+  const ended = project.ended();
+  assert.equal(ended.as, 'paused-for-review');
+  assert.match(ended.message, /5 tasks done in this session: Task 1, Task 2, Task 3, Task 6, Task 8\. Next is Task 7/);
+  assert.deepEqual(dirty(), []);
+  assert.match(git('show', `HEAD:${PROGRESS}`), /Paused after 5 tasks for review/);
+}
+
+function assertVerified({ project, git, dirty }: PlanProject): void {
+  const last = project.archive().at(-1)?.state['ended'] as { as: string; message: string };
+  assert.equal(last.as, 'needs-verification');
+  assert.match(last.message, /Task 10, Make file 10\n {2}- work\/10\/done\.txt is there/);
+  assert.match(last.message, /Blocked: Task 4, Task 5/);
+  assert.deepEqual(dirty(), []);
+  const progress = git('show', `HEAD:${PROGRESS}`);
+  for (const task of ORDER) assert.equal(progress.split(`## ${task}: `).length, 2, `${task} has one entry`);
+  assert.equal(progress.split('- Status: completed').length, ORDER.length + 1);
+  assert.match(progress, /- Commands: made: ok\n- Summary: it is done\.\n- Learnings: files are made by touch\./);
+}
+
+test('a plan of twelve tasks is executed by the runner, one commit a task, with a pause for review', async () => {
+  await inPlanProject(TWELVE, workers(), async (plan) => {
+    const { project } = plan;
+    const first = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
+    assert.equal(first.code, 3, first.stdout + first.stderr);
+    assertCommits(plan, ORDER.slice(0, 5));
+    assertPaused(plan);
+    assert.match(first.stdout, /passed over: Task 4 \(blocked\), Task 5 \(waits for Task 4\), Task 10/);
+    const second = await runRunner(project, {
+      ...LONG,
+      args: [PLAN, '--plan', '--from', 'Task 7', '--max-tasks', '20'],
+    });
+    assert.equal(second.code, 3, second.stdout + second.stderr);
+    assertCommits(plan, ORDER);
+    assertVerified(plan);
+    const sessions = new Set(project.model.mainRequests().map(({ sessionId }) => sessionId));
+    assert.equal(sessions.size, ORDER.length, 'a fresh context for each task');
+  });
+});
+
+test('the Stop hook executes the same plan in the same order, and hands off in one session', async () => {
+  await inPlanProject(
+    TWELVE,
+    workers(),
+    async (plan) => {
+      const { project } = plan;
+      const first = await project.run({ ...LONG, args: ['--task', PLAN, '--plan'] });
+      assert.equal(first.code, 3, first.said);
+      assertCommits(plan, ORDER.slice(0, 5));
+      assertPaused(plan);
+      const second = await project.run({ ...LONG, args: ['--task', PLAN, '--plan', '--max-tasks', '20'] });
+      assert.equal(second.code, 3, second.said);
+      assertCommits(plan, ORDER);
+      assertVerified(plan);
+      const sessions = new Set(project.model.mainRequests().map(({ sessionId }) => sessionId));
+      assert.equal(sessions.size, 2, 'a session for each start');
+      const handOff = project.model.mainRequests().find(({ sinceText }) => /Current task: Task 6/.test(sinceText));
+      assert.match(handOff?.sinceText ?? '', /Continue ralph execution for: PLAN\.md/);
+      assert.match(handOff?.sinceText ?? '', /Tasks completed this session: 3 of 5/);
+      assert.match(handOff?.sinceText ?? '', /Last progress: Task 3: Make file 3 \(completed\): it is done\./);
+    },
+    { init: true },
+  );
+});
+
+const ONE = `- [ ] **Task 1: Make it**
+  - Scope: \`src\`
+  - Acceptance:
+    - it works
+- [ ] **Task 2: After it**
+  - Scope: \`src\`
+  - Depends on: Task 1
+  - Acceptance: it works
+`;
+
+/** What no guard sees: code of an interpreter. */
+const UNSEEN = `node -e "const f=require('fs');f.writeFileSync('PLAN.md',f.readFileSync('PLAN.md','utf8').replace('[ ]','[x]'));f.writeFileSync('lib.txt','x')"`;
+
+test('an agent that lies is caught each time, told why, and its task is blocked after two attempts', async () => {
+  const lies = together(
+    tool('Write', { file_path: 'other.txt', content: 'x' }),
+    bash('echo x > other2.txt'),
+    bash('sed -i "s/\\[ \\]/[x]/" PLAN.md'),
+    bash('git push origin main'),
+    bash(`mkdir -p src && echo x > src/a && ${UNSEEN} && git add -A && git commit -q -m "All done"`),
+  );
+  let turns = 0;
+  const script = {
+    main: ({ sinceText }: { sinceText: string }) => {
+      if (!sinceText.includes('Current task:')) return text('Summary: everything is done and verified.');
+      turns += 1;
+      return lies;
+    },
+  };
+  await inPlanProject(ONE, script, async ({ project, git, commits }) => {
+    const run = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
+    assert.equal(run.code, 3, run.stdout + run.stderr);
+    assert.equal(turns, 2);
+    const rules = project.calls().flatMap((call) => (call['phase'] === 'denied' ? [call['rule']] : []));
+    assert.deepEqual(
+      rules,
+      [...Array(2)].flatMap(() => ['scope', 'scope', 'own-files', 'push-main']),
+    );
+    const second = project.model.mainRequests().find(({ sinceText }) => /did not pass/.test(sinceText));
+    assert.match(second?.sinceText ?? '', /plan: Task 1: a box in PLAN\.md was ticked/);
+    assert.match(second?.sinceText ?? '', /scope: outside the scope of Task 1: lib\.txt/);
+    const ended = project.ended();
+    assert.equal(ended.as, 'blocked');
+    assert.match(ended.message, /Task 1 is blocked\. It keeps back Task 2/);
+    assert.match(run.stdout, /a commit that the agent made for Task 1 was folded in/);
+    assert.deepEqual(commits(), []);
+    assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);
+    assert.match(project.workspace.read(PROGRESS), /- Status: blocked\n[\s\S]*Blockers: .*lib\.txt/);
+    assert.equal(git('log', '-1', '--format=%s').trim(), 'Begin');
+  });
+});
+
+test('a task that an agent says is blocked ends the loop at once, and one in parts goes on', async () => {
+  const script = byLastUserText(
+    [
+      [/Current task: Task 1[\s\S]*What you said of this task last time/, text('Summary: the rest is done.')],
+      [/Current task: Task 1/, text('Summary: half of it.\n\n<!-- ralph:state partial -->')],
+      [/Current task: Task 2/, text('Blockers: the key is missing.\n\n<!-- ralph:state blocked -->')],
+    ],
+    text('unexpected'),
+  );
+  await inPlanProject(ONE, script, async ({ project, commits }) => {
+    const run = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
+    assert.equal(run.code, 3, run.stdout + run.stderr);
+    assert.deepEqual(commits(), ['feat: Task 1 - Make it']);
+    assert.equal(project.ended().as, 'blocked');
+    const progress = project.workspace.read(PROGRESS);
+    assert.match(progress, /Status: partial[\s\S]*Status: completed[\s\S]*Status: blocked[\s\S]*the key is missing/);
+  });
+});
+
+test('a plan is not started on main, with uncommitted files or with an error, and says everything at once', async () => {
+  await inPlanProject('- [ ] **Task 1: a**\n  - Depends on: Task 9\n', workers(), async ({ project, git }) => {
+    project.workspace.write('stray.txt', 'x');
+    const broken = await runRunner(project, { args: [PLAN, '--plan'] });
+    assert.equal(broken.code, 1);
+    assert.match(broken.stderr, /Task 9[\s\S]*no acceptance[\s\S]*stray\.txt/);
+    project.workspace.write(PLAN, ONE);
+    git('add', '-A');
+    git('commit', '-q', '-m', 'More');
+    git('switch', '-q', '-c', 'main');
+    const main = await runRunner(project, { args: [PLAN, '--plan'] });
+    assert.equal(main.code, 1);
+    assert.match(main.stderr, /not executed on main[\s\S]*git switch -c plan\/PLAN/);
+    assert.equal(project.model.mainRequests().length, 0);
+  });
+});
