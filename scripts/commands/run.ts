@@ -8,6 +8,7 @@ import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { inForeground } from '../../src/term/in-foreground.ts';
+import { advising } from './advising.ts';
 import { agree, askedLoop } from './asked-loop.ts';
 import type { Command, CommandContext } from './command.ts';
 import { inWorktree } from './in-worktree.ts';
@@ -97,7 +98,9 @@ export const RUN_COMMAND: Command = {
       context.err(said(START_TEXTS.notAgreed(files.name)));
       return 1;
     }
-    const start = (): StartedLoop => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) });
+    const loop = { name: files.name, mode: 'runner' } as const;
+    const start = (): StartedLoop =>
+      advising(loop, () => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) }));
     const { tell, live, close } = await show(context);
     try {
       const { code } = await runLoop(files, start, (started): RunnerOptions => {

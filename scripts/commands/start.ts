@@ -6,7 +6,7 @@ import { RalphError } from '../../src/core/ralph-error.ts';
 import { giveConsent } from '../../src/drive/give-consent.ts';
 import { launch } from '../../src/drive/launch.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
-import { type StartedLoop, startLoop } from '../../src/drive/start-loop.ts';
+import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
@@ -14,6 +14,7 @@ import { userStatusLine } from '../../src/install/user-status-line.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { forLoop } from '../../src/term/for-loop.ts';
+import { advising } from './advising.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
@@ -79,7 +80,7 @@ export const START_COMMAND: Command = {
     if (wanted && !existsSync(join(context.projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'))) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
     }
-    const loop = startLoop({
+    const request: StartRequest = {
       projectDir: context.projectDir,
       name: files.name,
       task,
@@ -97,7 +98,8 @@ export const START_COMMAND: Command = {
       bundleDir: bundleDir(),
       mode,
       plan,
-    });
+    };
+    const loop = advising({ name: files.name, mode }, () => startLoop(request));
     for (const { message, line } of loop.warnings)
       context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
     if (verifiesNothing(loop.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));

@@ -49,9 +49,9 @@ export const START_TEXTS = {
   newer: (path: string): string =>
     `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`,
   stateLies: (iteration: number): string =>
-    `a loop already lies here (iteration ${iteration}), and its client is gone. Go on with it: start --resume. Put it into the archive and begin anew: start --fresh.`,
+    `a loop already lies here (iteration ${iteration}), and its client is gone. Go on with it: main.cjs start --resume. Put it into the archive and begin anew: main.cjs start --fresh.`,
   alive: (iteration: number, pid: number): string =>
-    `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it: start --loop NAME.`,
+    `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it, with another name: --loop NAME.`,
   tooSlow: (seconds: number, limit: number): string =>
     `the longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration together, with the delay after it) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
   nothingToVerify:
@@ -72,7 +72,7 @@ export const START_TEXTS = {
     `nothing was started; the loop still awaits your consent. main.cjs cancel${name === null ? '' : ` --loop ${name}`} refuses it.`,
   noContract: 'this loop has no contract any more. Start it again: main.cjs start --resume.',
   noIterationsLeft: (iteration: number, max: number): string =>
-    `this loop has used ${iteration} of ${max} iterations. Grant more: start --resume --max-iterations N.`,
+    `this loop has used ${iteration} of ${max} iterations. Grant more: main.cjs start --resume --max-iterations N.`,
 } as const;
 
 export const LAUNCH_TEXTS = {

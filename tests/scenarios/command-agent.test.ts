@@ -150,3 +150,14 @@ async function until(holds: () => boolean): Promise<void> {
   }
   assert.fail('it never came to that');
 }
+
+test('a run over what a killed run left advises a run, and names the loop', (t) => {
+  const p = project(t);
+  const cmd = agent(p, 'kill -9 $PPID; sleep 5');
+  p.write('jobs/fix/RALPH.md', '---\nmax_iterations: 2\n---\nDo it.\n');
+  // The command's shell is replaced by it, so that its parent is the runner.
+  p.ralph(['run', 'jobs/fix', '--agent', `exec ${cmd}`]);
+  const { code, stderr } = p.ralph(['run', 'jobs/fix', '--agent', cmd]);
+  assert.equal(code, 1);
+  assert.match(stderr, /main\.cjs run --loop fix --resume\. .*main\.cjs run --loop fix --fresh/);
+});
