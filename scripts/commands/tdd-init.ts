@@ -1,6 +1,8 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { TddRecord, TddState } from '../../src/core/schema/tdd-state.ts';
 import { listOf } from '../../src/drive/tdd/list-of.ts';
+import { findContract } from '../../src/state/contract-store.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../src/state/tdd-store.ts';
 import { makeList, scriptsOfList } from '../../src/task/tdd/make-list.ts';
 import { scenariosOf } from '../../src/task/tdd/read-scenarios.ts';
@@ -47,7 +49,8 @@ function begun(
   asked: AskedList,
   { byAgent, at }: { readonly byAgent: boolean; readonly at: string },
 ): TddRecord {
-  if (found.kind === 'list') refuseToReplace(found.record, values['fresh'] === true, byAgent);
+  if (found.kind === 'list')
+    refuseToReplace(found.record, values['fresh'] === true, byAgent, isLive(files, found.record));
   const taken = found.kind === 'none' && found.left.kind === 'state' ? found.left.state : null;
   const adopted = asked.wanted === null ? taken : null;
   const wanted = asked.wanted ?? (taken === null ? [] : scenariosOf(taken));
@@ -78,7 +81,13 @@ function withProofs(record: TddRecord, { completedScenarios, evidenceLog, curren
   };
 }
 
-function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean): void {
+/** Whether the contract of a loop that is not over yet names this list. */
+function isLive(files: LoopFiles, { listId }: TddRecord): boolean {
+  const stored = findContract(files);
+  return typeof stored !== 'string' && stored.contract.tdd?.listId === listId;
+}
+
+function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, live: boolean): void {
   const { completed, scenarios, consented } = record;
   const standing = `there is a list already, ${completed.length} of ${scenarios.length} scenarios complete`;
   if (!fresh) {
@@ -86,6 +95,9 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean): v
       'refused',
       `${standing}: main.cjs tdd next goes on with it; main.cjs tdd init --fresh puts it aside and makes a new one.`,
     );
+  }
+  if (live) {
+    throw new RalphError('refused', `${standing}, and a loop works on it. End that first: main.cjs stop, or cancel.`);
   }
   if (byAgent && consented) {
     throw new RalphError('refused', `${standing}, and it is the user's: they replace it, in a terminal of their own.`);

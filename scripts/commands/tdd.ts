@@ -14,7 +14,7 @@ const STEPS: Readonly<Record<string, (context: CommandContext, id: string | null
   refactored: (context, id) => tddPhase(context, 'refactored', id),
   status: tddStatus,
 };
-const NAMES = Object.keys(STEPS).join('|');
+const NAMES = Object.keys(STEPS).join(', ');
 /** Of these a scenario's id may be named. */
 const OF_ONE = ['red', 'green', 'refactored'];
 
@@ -22,7 +22,7 @@ export const TDD_COMMAND: Command = {
   name: 'tdd',
   summary: 'Work on scenarios by tests first, with proof of each step.',
   usage: 'STEP [SCENARIO]',
-  help: `The steps: ${NAMES.replaceAll('|', ', ')}. init fixes the scenarios and the command that proves each, outside the project. next names the scenario to work on, with its red evidence; when all are complete it prints RALPH_AUDIT_COMPLETE_NO_FINDINGS. red runs the command, which has to fail; green runs it again, and it has to pass: then the scenario is complete, and never runs again. refactored has it pass once more after a clean-up. A run that executes no test, cannot start, or runs out of time is neither. What was proved stands in .claude/context/runtime/tdd-state.json. Exit code 0: the step stands; 1: it does not, and the answer says why.`,
+  help: `The steps: ${NAMES}. init fixes the scenarios and the command that proves each, outside the project. next names the scenario to work on, with its red evidence; when all are complete it prints RALPH_AUDIT_COMPLETE_NO_FINDINGS. red runs the command, which has to fail; green runs it again, and it has to pass: then the scenario is complete, and never runs again. refactored has it pass once more after a clean-up. A run that executes no test, cannot start, or runs out of time is neither. What was proved stands in .claude/context/runtime/tdd-state.json. Exit code 0: the step stands; 1: it does not, and the answer says why.`,
   options: {
     input: {
       type: 'string',

@@ -15,7 +15,7 @@ export function sectionText(
   const { scenarios, completed } = record;
   if (scenario === null) {
     return section('Scenarios', [
-      `All ${scenarios.length} scenarios are complete. What is left to do is said elsewhere here.`,
+      `Every scenario is complete (${completed.length} of ${scenarios.length}). What is left to do is said elsewhere here.`,
       ...noteLines(notes),
     ]);
   }

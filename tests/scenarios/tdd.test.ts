@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Answer, type Project, project } from './support/project.ts';
+
+const STATE = '.claude/context/runtime/tdd-state.json';
+const AGENT = { CLAUDECODE: '1' };
+/** Its own runner says how many tests it executed. */
+const TEST_OF = (name: string): string =>
+  `import test from 'node:test'; import { existsSync } from 'node:fs'; import assert from 'node:assert';
+test('${name}', () => assert.ok(existsSync('${name}'), '${name} is missing'));\n`;
+
+interface Told {
+  readonly ok: boolean;
+  readonly ran: boolean;
+  readonly problem: string | null;
+  readonly output: string;
+  readonly bytes: number;
+  readonly scenario: { readonly id: string; readonly status: string } | null;
+  readonly notes: readonly string[];
+}
+
+const told = ({ stdout }: Answer): Told => JSON.parse(stdout) as Told;
+const tdd = ({ ralph }: Project, words: string, env = {}): Answer => ralph(['tdd', ...words.split(' ')], env);
+const one = (where: Project, command: string): Answer =>
+  where.ralph(['tdd', 'init', '--scenario', 'it works', '--command', command]);
+
+function aProject(context: TestContext): Project {
+  const made = project(context);
+  made.write('.claude/ralph/PROMPT.md', 'Do the work.\n');
+  return made;
+}
+
+test('a scenario is proved by a real run: red with its evidence, green, refactored, and all complete says so', (t) => {
+  const where = aProject(t);
+  where.write('tests/a.test.mjs', TEST_OF('a.txt'));
+  assert.equal(one(where, 'node --test tests/a.test.mjs').code, 0);
+  const next = tdd(where, 'next').json;
+  assert.deepEqual(next['scenario'], {
+    ...{ id: 'sc-001', description: 'it works', command: 'node --test tests/a.test.mjs', status: 'pending' },
+  });
+  assert.equal(tdd(where, 'green').code, 1);
+  const red = tdd(where, 'red');
+  assert.equal(red.code, 0, red.stdout);
+  assert.match(told(red).output, /a\.txt is missing/);
+  assert.equal(tdd(where, 'next').json['redEvidence'], told(red).output, 'verbatim');
+
+  assert.match(told(tdd(where, 'green')).problem ?? '', /it fails still \(exit code 1\)/);
+  where.write('a.txt', '');
+  const green = tdd(where, 'green');
+  assert.equal(green.code, 0, green.stdout);
+  assert.equal(told(green).scenario?.status, 'green');
+  assert.equal(told(tdd(where, 'refactored')).scenario?.status, 'refactored');
+
+  const state = JSON.parse(where.read(STATE)) as Record<string, unknown[]>;
+  assert.deepEqual(Object.keys(state), [
+    'schemaVersion',
+    'scenarios',
+    'completedScenarios',
+    'currentScenario',
+    'evidenceLog',
+  ]);
+  assert.deepEqual(
+    state['evidenceLog']?.map((entry) => (entry as { phase: string }).phase),
+    ['red', 'green', 'refactored'],
+  );
+  const complete = tdd(where, 'next');
+  assert.deepEqual([complete.code, complete.stdout], [0, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS\n']);
+  assert.match(told(tdd(where, 'red')).problem ?? '', /every scenario is complete/);
+  assert.equal(tdd(where, 'status').json['complete'], true);
+});
+
+const NO_RED: readonly (readonly [string, string, RegExp])[] = [
+  ['a program that is not there', 'no-such-program --test', /could not run \(exit code 127/],
+  ['a file that may not be run', './check', /could not run \(exit code 126/],
+  ['a shell text that does not parse', 'node --test (', /failed before it came to a test/],
+  ['a test file that is not there', 'node --test tests/none.test.mjs', /failed before it came to a test/],
+  ['a file without a test', 'node --test tests/empty.test.mjs', /no test was executed/],
+  ['a test that passes at once', 'node --test tests/passes.test.mjs', /it passes already/],
+  ['one that takes too long', 'sleep 20', /ran out of time/],
+  ['one that is killed', 'kill -9 $$', /ended by SIGKILL/],
+];
+for (const [what, command, why] of NO_RED) {
+  test(`no red: ${what}`, (t) => {
+    const where = aProject(t);
+    where.write('check', 'x', 0o644);
+    where.write('tests/empty.test.mjs', '');
+    where.write('tests/passes.test.mjs', "import test from 'node:test'; test('is there', () => {});\n");
+    const init = where.ralph(['tdd', 'init', '--scenario', 'x', '--command', command, '--timeout', '1']);
+    assert.equal(init.code, 0, init.stderr);
+    const red = tdd(where, 'red');
+    assert.equal(red.code, 1, red.stdout);
+    assert.match(told(red).problem ?? '', why);
+    assert.deepEqual((JSON.parse(where.read(STATE)) as { evidenceLog: unknown }).evidenceLog, []);
+  });
+}
+
+test('a long output is kept as head and tail, with the count of its bytes', (t) => {
+  const where = aProject(t);
+  one(where, 'seq 100000; echo the-end; exit 1');
+  const { output, bytes } = told(tdd(where, 'red'));
+  assert.ok(output.length <= 12_000);
+  assert.match(output, new RegExp(`^1\\n2\\n[^]*${bytes} bytes in all[^]*the-end$`));
+  const [entry] = (JSON.parse(where.read(STATE)) as { evidenceLog: { bytes: number; output: string }[] }).evidenceLog;
+  assert.deepEqual([entry?.bytes, entry?.output], [bytes, output]);
+});
+
+test('a script that was changed since is not run, until the user adopts it', (t) => {
+  const where = aProject(t);
+  where.write('check.sh', 'exit 1\n');
+  one(where, 'sh check.sh');
+  where.write('check.sh', 'touch ran; exit 1\n');
+  assert.match(told(tdd(where, 'red')).problem ?? '', /not run: check\.sh was changed since the list was made/);
+  assert.equal(where.has('ran'), false);
+  assert.match(tdd(where, 'init --accept', AGENT).stderr, /--accept is the user's/);
+  assert.equal(tdd(where, 'init --accept').code, 0);
+  assert.equal(told(tdd(where, 'red')).ok, true);
+});
+
+test('a list that an agent makes runs nothing until the user agrees, in a terminal of their own', (t) => {
+  const where = aProject(t);
+  const init = where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'touch ran; exit 1'], AGENT);
+  assert.equal(init.json['consented'], false);
+  for (const env of [AGENT, {}]) assert.match(told(tdd(where, 'red', env)).problem ?? '', /has not agreed/);
+  assert.equal(where.has('ran'), false);
+  assert.match(tdd(where, 'init --consent', AGENT).stderr, /--consent is the user's/);
+  const fresh = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'y', '--command', 'exit 1'], AGENT);
+  assert.equal(fresh.code, 0, 'its own list, which nobody has agreed to, it may make anew');
+  assert.equal(tdd(where, 'init --consent').json['consented'], true);
+  assert.equal(told(tdd(where, 'red', AGENT)).ok, true, 'the steps serve agents');
+  const swap = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'x', '--command', 'true'], AGENT);
+  assert.match(swap.stderr, /it is the user's/);
+});
+
+const LISTS: readonly (readonly [string, string])[] = [
+  ['list.json', '[{"id": "a", "description": "first", "command": "exit 1"}, {"description": "second"}, "third"]'],
+  ['list.yaml', 'scenarios:\n  - { id: a, description: first, command: exit 1 }\n  - description: second\n  - third\n'],
+  ['list.md', '# Scenarios\n\n- [ ] first: `exit 1`\n- [x] done before\n- [ ] second\n- [ ] third\n'],
+  ['bullets.md', 'What must hold:\n\n* first: ``exit 1``\n* second\n* third\n'],
+];
+for (const [file, text] of LISTS) {
+  test(`a list of scenarios is read from ${file}`, (t) => {
+    const where = aProject(t);
+    where.write(file, text);
+    const { json, stderr } = where.ralph(['tdd', 'init', '--input', file, '--command', 'npm test']);
+    assert.equal(stderr, '');
+    const scenarios = json['scenarios'] as { description: string; command: string }[];
+    assert.deepEqual(
+      scenarios.map(({ description, command }) => [description, command]),
+      [
+        ['first', 'exit 1'],
+        ['second', 'npm test'],
+        ['third', 'npm test'],
+      ],
+    );
+  });
+}
+
+test('everything that is wrong with a list is said at once, and nothing is made', (t) => {
+  const where = aProject(t);
+  where.write(
+    'bad.json',
+    '[{"id": "a", "description": "x"}, {"id": "a", "description": "y", "command": "exit 1", "timeout": 9999}]',
+  );
+  const bad = where.ralph(['tdd', 'init', '--input', 'bad.json']);
+  assert.equal(bad.code, 1);
+  for (const said of [/a \("x"\) has no command/, /the id a is there twice/, /9999/]) assert.match(bad.stderr, said);
+  where.write('worse.json', '[{"descripton": "x"}, 5, ""]');
+  const worse = where.ralph(['tdd', 'init', '--input', 'worse.json']);
+  for (const said of [/descripton is no key/, /\[0\]\.description is missing/, /\[1\] must be/, /\[2\] is empty/]) {
+    assert.match(worse.stderr, said);
+  }
+  assert.match(where.ralph(['tdd', 'init', '--scenario', 'x']).stderr, /no command that proves it/);
+  assert.match(where.ralph(['tdd', 'init', '--command', 'x']).stderr, /needs scenarios/);
+  assert.match(
+    where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'a', '--command', 'b']).stderr,
+    /2 commands for 1/,
+  );
+  assert.match(tdd(where, 'blue').stderr, /"blue" is no step of tdd: init, next, red, green, refactored, status/);
+  assert.equal(where.has(STATE), false);
+});
+
+test('a state that is missing, empty, broken or of a newer program is a clear word, and nothing is lost', (t) => {
+  const where = aProject(t);
+  const steps = ['next', 'red', 'green', 'refactored'];
+  for (const step of steps) {
+    const { code, stderr } = tdd(where, step);
+    assert.equal(code, 1);
+    assert.match(stderr, /^ralph: there are no TDD scenarios here\. Make the list/);
+  }
+  assert.equal(tdd(where, 'status').json['active'], false);
+  assert.equal(where.has('.claude/context'), false, 'who only asks makes nothing');
+  for (const [content, why] of [
+    ['', /tdd-state\.json is empty/],
+    ['{}', /cannot be used \(\/scenarios is missing\)/],
+    ['{"scen', /cannot be used/],
+    ['{"schemaVersion": 4, "scenarios": []}', /newer ralph-loop \(version 4/],
+  ] as const) {
+    where.write(STATE, content);
+    for (const step of steps) {
+      const { code, stderr } = tdd(where, step);
+      assert.equal(code, 1);
+      assert.match(stderr, why);
+      assert.doesNotMatch(stderr, /should not happen/);
+    }
+    assert.equal(where.read(STATE), content);
+  }
+});
+
+test("a state in the text's own form is taken over with what it holds as proved, once the user says by which command", (t) => {
+  const where = aProject(t);
+  where.write(STATE, {
+    scenarios: [
+      { id: 'sc-001', description: 'first', status: 'green' },
+      { id: 'sc-002', description: 'second', status: 'pending' },
+    ],
+    completedScenarios: [
+      {
+        id: 'sc-001',
+        evidenceCommand: 'exit 1',
+        redEvidence: 'r',
+        greenEvidence: 'g',
+        passedAt: '2026-03-12T10:00:00Z',
+      },
+    ],
+    currentScenario: 'sc-002',
+    evidenceLog: [{ scenarioId: 'sc-001', phase: 'red', output: 'r', timestamp: '2026-03-12T09:58:00Z' }],
+  });
+  assert.match(tdd(where, 'next').stderr, /no command was fixed that proves them/);
+  assert.equal(where.ralph(['tdd', 'init', '--command', 'exit 1']).code, 0);
+  const next = tdd(where, 'next').json;
+  assert.equal((next['scenario'] as { id: string }).id, 'sc-002');
+  assert.equal(next['done'], 1);
+  assert.match(told(tdd(where, 'red sc-001')).problem ?? '', /sc-001 is complete and is never run again/);
+  assert.equal(told(tdd(where, 'red')).ok, true);
+  assert.equal(readdirSync(join(where.dir, '.claude/context/runtime/tdd-archive')).length, 1, 'the old file is kept');
+});
+
+test('a list is replaced by --fresh alone, which keeps the old one, and not while a loop works on it', (t) => {
+  const where = aProject(t);
+  one(where, 'exit 1');
+  assert.match(one(where, 'true').stderr, /there is a list already, 0 of 1/);
+  const started = where.ralph(['start', '--tdd']);
+  assert.equal(started.code, 0, started.stderr);
+  assert.equal(started.json['taskPath'], '.claude/ralph/TDD.md');
+  assert.match(where.read('.claude/ralph/TDD.md'), /by tests first/);
+  const fresh = ['tdd', 'init', '--fresh', '--scenario', 'other', '--command', 'exit 1'];
+  assert.match(where.ralph(fresh).stderr, /a loop works on it/);
+  assert.equal(where.ralph(['cancel']).code, 0);
+  assert.equal(where.ralph(fresh).code, 0);
+  const [kept = ''] = readdirSync(join(where.dir, '.claude/context/runtime/tdd-archive'));
+  assert.match(where.read(`.claude/context/runtime/tdd-archive/${kept}`), /it works/);
+});
+
+test('a TDD loop starts over a list that has something left to do', (t) => {
+  const where = aProject(t);
+  assert.match(where.ralph(['start', '--tdd']).stderr, /there are no TDD scenarios here/);
+  assert.equal(where.has('.claude/context/runtime/ralph-state.json'), false);
+  one(where, 'test -f a.txt');
+  tdd(where, 'red');
+  where.write('a.txt', '');
+  tdd(where, 'green');
+  assert.match(where.ralph(['start', '--tdd']).stderr, /every scenario of the list is complete/);
+});
+
+test("a rule that blocks a command blocks it as evidence, too; the user's start is their agreement to the list", (t) => {
+  const where = aProject(t);
+  where.write('.claude/ralph/PROMPT.md', '---\nguardrails: { block_commands: ["curl"] }\n---\nDo the work.\n');
+  where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'curl -s localhost:1; exit 1'], AGENT);
+  assert.equal(where.ralph(['start', '--tdd', '--task', '.claude/ralph/PROMPT.md']).code, 0);
+  assert.equal(tdd(where, 'status').json['consented'], true);
+  assert.match(told(tdd(where, 'red')).problem ?? '', /a guardrail blocks it \(curl\)/);
+});
