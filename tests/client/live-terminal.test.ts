@@ -52,8 +52,8 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
     });
   });
 
-  test('is the shell’s after Ctrl+Z, and shows the run again after fg', async () => {
-    const script = steps([bash('echo one; sleep 4'), text(`Done.\n\n${complete}`)]);
+  test('is the shell’s after Ctrl+Z, while the run goes on in the background too, and shows it again after fg', async () => {
+    const script = steps([bash('echo one; sleep 6'), text(`Done.\n\n${complete}`)]);
     await inTerminal(options, script, async (loop) => {
       const terminal = await loop.open('/bin/bash', ['--norc', '--noprofile', '-i'], {}, [80, 24]);
       await terminal.submit(run);
@@ -63,11 +63,14 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
       await terminal.submit('stty -a > stopped; echo shell again');
       await terminal.waitFor(/^shell again$/m);
       assert.match(loop.workspace.read('stopped'), / icanon .* echo /s);
+      await terminal.submit('bg');
+      await terminal.submit('echo typed; jobs');
+      await terminal.waitFor(/^typed\n\[1\]\+ {2}Running/m);
       await terminal.submit('fg');
-      await terminal.waitFor(/… Bash echo one[^]*│ iter 1\/5 │/);
+      await terminal.waitFor(/… Bash echo one[\s\S]*│ iter 1\/5 │/);
       await terminal.send('go on');
       await terminal.key('Enter');
-      await terminal.waitFor(/you: go on[^]*ralph: complete/);
+      await terminal.waitFor(/you: go on[\s\S]*ralph: complete/);
       assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /go on/);
     });
   });

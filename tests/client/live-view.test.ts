@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { EnvironmentChanges } from './support/client-environment.ts';
 import { mainPath, until } from './support/loop-project.ts';
-import { bash, hang, type Script, slowly, steps, text, together } from './support/scripted-model.ts';
+import { bash, hang, type Script, slowly, status, steps, text, together } from './support/scripted-model.ts';
 import type { Terminal } from './support/terminal.ts';
 import { complete, idle, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
 
@@ -19,11 +20,11 @@ type Size = readonly [columns: number, rows: number];
 const live = (
   script: Script,
   body: (terminal: Terminal, loop: TerminalLoop) => Promise<void>,
-  { frontmatter = 'max_iterations: 5', size = [80, 24] as Size, args = [] as string[] } = {},
+  { frontmatter = 'max_iterations: 5', size = [80, 24] as Size, env = {} as EnvironmentChanges } = {},
 ): Promise<void> =>
   inTerminal({ init: false, frontmatter }, script, async (loop) => {
-    const command = [mainPath, 'run', '--permission-mode', 'bypassPermissions', ...args];
-    await body(await loop.open(process.execPath, command, {}, size), loop);
+    const command = [mainPath, 'run', '--permission-mode', 'bypassPermissions'];
+    await body(await loop.open(process.execPath, command, env, size), loop);
   });
 
 /** What differs from run to run: times, and dots where there is room. */
@@ -176,6 +177,19 @@ describe('the live view', { concurrency: 2 }, () => {
       assert.equal(await terminal.waitForExit(), 0);
     };
     await live(script, body, { frontmatter });
+  });
+
+  test('the wait before a broken run is tried again counts down, and Ctrl+C ends it', async () => {
+    const overloaded = status(529, { headers: { 'x-should-retry': 'false' } });
+    const body = async (terminal: Terminal): Promise<void> => {
+      const shown = await terminal.waitFor(/tries again in \d+m/);
+      assert.equal(count(flat(shown), 'overloaded or broken'), 1, shown);
+      await terminal.key('C-c');
+      assert.equal(await terminal.waitForExit(), 0);
+    };
+    await live(steps([overloaded, done]), body, {
+      env: { RALPH_RETRY_WAIT: '5m', CLAUDE_CODE_MAX_RETRIES: '1' },
+    });
   });
 
   test('a terminal that changes its size while the agent speaks shows one bottom and every word', async () => {

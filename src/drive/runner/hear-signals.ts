@@ -61,13 +61,14 @@ function pressed(runner: Runner): void {
 function whatNow(runner: Runner, state: LoopState): () => void {
   switch (state.status) {
     case 'waiting':
-      return () => wake(runner, { kind: 'wake' });
+      return () => wake(runner, () => steerBy(runner, () => ({ kind: 'wake' })));
     case 'paused':
       return state.paused.reason === 'rate-limited'
-        ? () => wake(runner, { kind: 'resume', by: 'launcher' })
+        ? () => wake(runner, () => steerBy(runner, () => ({ kind: 'resume', by: 'launcher' })))
         : () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
     case 'running':
     case 'verifying':
+      if (runner.tryNow !== null) return () => wake(runner, runner.tryNow);
       return state.stopRequested ? () => cancel(runner) : () => finish(runner);
     case 'awaiting-consent':
     case 'ended':
@@ -77,9 +78,9 @@ function whatNow(runner: Runner, state: LoopState): () => void {
   }
 }
 
-function wake(runner: Runner, command: { kind: 'wake' } | { kind: 'resume'; by: 'launcher' }): void {
+function wake(runner: Runner, end: (() => void) | null): void {
   runner.wokenAt = Date.now();
-  steerBy(runner, () => command);
+  end?.();
   runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.wokenByUser });
 }
 

@@ -137,7 +137,11 @@ async function retry(runner: Runner, message: string): Promise<'again'> {
   const until = Date.now() + delay;
   options.tell({ type: 'waiting', why: 'retry', until: new Date(until).toISOString() });
   const { state } = turn.loaded;
-  await waitOut(turn.context, { until, deadline: turn.deadline, signal: leave.signal, state, taskPath: null });
+  const now = new AbortController();
+  runner.tryNow = () => now.abort();
+  const signal = AbortSignal.any([leave.signal, now.signal]);
+  await waitOut(turn.context, { until, deadline: turn.deadline, signal, state, taskPath: null });
+  runner.tryNow = null;
   return 'again';
 }
 

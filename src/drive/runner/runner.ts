@@ -47,6 +47,8 @@ export interface Runner {
   limits: number;
   /** Consecutive runs that broke. */
   broken: number;
+  /** Ends the wait before a run that broke is tried again; null while there is none. */
+  tryNow: (() => void) | null;
   /** Epoch milliseconds: when Ctrl+C ended a wait. */
   wokenAt: number;
   /** What the agent at work was sent, by id: whether it has reached it. */
@@ -84,6 +86,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     wastedUsd: before.costUsd,
     limits: 0,
     broken: 0,
+    tryNow: null,
     wokenAt: 0,
     sent: new Map(),
     shown: { pending: '', stopping: false, checklist: '' },

@@ -66,6 +66,7 @@ export function takeTerminal(
 
   const keys = keyReader(shown.key);
   const takeKeys = (): void => {
+    input.resume();
     input.setRawMode(true);
     write(KEYS_ON);
   };
@@ -99,6 +100,8 @@ export function takeTerminal(
     if (!open) return;
     if (!inForeground()) {
       away ??= Date.now();
+      // Who reads a terminal from the background is stopped.
+      input.pause();
       return;
     }
     away = null;
@@ -110,7 +113,7 @@ export function takeTerminal(
 
   // What a closed terminal answers is told by SIGHUP as well.
   for (const stream of [input, output]) stream.on('error', () => undefined);
-  input.setEncoding('utf8').on('data', keys.read).resume();
+  input.setEncoding('utf8').on('data', keys.read);
   output.on('resize', paintNow);
   process.on('exit', close);
   process.on('uncaughtExceptionMonitor', close);
@@ -127,6 +130,7 @@ export function takeTerminal(
     suspend: () => {
       if (process.platform === 'win32') return;
       giveBack();
+      input.pause();
       away = Date.now();
       process.kill(0, 'SIGTSTP');
     },

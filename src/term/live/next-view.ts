@@ -12,6 +12,11 @@ type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 /** The client's tools that begin a subagent. */
 const SUBAGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
 
+/** Outcomes of a run whose message comes with what follows from it. */
+const SAID_AFTER: ReadonlySet<string> = new Set([
+  ...['overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
+]);
+
 /** What the view is after one more event, told at `at` (epoch milliseconds). Pure. */
 export function nextView(view: View, told: RunnerEvent, at: number): View {
   // The agent's words come in pieces, which are made fit to be shown where they are put together.
@@ -96,7 +101,7 @@ function toolCall(view: View, event: Told<'tool-call'>): View {
 function agentEnded(view: View, event: Told<'agent-ended'>): View {
   const { outcome, message, durationMs, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
-  const why = outcome === 'ok' ? closed : said(closed, `ralph: ${message}`, 'yellow');
+  const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph: ${message}`, 'yellow');
   // An agent that does not tell of its turns tells of no cost either.
   const told = turns === null ? [] : [turnsText(turns), dollarText(costUsd)];
   const parts = [timeText(durationMs), ...told];
