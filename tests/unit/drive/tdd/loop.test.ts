@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import type { TddRecord } from '../../../../src/core/schema/tdd-state.ts';
+import { giveConsent } from '../../../../src/drive/give-consent.ts';
+import { startLoop } from '../../../../src/drive/start-loop.ts';
+import { tddChecks } from '../../../../src/drive/tdd/tdd-checks.ts';
+import { tddFacts } from '../../../../src/drive/tdd/tdd-facts.ts';
+import { tddSpawnPart } from '../../../../src/drive/tdd/tdd-spawn-part.ts';
+import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
+import { AT, after, aList } from '../../core/tdd/support/a-list.ts';
+import { aProject, aStop, type Project, stateOf } from '../support/a-project.ts';
+
+function keep({ files }: Project, change: (record: TddRecord) => TddRecord): void {
+  withTdd(files, AT, (found) => {
+    assert.ok(found.kind === 'list');
+    return { next: change(found.record), result: undefined };
+  });
+}
+
+function aTddLoop(t: TestContext, more: Partial<Parameters<typeof startLoop>[0]> = {}, list = aList(2)) {
+  const project = aProject(t);
+  withTdd(project.files, AT, () => ({ next: list, result: undefined }));
+  const { directory, env } = project;
+  const loop = startLoop({
+    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'refuse', consented: true },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', tdd: true, ...more },
+  });
+  return { project, loop, contract: loop.stored.contract };
+}
+
+test('an iteration tells the scenario at work, and that all are complete', (t) => {
+  const { project, contract } = aTddLoop(t);
+  const { files } = project;
+  assert.deepEqual(tddFacts(files, contract), { scenario: null });
+  assert.equal(tddSpawnPart(files, contract, AT)?.scenario?.id, 'sc-001');
+  assert.deepEqual(tddFacts(files, contract), { scenario: 'sc-001' });
+  keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green', 'sc-002 red'));
+  assert.deepEqual(tddFacts(files, contract), { scenario: 'sc-002' });
+  keep(project, (record) => after(record, 'sc-002 green'));
+  assert.deepEqual(tddFacts(files, contract), { scenario: 'sc-002', taskDone: true });
+  assert.deepEqual(tddFacts(files, {}), {}, 'nothing for a loop that is none');
+});
+
+test("a subagent's part of the prompt has the red evidence verbatim, and names who works on it", (t) => {
+  const { project, contract } = aTddLoop(t);
+  keep(project, (record) => after(record, 'sc-001 red'));
+  const part = tddSpawnPart(project.files, contract, AT);
+  assert.deepEqual(
+    { scenario: part?.scenario, redEvidence: part?.redEvidence, agentType: part?.agentType },
+    {
+      scenario: {
+        ...{ id: 'sc-001', description: 'does the thing number 1', command: 'node --test tests/1.test.js' },
+        status: 'red',
+      },
+      redEvidence: 'red of sc-001',
+      agentType: 'ralph-developer',
+    },
+  );
+  assert.match(part?.section ?? '', /node '\/bundle\/scripts\/main\.cjs' tdd green/);
+  assert.equal(tddSpawnPart(project.files, { ...contract, tdd: undefined } as never, AT), null);
+});
+
+test('a claim is checked by what was proved', (t) => {
+  const { project, contract } = aTddLoop(t);
+  const outcome = () => tddChecks(project.files, contract).map(({ outcome: what, detail }) => `${what}: ${detail}`)[0];
+  assert.match(outcome() ?? '', /^failed: 0 of 2 scenarios were proved; left: sc-001, sc-002/);
+  keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green', 'sc-002 red', 'sc-002 green'));
+  assert.equal(outcome(), 'ok: 2 of 2 scenarios were proved.');
+  keep(project, (record) => ({ ...record, broken: { scenarioId: 'sc-002', output: '' } }));
+  assert.match(outcome() ?? '', /^failed: sc-002 fails since its refactoring/);
+});
+
+test('a list that was swapped, lost or rewritten proves nothing', (t) => {
+  const { project, contract } = aTddLoop(t);
+  const { record: path } = tddFiles(project.files);
+  const before = readFileSync(path, 'utf8');
+  const record = JSON.parse(before) as TddRecord;
+  const easier = record.scenarios.map((scenario) => ({ ...scenario, run: 'true' }));
+  for (const text of [
+    JSON.stringify({ ...after(record, 'sc-001 red', 'sc-001 green'), scenarios: record.scenarios.slice(0, 1) }),
+    JSON.stringify({ ...record, scenarios: easier }),
+    JSON.stringify({ ...record, listId: 'another' }),
+    '{',
+  ]) {
+    writeFileSync(path, text);
+    assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'changed', text);
+    assert.deepEqual(tddFacts(project.files, contract), { scenario: null });
+    assert.match(tddSpawnPart(project.files, contract, AT)?.section ?? '', /not the one|cannot be read/);
+  }
+  writeFileSync(path, before);
+  assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'failed');
+});
+
+test('a session is sent its scenario, and is complete once all are proved, without any signal', async (t) => {
+  const { project } = aTddLoop(t);
+  const bound = { RALPH_ACTIVE: '1' };
+  const first = await aStop(project, {}, bound);
+  assert.match(first?.reason ?? '', /Scenario sc-001, by tests first \(0 of 2 complete\)/);
+  keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green'));
+  const second = await aStop(project, { last_assistant_message: 'One is done.' }, bound);
+  assert.match(second?.reason ?? '', /Scenario sc-002, by tests first \(1 of 2 complete\)/);
+  assert.equal(stateOf(project).breaker.tdd.value, 'sc-001');
+  keep(project, (record) => after(record, 'sc-002 red', 'sc-002 green'));
+  const last = await aStop(project, { last_assistant_message: 'Both are done.' }, bound);
+  assert.equal(last?.decision, undefined);
+  assert.match(last?.systemMessage ?? '', /complete/);
+});
+
+test('a claim before that goes back with what is left', async (t) => {
+  const { project } = aTddLoop(t);
+  const claim = { last_assistant_message: 'Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS' };
+  const answer = await aStop(project, claim, { RALPH_ACTIVE: '1' });
+  assert.match(answer?.reason ?? '', /scenarios: 0 of 2 scenarios were proved; left: sc-001, sc-002/);
+});
+
+test('a loop that goes on is a TDD loop still, by whichever word it is started', (t) => {
+  const { project, loop } = aTddLoop(t);
+  const { directory, env } = project;
+  const resumed = startLoop({
+    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+  });
+  assert.deepEqual(resumed.stored.contract.tdd, loop.stored.contract.tdd);
+  const fresh = startLoop({
+    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'fresh', consented: true },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+  });
+  assert.equal(fresh.stored.contract.tdd, undefined);
+});
+
+test("an agent's start agrees to no command; the user's consent to the loop is one to the list", (t) => {
+  const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
+  assert.equal(peekTdd(project.files)?.consented, false);
+  giveConsent(project.files, project.env, AT);
+  assert.equal(peekTdd(project.files)?.consented, true);
+});
+
+test('a state that was forged during the loop is told in the next prompt', async (t) => {
+  const { project } = aTddLoop(t);
+  await aStop(project, {}, { RALPH_ACTIVE: '1' });
+  const { state } = tddFiles(project.files);
+  const forged = JSON.parse(readFileSync(state, 'utf8')) as { scenarios: { status: string }[] };
+  for (const scenario of forged.scenarios) scenario.status = 'green';
+  writeFileSync(state, JSON.stringify(forged));
+  const answer = await aStop(project, { last_assistant_message: 'Work.' }, { RALPH_ACTIVE: '1' });
+  assert.match(answer?.reason ?? '', /said what was never proved, was moved to/);
+});
