@@ -47,18 +47,17 @@ export function liveLoopsOn(where: Where, path: string): LiveLoop[] {
   return liveLoops(where).filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
 }
 
-/** Whether a path, absolute or from the current directory, names this task file, or the task folder that it is in. */
+/** Whether a path (absolute or from the current directory) or the name of a loop directory means this task file, or the folder that it is in. */
 export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
-  const wanted = realPath(resolve(path));
+  const wanted = realPath(resolve(pathNamed(projectDir, path)));
   const task = realPath(join(projectDir, taskPath));
   return task === wanted || (hasFolder(taskKind(task)) && dirname(task) === wanted);
 }
 
 /** The path that a command was given, or null. Throws `usage` for more than one, and for one beside --loop. */
-export function pathOrLoop({ positionals, values, projectDir }: CommandContext, command: string): string | null {
+export function pathOrLoop({ positionals, values }: CommandContext, command: string): string | null {
   const path = onePath(command, positionals);
-  if (path === null) return null;
-  if (values['loop'] === undefined) return pathNamed(projectDir, path);
+  if (path === null || values['loop'] === undefined) return path;
   throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
 }
 

@@ -3,14 +3,13 @@ import { dirname, join } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { safePath } from '../../src/install/safe-path.ts';
+import { IGNORED } from '../../src/state/loop-directory.ts';
 import { writeAtomically } from '../../src/state/write-atomically.ts';
 import { loopDirectoryTask } from '../../src/task/loop-directory.ts';
+import { taskFileIn } from '../../src/task/task-folder.ts';
 import { ask } from './ask.ts';
 import type { CommandContext } from './command.ts';
 import { writeTaskFile } from './new-task-folder.ts';
-
-/** What a loop shows of itself is no part of the project's history; its task, settings and reflection are. */
-const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');
 
 /**
  * The task file, absolute, of the loop directory of this name: the one that is there, or a new one with the goal that
@@ -20,7 +19,8 @@ export async function loopDirectoryFile(context: CommandContext, name: string): 
   const { projectDir } = context;
   const shown = loopDirectoryTask(name);
   const path = safePath(projectDir, shown);
-  if (existsSync(path)) return path;
+  const there = existsSync(dirname(path)) ? taskFileIn(dirname(path)) : null;
+  if (there !== null) return join(dirname(path), there);
   const template = readFileSync(join(bundleDir(), 'templates', 'task.md'), 'utf8');
   const goal = await askGoal(context, name);
   writeTaskFile(path, goal === '' ? template : withGoal(template, goal));

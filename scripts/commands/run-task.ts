@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { LOOP_NAME } from '../../src/state/loop-files.ts';
-import { loopDirectoryTask } from '../../src/task/loop-directory.ts';
+import { LOOP_DIRECTORIES } from '../../src/task/loop-directory.ts';
 import { taskFileIn } from '../../src/task/task-folder.ts';
 import type { CommandContext } from './command.ts';
 import { loopDirectoryFile } from './new-loop-directory.ts';
@@ -44,10 +44,9 @@ function isPath(word: string, projectDir: string): boolean {
   );
 }
 
-/** The folder of a loop directory that a word names where no such path is there; else the word as it is. */
+/** The loop directory that a word names, absolute, where no such path is there and it holds a task; else the word as it is. */
 export function pathNamed(projectDir: string, word: string): string {
-  const task = join(projectDir, loopDirectoryTask(word));
-  return !existsSync(resolve(word)) && basename(word) === word && LOOP_NAME.test(word) && existsSync(task)
-    ? task
-    : word;
+  if (!LOOP_NAME.test(word) || existsSync(resolve(word))) return word;
+  const folder = join(projectDir, LOOP_DIRECTORIES, word);
+  return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
 }

@@ -22,10 +22,12 @@ export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];
 }
 
-export function completeText(checks: number, iteration: number): string {
+/** `open`: items of a checklist that are not checked, where the agent said that it is done all the same. */
+export function completeText(checks: number, iteration: number, open = 0): string {
+  const left = open === 0 ? '' : ` with ${open === 1 ? '1 item' : `${open} items`} of the checklist still open`;
   return checks > 0
-    ? `complete after ${iterations(iteration)}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
-    : `complete after ${iterations(iteration)} (verified: false, because the loop has nothing to check). Add "validation:" commands to the task file's frontmatter to have a claim verified.`;
+    ? `complete after ${iterations(iteration)}${left}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
+    : `complete after ${iterations(iteration)}${left} (verified: false, because the loop has nothing to check). Add "validation:" commands to the task file's frontmatter to have a claim verified.`;
 }
 
 /** `unknown` is of how many nobody could tell whether they changed something. */

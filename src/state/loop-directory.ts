@@ -32,3 +32,6 @@ export function loopDirectoryIn(dir: string): LoopDirectory {
 export function shownIn({ state, events, iterationsDir, runsDir }: LoopDirectory): readonly string[] {
   return [state, events, iterationsDir, runsDir];
 }
+
+/** For git: what a loop shows is no part of the project's history; its task, settings and reflection are. */
+export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');

@@ -5,7 +5,7 @@ import type { LoopIteration } from '../core/schema/loop-iteration.ts';
 import type { LoopEvent } from '../core/schema/records.ts';
 import type { LoopState } from '../core/schema/state.ts';
 import { appendLine } from './append-line.ts';
-import type { LoopDirectory } from './loop-directory.ts';
+import { IGNORED, type LoopDirectory } from './loop-directory.ts';
 import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
 import { writeAtomically } from './write-atomically.ts';
 
@@ -49,6 +49,12 @@ export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopItera
     writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`);
     return;
   }
+}
+
+/** Keeps what a loop shows out of git, in a directory that somebody made by hand; that word itself, too. */
+export function keepOutOfGit({ dir }: LoopDirectory): void {
+  const path = join(dir, '.gitignore');
+  if (whatLies(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);
 }
 
 /** Moves what an earlier run showed into a folder of `runs/` that is named by the instant `at`; nothing is lost. */

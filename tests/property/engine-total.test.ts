@@ -12,15 +12,26 @@ import * as arb from './support/arbitraries.ts';
 
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 5_000);
 
+/** What only some tasks tell. */
+const ofTask = fc.record(
+  {
+    checklist: fc.record({ done: fc.nat({ max: 3 }), total: fc.nat({ max: 3 }) }),
+    reflected: fc.boolean(),
+    taskDone: fc.boolean(),
+  },
+  { requiredKeys: [] },
+);
+
 const anyEvent: fc.Arbitrary<EngineEvent> = fc
   .tuple(
     arb.anyInstant,
     fc.oneof(
       fc
-        .tuple(arb.turn, arb.anyText, fc.option(fc.constantFrom('', 'a')), fc.constantFrom('', 'a'))
-        .map(([turn, text, promptId, transcriptMark]) => ({
+        .tuple(arb.turn, arb.anyText, fc.option(fc.constantFrom('', 'a')), fc.constantFrom('', 'a'), ofTask)
+        .map(([turn, text, promptId, transcriptMark, task]) => ({
           type: 'iteration-ended' as const,
           ...turn,
+          ...task,
           text,
           promptId,
           transcriptMark,

@@ -23,7 +23,8 @@ export function verified(state: LoopState, happened: Verified, policy: Policy): 
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {
     const checks = happened.results.length;
-    return end(state, happened.at, 'complete', completeText(checks, state.iteration), checks > 0);
+    const open = (state.checklist?.total ?? 0) - (state.checklist?.done ?? 0);
+    return end(state, happened.at, 'complete', completeText(checks, state.iteration, open), checks > 0);
   }
   return reject(state, happened.at, failed, policy);
 }

@@ -11,7 +11,7 @@ import { type RunFiles, runFiles } from '../../state/run-files.ts';
 import { takeFlags } from '../../state/run-flags.ts';
 import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../state/run-state.ts';
 import { type TranscriptParts, writeTranscript } from '../../state/run-transcript.ts';
-import { putRunAway, showEvent, showIteration, showState } from '../../state/show-in-loop-directory.ts';
+import { keepOutOfGit, putRunAway, showEvent, showIteration, showState } from '../../state/show-in-loop-directory.ts';
 import { loopDirectory } from '../../task/loop-directory.ts';
 import { taskFolder } from '../../task/task-folder.ts';
 import { type AgentFacts, loopIteration } from './loop-iteration.ts';
@@ -85,6 +85,7 @@ export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror
   return {
     begin: (event, counted) => {
       const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
+      if (directory !== null) tried(() => keepOutOfGit(directory));
       if (directory !== null && isNew) tried(() => putRunAway(directory, at));
       tried(() => takeFlags(run));
       tried(() => prune(run, at));

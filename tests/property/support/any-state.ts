@@ -16,7 +16,15 @@ const steering = fc.array(
 const milliseconds = fc.constantFrom(0, 0.5, 30_000, 1e18);
 
 /** Keys that states of before had not. */
-const later = fc.record({ progressed: fc.boolean(), unknownProgress: count }, { requiredKeys: [] });
+const later = fc.record(
+  {
+    progressed: fc.boolean(),
+    unknownProgress: count,
+    checklist: fc.record({ done: count, total: count, most: count }),
+    lastReflection: count,
+  },
+  { requiredKeys: [] },
+);
 
 const earlier: fc.Arbitrary<CommonState> = fc.record({
   iteration: count,
