@@ -1,8 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
-import { LOOP_NAME } from '../../src/state/loop-files.ts';
-import { LOOP_DIRECTORIES } from '../../src/task/loop-directory.ts';
+import { LOOP_DIRECTORIES, mayName } from '../../src/task/loop-directory.ts';
 import { taskFileIn } from '../../src/task/task-folder.ts';
 import type { CommandContext } from './command.ts';
 import { loopDirectoryFile } from './new-loop-directory.ts';
@@ -23,8 +22,8 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   const withTask = (task: string): CommandContext => ({ ...context, values: { ...values, task } });
   if (isPath(word, projectDir)) return withTask(word);
   // Where a loop lies that is to be resumed, in this project or in a worktree, is found out by its name.
-  if (LOOP_NAME.test(word) && values['resume'] === true) return withTask(word);
-  if (LOOP_NAME.test(word)) return withTask(await loopDirectoryFile(context, word));
+  if (mayName(word) && values['resume'] === true) return withTask(word);
+  if (mayName(word)) return withTask(await loopDirectoryFile(context, word));
   if (/\s/.test(word.trim())) {
     const { draftToRun } = await import('./draft-to-run.ts');
     const path = await draftToRun(context, word.trim());
@@ -46,7 +45,7 @@ function isPath(word: string, projectDir: string): boolean {
 
 /** The loop directory that a word names, absolute, where no such path is there and it holds a task; else the word as it is. */
 export function pathNamed(projectDir: string, word: string): string {
-  if (!LOOP_NAME.test(word) || existsSync(resolve(word))) return word;
+  if (!mayName(word) || existsSync(resolve(word))) return word;
   const folder = join(projectDir, LOOP_DIRECTORIES, word);
   return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
 }

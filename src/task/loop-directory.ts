@@ -18,6 +18,14 @@ export function mainProjectOf(projectDir: string): string | null {
   return isWorktree ? parts.slice(0, at).join('/') : null;
 }
 
+/** What lies beside the loop directories. */
+const TAKEN = ['config.json', 'worktrees'];
+
+/** Whether a loop directory can have this name. */
+export function mayName(name: string): boolean {
+  return LOOP_NAME.test(name) && !TAKEN.includes(name.toLowerCase());
+}
+
 /** The task file of the loop directory of this name, relative to the project. */
 export function loopDirectoryTask(name: string): string {
   return `${LOOP_DIRECTORIES}/${name}/${CHECKLIST_FILE}`;
@@ -26,7 +34,7 @@ export function loopDirectoryTask(name: string): string {
 /** The name of the loop directory that a task file lies in, or null for every other. `taskPath` is relative to the project. */
 export function loopDirectoryName(taskPath: string): string | null {
   const [root, name = '', file, ...more] = taskPath.split('/');
-  const isOne = root === LOOP_DIRECTORIES && LOOP_NAME.test(name) && file === CHECKLIST_FILE && more.length === 0;
+  const isOne = root === LOOP_DIRECTORIES && mayName(name) && file === CHECKLIST_FILE && more.length === 0;
   return isOne && `${root}/${name}` !== WORKTREES ? name : null;
 }
 

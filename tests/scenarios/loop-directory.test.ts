@@ -98,7 +98,7 @@ test('a new name at a terminal asks for the goal, and the loop begins with it', 
 
 test('no word leads out of the loop directories, and a path is never taken for a name', (context) => {
   const p = project(context);
-  for (const word of ['../x', 'a/b', '.hidden', 'x'.repeat(65), 'what?', 'todo.md', '']) {
+  for (const word of ['../x', 'a/b', '.hidden', 'x'.repeat(65), 'what?', 'todo.md', 'worktrees', 'Config.json', '']) {
     const { code } = run(p, word);
     assert.equal(code, 1, word);
   }
