@@ -84,8 +84,10 @@ function progressText({ iteration, maxIterations, idleIterations }: ActiveStatus
 
 function clientText({ clientPid, clientAlive, mode, name }: ActiveStatus, paint: Paint): string {
   const resume = forLoop('main.cjs start --resume', { name, mode });
-  if (mode === 'runner') return clientAlive === false ? paint('red', `its runner is gone: ${resume}`) : 'of a runner';
-  if (clientPid === null || clientAlive === null) return mode === 'hook' ? 'none yet' : mode;
+  if (mode === 'runner' && clientAlive !== null) {
+    return clientAlive ? 'of a runner' : paint('red', `its runner is gone: ${resume}`);
+  }
+  if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
   return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} is gone: ${resume}`);
 }
 

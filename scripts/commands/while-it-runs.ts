@@ -1,4 +1,4 @@
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
+import { driverLives } from '../../src/drive/driver-lives.ts';
 import { said } from '../../src/drive/texts.ts';
 import { LOOP_NAME, loopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
@@ -46,7 +46,7 @@ export async function whileItRuns(context: CommandContext): Promise<CommandConte
 
 function isRunning({ files }: CommandContext): boolean {
   const found = readState(files.state);
-  return found.kind === 'loop' && found.state.status !== 'ended' && clientAlive(found.state);
+  return found.kind === 'loop' && found.state.status !== 'ended' && driverLives(files, found.state) === true;
 }
 
 /** How it stands, and then what happens, until Ctrl+C. */
