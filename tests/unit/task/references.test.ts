@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { resolvePolicy } from '../../../src/task/resolve-policy.ts';
 import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -39,6 +40,16 @@ for (const { heading, line, code } of blocks(read(COOKBOOK), 'yaml')) {
   });
 }
 
+test('the checklist and the settings of the cookbook have no problems', () => {
+  const [list, ...lists] = blocks(read(COOKBOOK), 'markdown');
+  const [config, ...configs] = blocks(read(COOKBOOK), 'json');
+  assert.deepEqual([lists, configs], [[], []]);
+  assert.deepEqual(checkTaskFile('.ralph/site/task.md', list?.code ?? '').problems, []);
+  const resolved = resolvePolicy({ kind: 'checklist', loopConfig: JSON.parse(config?.code ?? '') });
+  assert.deepEqual(resolved.problems, []);
+  assert.ok(resolved.ok && resolved.policy.maxIterations === 20 && resolved.settings.task?.reflectEvery === 5);
+});
+
 test('the five purposes have a pattern and a recipe each, and no block is passed over', () => {
   assert.equal(blocks(read(PATTERNS), 'markdown').length, 5);
   assert.ok(blocks(read(COOKBOOK), 'yaml').length > 15);
@@ -46,7 +57,7 @@ test('the five purposes have a pattern and a recipe each, and no block is passed
     for (const purpose of ['self-healing', 'migration', 'research', 'security', 'evidence-driven']) {
       assert.match(read(path), new RegExp(`^(## )?${purpose}: `, 'im'), `${path}: ${purpose}`);
     }
-    assert.equal(read(path).match(/^```(?!yaml$|markdown$|$)/gm), null, path);
+    assert.equal(read(path).match(/^```(?!yaml$|json$|markdown$|$)/gm), null, path);
   }
 });
 

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { isUnfilled } from '../../../src/task/checklist-problems.ts';
+import { loopDirectoryName, mayName } from '../../../src/task/loop-directory.ts';
+import { resolvePolicy } from '../../../src/task/resolve-policy.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+const check = (text: string) => checkTaskFile('.ralph/site/task.md', text);
+const rules = (text: string): string[] => check(text).problems.map(({ rule, severity }) => `${severity} ${rule}`);
+const resolve = (text: string, more: object = {}) =>
+  resolvePolicy({ kind: 'checklist', frontmatter: check(text).frontmatter, ...more });
+
+describe('the file of a checklist', () => {
+  test('that is the template is not filled in', () => {
+    const template = readFileSync(join(root, 'templates', 'task.md'), 'utf8');
+    assert.deepEqual(rules(template), ['error unfilled']);
+    assert.deepEqual(rules(template.replace(/(# Goals\n\n)<!--.*-->/, '$1A site.')), []);
+    assert.deepEqual(rules(`${template}\n- [ ] one step\n`), []);
+  });
+
+  for (const [what, text, unfilled] of [
+    ['headings alone', '# A\n\nB\n', false],
+    ['empty items and rules', '# A\n- [ ]\n- \n1.\n* [x]\n---\n===\n', true],
+    ['comments', '<!-- a\nb -->\n# A\n', true],
+    ['one word', 'do', false],
+    ['a fence', '```\nnpm test\n```\n', false],
+    ['nothing', ' \n\n', true],
+  ] as const) {
+    test(`with ${what} is ${unfilled ? 'not ' : ''}filled in`, () => assert.equal(isUnfilled(text), unfilled));
+  }
+
+  test('needs no frontmatter, takes the keys of a task folder, and at most 50 iterations', () => {
+    assert.deepEqual(rules('# Goals\n\nA site.\n\n- [ ] one\n'), []);
+    assert.deepEqual(rules('---\nreflect_every: 2\nitems_per_iteration: 1\n---\n- [ ] one\n'), []);
+    assert.deepEqual(rules('---\nmax_iterations: 51\nreflect_every: 1\n---\n- [ ] one\n'), [
+      'error range',
+      'error range',
+    ]);
+    const resolved = resolve('- [ ] one\n');
+    assert.ok(resolved.ok);
+    const { policy, settings } = resolved;
+    assert.deepEqual(
+      [policy.maxIterations, policy.completion, policy.pace.tracksProgress],
+      [50, { kind: 'none' }, true],
+    );
+    assert.deepEqual([settings.task?.gate, settings.task?.reflectEvery], ['disabled', null]);
+  });
+
+  test('whose items are all checked has nothing to do', () => {
+    assert.deepEqual(rules('- [x] one\n- [x] two\n'), ['warning all-checked']);
+    assert.match(check('- [x] one\n').problems[0]?.message ?? '', /its only item is checked already/);
+  });
+
+  test('that names outputs or acceptance commands has a required gate, without a promise', () => {
+    for (const keys of ['required_outputs: [a.md]', 'commands: [{ name: t, run: npm test, acceptance: true }]']) {
+      const text = `---\n${keys}\n---\n- [ ] one\n`;
+      assert.deepEqual(rules(text), [], keys);
+      const resolved = resolve(text);
+      assert.equal(resolved.ok && resolved.settings.task?.gate, 'required', keys);
+    }
+    assert.deepEqual(rules('---\nrequired_outputs: [a.md]\ncompletion_gate: disabled\n---\n- [ ] one\n'), [
+      'warning not-gated',
+    ]);
+    assert.deepEqual(rules('---\ncompletion_gate: required\n---\n- [ ] one\n'), []);
+  });
+
+  test('completes by its own state, a promise or a signal serving too where it is set', () => {
+    const completion = (keys: string): unknown => {
+      const resolved = resolve(`---\n${keys}\n---\n- [ ] one\n`);
+      return resolved.ok && resolved.policy.completion;
+    };
+    assert.deepEqual(completion('model: opus'), { kind: 'none' });
+    assert.deepEqual(completion('completion_signal: READY'), { kind: 'signal', text: 'READY' });
+    assert.deepEqual(completion('completion_promise: DONE'), { kind: 'promise', text: 'DONE' });
+  });
+});
+
+describe('the settings of a checklist', () => {
+  const layers = {
+    flags: { reflect_every: '0' },
+    loopConfig: { model: 'loop', effort: 'loop', reflectEvery: 3 },
+    runConfig: { model: 'run', effort: 'run', permissionMode: 'run', reflect_every: 4 },
+    projectConfig: { model: 'p', permission_mode: 'p', max_iterations: 9 },
+    userConfig: { max_iterations: 8, budget: { max_cost: 1 } },
+  };
+
+  test('come from the nearest that says it', () => {
+    const resolved = resolve('---\nmodel: own\n---\n- [ ] one\n', layers);
+    assert.ok(resolved.ok, JSON.stringify(resolved.problems));
+    const { settings, policy, sources } = resolved;
+    assert.deepEqual(
+      [settings.model, settings.effort, settings.permissionMode, policy.maxIterations, policy.budget.maxCostUsd],
+      ['own', 'loop', 'run', 9, 1],
+    );
+    assert.equal(settings.task?.reflectEvery, null, '0 switches off what lies below');
+    assert.deepEqual(
+      ['model', 'effort', 'permission_mode', 'max_iterations', 'reflect_every'].map((key) => sources[key]),
+      ['frontmatter', 'loop config', 'run config', 'project config', 'flag'],
+    );
+  });
+
+  test('of other files say what else they could be about, and a PROMPT.md passes over the reflection', () => {
+    const resolved = resolvePolicy({ kind: 'prompt', projectConfig: { reflect_every: 3 } });
+    assert.ok(resolved.ok);
+    const refused = resolvePolicy({ kind: 'checklist', projectConfig: { required_outputs: ['a'] } });
+    assert.equal(refused.problems[0]?.rule, 'task-folder-only');
+    assert.ok(resolvePolicy({ kind: 'checklist', loopConfig: { required_outputs: ['a'] } }).ok);
+  });
+});
+
+test('a loop directory is .ralph/NAME with its task.md, and nothing else in .ralph is one', () => {
+  assert.equal(loopDirectoryName('.ralph/site/task.md'), 'site');
+  for (const path of [
+    'task.md',
+    '.ralph/task.md',
+    '.ralph/a/b/task.md',
+    '.ralph/site/RALPH.md',
+    'x/.ralph/a/task.md',
+  ]) {
+    assert.equal(loopDirectoryName(path), null, path);
+  }
+  for (const name of ['worktrees', 'WorkTrees', 'config.json', '.a', 'a b', ''])
+    assert.equal(mayName(name), false, name);
+});
