@@ -4,6 +4,7 @@ import { listOf } from '../../src/drive/tdd/list-of.ts';
 import { findContract } from '../../src/state/contract-store.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../src/state/tdd-store.ts';
+import { decidingEnvironment } from '../../src/task/tdd/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../src/task/tdd/make-list.ts';
 import { scenariosOf } from '../../src/task/tdd/read-scenarios.ts';
 import { painter } from '../../src/term/paint.ts';
@@ -37,14 +38,15 @@ export function tddInit(context: CommandContext): number {
 }
 
 /** The list with the user's word in it. */
-function decided({ files, values }: CommandContext, found: FoundTdd): TddRecord {
+function decided({ files, values, env }: CommandContext, found: FoundTdd): TddRecord {
   const { record } = listOf(found);
   const accepted = values['accept'] === true ? { scripts: scriptsOfList(files.projectDir, record.scenarios) } : {};
-  return { ...record, ...accepted, ...(values['consent'] === true && { consented: true }) };
+  const environment = decidingEnvironment(env);
+  return { ...record, ...accepted, environment, ...(values['consent'] === true && { consented: true }) };
 }
 
 function begun(
-  { files, values }: CommandContext,
+  { files, values, env }: CommandContext,
   found: FoundTdd,
   asked: AskedList,
   { byAgent, at }: { readonly byAgent: boolean; readonly at: string },
@@ -59,7 +61,7 @@ function begun(
   }
   const { projectDir } = files;
   const { command, timeoutSeconds } = asked;
-  const made = makeList({ projectDir, wanted, command, timeoutSeconds, consented: !byAgent, at });
+  const made = makeList({ projectDir, wanted, command, timeoutSeconds, consented: !byAgent, env, at });
   if (found.kind === 'list') keepOldRecord(files, at, found.record);
   return adopted === null ? made : withProofs(made, adopted);
 }

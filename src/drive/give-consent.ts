@@ -19,7 +19,7 @@ export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string
     const next = { hash: hashContract(agreed), contract: agreed };
     // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
     writeContract(files, next);
-    if (contract.tdd !== undefined) bindList(files, { loopId: contract.loopId, at, consented: true });
+    if (contract.tdd !== undefined) bindList(files, { loopId: contract.loopId, at, consented: true, env, keep: true });
     return { kind: 'consent', contractHash: next.hash };
   });
 }

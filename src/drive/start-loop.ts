@@ -92,7 +92,7 @@ export function startLoop(request: StartRequest): StartedLoop {
     }
     // The contract first: a crash in between leaves a contract without a loop, which binds nobody.
     writeContract(files, stored);
-    if (tdd) bindList(files, { loopId, at, consented: request.consented });
+    if (tdd) bindList(files, { loopId, at, consented: request.consented, env });
     removeIfThere(files.tombstone);
     if (before === null) {
       dropPromptedTurn(files);

@@ -47,7 +47,7 @@ function aProject(scenarios: number): Project {
     return { id, description: `makes ${id}`, run, timeoutSeconds: null };
   });
   const at = new Date().toISOString();
-  const next = makeList({ projectDir: project, wanted, command: null, timeoutSeconds: null, consented: true, at });
+  const next = makeList({ projectDir: project, wanted, command: null, timeoutSeconds: null, consented: true, env, at });
   withTdd(files, at, () => ({ next, result: undefined }));
   return { files, env };
 }

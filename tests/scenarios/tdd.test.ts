@@ -272,3 +272,20 @@ test("a rule that blocks a command blocks it as evidence, too; the user's start 
   assert.equal(tdd(where, 'status').json['consented'], true);
   assert.match(told(tdd(where, 'red')).problem ?? '', /a guardrail blocks it \(curl\)/);
 });
+
+test('a step runs the programs that the user agreed to, whatever the shell of the agent says', (t) => {
+  const where = aProject(t);
+  where.write('fake/node', '#!/bin/sh\necho "# tests 1"; echo "# pass 1"; exit 0\n', 0o755);
+  where.write('preload.cjs', 'process.exit(0);\n');
+  where.write('tests/a.test.mjs', TEST_OF('a.txt'));
+  one(where, 'node --test tests/a.test.mjs');
+  assert.equal(told(tdd(where, 'red')).ok, true);
+  const fake = { ...AGENT, PATH: `${join(where.dir, 'fake')}:${process.env['PATH']}` };
+  const bash = { ...AGENT, BASH_ENV: join(where.dir, 'exit.sh') };
+  where.write('exit.sh', 'exit 0\n');
+  for (const env of [fake, bash]) assert.match(told(tdd(where, 'green', env)).problem ?? '', /it fails still/);
+  // As long as that is the user's own word, it counts.
+  const agreed = where.ralph(['tdd', 'init', '--consent'], { PATH: fake.PATH });
+  assert.equal(agreed.code, 0, agreed.stderr);
+  assert.equal(told(tdd(where, 'green')).ok, true, 'control: with this PATH the fake is what runs');
+});

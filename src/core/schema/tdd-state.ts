@@ -65,6 +65,8 @@ export const tddRecord = z.strictObject({
   scenarios: z.array(tddScenario),
   /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
   scripts: z.record(z.string(), z.string()),
+  /** PATH and the like of whoever agreed: they decide what the commands' words mean. */
+  environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),
   /** In the order in which they were proved. An entry is final. */
   completed: z.array(completedScenario),

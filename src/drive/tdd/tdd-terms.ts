@@ -5,6 +5,7 @@ import { TDD_TEXTS } from '../../core/tdd/texts.ts';
 import { hashTddList } from '../../state/hash-tdd-list.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { peekTdd, withTdd } from '../../state/tdd-store.ts';
+import { decidingEnvironment } from '../../task/tdd/deciding-environment.ts';
 import { listOf } from './list-of.ts';
 
 /**
@@ -26,10 +27,20 @@ export function tddTerms(
 /** Notes whose list it is now. A loop that the user starts, or agrees to, is their agreement to the list's commands. */
 export function bindList(
   files: LoopFiles,
-  { loopId, at, consented }: { readonly loopId: string; readonly at: string; readonly consented: boolean },
+  request: {
+    readonly loopId: string;
+    readonly at: string;
+    readonly consented: boolean;
+    /** Of whoever starts, or agrees. */
+    readonly env: NodeJS.ProcessEnv;
+    /** What was agreed to before stays as it was then. */
+    readonly keep?: boolean;
+  },
 ): void {
+  const { loopId, at, consented, env, keep } = request;
   withTdd(files, at, (found) => {
     const { record } = listOf(found);
-    return { next: { ...record, loopId, consented: record.consented || consented }, result: undefined };
+    const agreed = consented && !(keep && record.consented) ? { consented, environment: decidingEnvironment(env) } : {};
+    return { next: { ...record, loopId, ...agreed }, result: undefined };
   });
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RalphError } from '../../core/ralph-error.ts';
 import { TDD_VERSION, type TddRecord, type TddScenario } from '../../core/schema/tdd-state.ts';
 import { scriptsOf } from '../contract-scripts.ts';
+import { decidingEnvironment } from './deciding-environment.ts';
 import type { WantedScenario } from './read-scenarios.ts';
 
 /** As for every command. */
@@ -16,6 +17,8 @@ export interface ListTerms {
   readonly command: string | null;
   readonly timeoutSeconds: number | null;
   readonly consented: boolean;
+  /** Of whoever makes the list. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly at: string;
 }
 
@@ -46,6 +49,7 @@ export function makeList(terms: ListTerms): TddRecord {
     consented,
     scenarios,
     scripts: scriptsOfList(terms.projectDir, scenarios),
+    environment: decidingEnvironment(terms.env),
     current: null,
     completed: [],
     log: [],

@@ -2,6 +2,7 @@ import type { TddPhase, TddRecord, TddScenario } from '../../core/schema/tdd-sta
 import { judgeRun, type TddRun } from '../../core/tdd/judge-run.ts';
 import { NO_COUNT } from '../../core/vacuous-green.ts';
 import { runPinnedCommand } from '../run-pinned-command.ts';
+import { withDeciding } from './deciding-environment.ts';
 
 export interface ScenarioRun {
   /** null when the run counts for the phase, else why it does not. */
@@ -39,7 +40,10 @@ export async function runScenario(
   const rule = judge(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
-  const ran = await runPinnedCommand(record, projectDir, command, { signal, env });
+  const ran = await runPinnedCommand(record, projectDir, command, {
+    signal,
+    env: withDeciding(env, record.environment),
+  });
   if (ran.kind === 'changed') {
     return judged(phase, { end: { kind: 'changed', what: ran.what }, output: '', tests: NO_COUNT }, 0, began);
   }

@@ -18,6 +18,7 @@ export function aList(scenarios = 2, more: Partial<TddRecord> = {}): TddRecord {
       timeoutSeconds: 60,
     })),
     scripts: {},
+    environment: {},
     current: null,
     completed: [],
     log: [],
