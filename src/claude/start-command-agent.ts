@@ -13,7 +13,7 @@ export interface CommandOptions extends AgentOptions {
 }
 
 /** Characters that are kept of what it says: signals stand at the end. */
-const LONGEST_TEXT = 1_000_000;
+const LONGEST_TEXT = 200_000;
 /** Characters of a line that is shown before it has ended. */
 const LONGEST_LINE = 16_384;
 /** The longest that a message quotes of what it complained of. */
