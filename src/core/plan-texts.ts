@@ -31,7 +31,7 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
         blocked.length === 0
           ? 'no task of the plan can be worked on'
           : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
-      return `${named}${doneText(plan)}.${chain} The progress file beside ${path} says why. Mend it, take "(blocked)" out of the plan, and go on: main.cjs run ${path} --plan.`;
+      return `${named}${doneText(plan)}.${chain} The progress file beside ${path} says why; what was tried lies in the working tree, not committed. Mend it, take "(blocked)" out of the plan, and go on: main.cjs run ${path} --plan.`;
     }
     default:
       return stop satisfies never;

@@ -124,7 +124,7 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
     const ended = project.ended();
     assert.equal(ended.as, 'blocked');
     assert.match(ended.message, /Task 1 is blocked\. It keeps back Task 2/);
-    assert.match(run.stdout, /a commit that the agent made for Task 1 was folded in/);
+    assert.match(run.stdout, /a commit made while Task 1 was worked on was folded in/);
     assert.deepEqual(commits(), []);
     assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);
     assert.match(project.workspace.read(PROGRESS), /- Status: blocked\n[\s\S]*Blockers: .*lib\.txt/);

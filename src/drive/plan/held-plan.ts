@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../core/events.ts';
 import { planKey, tasksByKey } from '../../core/plan-task.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
@@ -25,13 +25,24 @@ const MOST_BYTES = 8 * 1024 * 1024;
  * plan is the user's to change. Throws what the disk says.
  */
 export async function heldPlan(place: PlanPlace, task: OpenTask): Promise<HeldPlan> {
+  const gone = putBackPlan(place, task);
   const ticked = takeOutTicks(place, task);
   const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
   const results = [
+    ...(gone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
     ...(ticked.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(ticked, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
   return { results, notes: scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : [] };
+}
+
+function putBackPlan({ files }: PlanPlace, { planPath, plan }: OpenTask): boolean {
+  const path = join(files.projectDir, planPath);
+  if (readRegularFile(path, MOST_BYTES) !== null) return false;
+  mkdirSync(dirname(path), { recursive: true });
+  rmSync(path, { recursive: true, force: true });
+  writeFileSync(path, plan);
+  return true;
 }
 
 /** A task for a person to verify is theirs to tick, whenever they like. Gives the ids of the others. */

@@ -10,12 +10,15 @@ export const PLAN_TEXTS = {
     'what this task began from is not known any more, so that the attempt could not be verified. Say once more that it is done.',
   ticked: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')}: a box in ${path} was ticked while the task was worked on. Boxes are ticked by the loop once a task is verified, so it was taken out again.`,
+  gonePlan: (path: string): string => `${path} was taken away while the task was worked on. It was put back.`,
+  secrets: (paths: readonly string[]): string =>
+    `these files may hold credentials, and are not committed: ${listed(paths)}. Take them away, or have git ignore them.`,
   progressChanged: (path: string): string =>
     `${path} was changed while the task was worked on. The loop writes it; what was committed was put back.`,
   scopeChanged: (id: string, path: string): string =>
     `the scope of ${id} was changed in ${path} while the agent worked. It counts from the next attempt on. If it was not you: look at the plan.`,
   folded: (commits: number, id: string): string =>
-    `${commits === 1 ? 'a commit' : `${commits} commits`} that the agent made for ${id} ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
+    `${commits === 1 ? 'a commit' : `${commits} commits`} made while ${id} was worked on ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
   gone: (path: string, id: string): string => `${id} is no longer in ${path}.`,
   noRepository: (why: string): string =>
@@ -29,7 +32,7 @@ export const PLAN_TEXTS = {
   notUtf8: (path: string): string =>
     `${path} is not UTF-8, and could not be written back byte for byte. Save it as UTF-8.`,
   dirty: (paths: readonly string[]): string =>
-    `these files are not committed, and would go into the first task's commit: ${listed(paths)}. Commit them, stash them, or ignore them, then start again.`,
+    `these files are not committed, and would go into the first task's commit: ${listed(paths)}. Commit them, stash them, or ignore them, then start again. Where they are the work of a plan's loop, go on with it: --resume.`,
   lint: (path: string, list: string): string => `${path} cannot be executed as it is:\n${list}`,
   nothingToDo: (path: string, why: string): string => `there is no task of ${path} to work on: ${why}.`,
   unknownFrom: (id: string, path: string): string => `--from "${id}": ${path} has no such task.`,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { CheckResult } from '../../core/events.ts';
 import { attemptVerdict, type PlanAttempt } from '../../core/plan-attempt.ts';
 import { planKey } from '../../core/plan-task.ts';
+import { isSecretBearing } from '../../guard/files/secret-bearing.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { commitsSince, readRepository } from '../../task/plan/repository.ts';
@@ -68,7 +69,7 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
 
 /** What the agent left in the repository: its own commits are folded in, and every changed file is held to the scope. */
 async function lookAtWork(
-  { files, env, signal }: PlanPlace,
+  { files, contract, env, signal }: PlanPlace,
   task: OpenTask,
 ): Promise<Pick<VerifiedAttempt, 'results'> & { readonly changes: readonly string[]; readonly notes: string[] }> {
   const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
@@ -94,7 +95,13 @@ async function lookAtWork(
     (path) => path !== task.planPath && path !== task.progressPath && !task.dirty.includes(path),
   );
   const outside = changes.filter((path) => !isInScope(path, task.scope));
-  const results = outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))];
+  const secrets = contract.guardrails.lifted?.includes('secrets')
+    ? []
+    : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
+  const results = [
+    ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
+    ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
+  ];
   return { results, changes, notes };
 }
 
