@@ -29,7 +29,7 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'checklist':
     case 'pending':
     case 'interrupting':
-    case 'finishing':
+    case 'after-iteration':
     case 'paused':
       return [];
     case 'notice':

@@ -55,8 +55,8 @@ export type RunnerEvent =
   | { readonly type: 'steered'; readonly texts: readonly string[] }
   /** The iteration is asked to end because the user said so. */
   | { readonly type: 'interrupting' }
-  /** The loop stops when the iteration is over. */
-  | { readonly type: 'finishing' }
+  /** Somebody wants the loop to stop, or to pause, when the iteration is over, or thinks better of it. */
+  | { readonly type: 'after-iteration'; readonly then: 'stop' | 'pause' | 'go-on' }
   /** The loop rests here until somebody resumes it. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
   | { readonly type: 'notice'; readonly message: string }

@@ -55,14 +55,14 @@ describe('the live view', { concurrency: 2 }, () => {
     const name = size.join('x');
     test(`shows at ${name} what the agent says while it says it, and afterwards all of it once`, async () => {
       const script = steps([
-        slowly(60, together(text(words), bash('echo looking; sleep 1.5'))),
+        slowly(60, together(text(words), bash('echo looking; sleep 2.5'))),
         bash('exit 3'),
         text('One test fails.'),
         done,
       ]);
       const body = async (terminal: Terminal): Promise<void> => {
         await terminal.waitFor((screen) => screen.includes('I read the tests') && !screen.includes('nothing left'));
-        pinned(`client-${name}-at-work`, await terminal.waitFor(/… Bash echo looking; sleep 1.5 \(1s\)/));
+        pinned(`client-${name}-at-work`, await terminal.waitFor(/… Bash echo looking; sleep 2.5 \(\ds\)/));
         assert.equal(await terminal.waitForExit(), 0);
         const all = await terminal.history();
         assert.equal(count(flat(all), words), 1, all);

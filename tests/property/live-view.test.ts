@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { RunnerEvent } from '../../src/core/runner-event.ts';
 import { cells } from '../../src/term/live/cells.ts';
+import { NOTHING_DRAWN, nextPicture } from '../../src/term/live/draw.ts';
 import { frameOf } from '../../src/term/live/frame.ts';
 import { edited, inserted, NEW_INPUT, sent } from '../../src/term/live/input-line.ts';
 import { NOTHING_UNREAD, readKeys } from '../../src/term/live/keys.ts';
@@ -12,7 +13,7 @@ import { NEW_VIEW } from '../../src/term/live/view.ts';
 import { wrap } from '../../src/term/live/wrap.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
-import { liveScreen, START } from '../unit/term/support/live-screen.ts';
+import { liveScreen, NO_COLOURS, START } from '../unit/term/support/live-screen.ts';
 
 const words = fc.constantFrom(
   ...[
@@ -76,7 +77,8 @@ const anyEvent: fc.Arbitrary<RunnerEvent> = fc.oneof(
     texts: fc.array(fc.record({ id: ids, text: said, delivery: c('now', 'next') }), { maxLength: 6 }),
   }),
   fc.record({ type: c('steered'), texts: fc.array(said, { maxLength: 3 }) }),
-  fc.record({ type: c('interrupting', 'finishing', 'verifying') }),
+  fc.record({ type: c('interrupting', 'verifying') }),
+  fc.record({ type: c('after-iteration'), then: c('stop', 'pause', 'go-on') }),
   fc.record({ type: c('paused'), reason: c('operator', 'interrupted') }),
   fc.record({ type: c('notice'), message: said }),
   fc.record({
@@ -99,15 +101,24 @@ const anyEvent: fc.Arbitrary<RunnerEvent> = fc.oneof(
 const size = fc.record({ columns: fc.integer({ min: 10, max: 250 }), rows: fc.integer({ min: 1, max: 60 }) });
 const input = said.map((text) => inserted(NEW_INPUT, printable(text).replaceAll('\t', ' ')));
 
-test('whatever a loop tells, the bottom is never higher or wider than the terminal, and holds the cursor', () => {
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+test('whatever a loop tells, no row is wider than the terminal, and the bottom is never higher and holds the cursor', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), input, size, (events, line, room) => {
       const view = events.reduce((now, event, index) => nextView(now, event, START + index * 700), NEW_VIEW);
-      const { rows, cursor } = frameOf(view, line, room, START + 30_000);
+      const at = START + 30_000;
+      const { output } = nextPicture(NOTHING_DRAWN, { view, input: line, size: room, at }, NO_COLOURS);
+      const printed = output.slice(output.indexOf('\u001b[J') + 3, output.indexOf('\u001b[?7l')).split('\r\n');
+      for (const row of printed) {
+        assert.ok(cells(row) <= room.columns, JSON.stringify(row));
+        assert.doesNotMatch(row, UNSEEN);
+      }
+      const { rows, cursor } = frameOf({ ...view, lines: [] }, line, room, at);
       assert.ok(rows.length <= room.rows, `${rows.length} rows`);
       for (const row of rows) {
         assert.ok(rowCells(row) < room.columns, JSON.stringify(row));
-        for (const { text } of row) assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/);
+        for (const { text } of row) assert.doesNotMatch(text, UNSEEN);
       }
       assert.ok(cursor.row < rows.length && cursor.column < room.columns);
     }),

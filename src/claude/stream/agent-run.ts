@@ -10,7 +10,7 @@ export interface AgentRun {
   readonly done: Promise<FinishedRun>;
   /**
    * A message for the agent at work, which reaches it at its next tool boundary, or as a turn of its own after this one:
-   * `heard` tells when, by the id, which is a UUID. false when the agent takes no more messages.
+   * `heard` tells when, by the id, which is a UUID; at once where the agent cannot tell. false when the agent takes no more messages.
    */
   readonly send: (text: string, id: string) => boolean;
   /**

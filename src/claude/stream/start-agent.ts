@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { startAgentProcess } from '../agent-process.ts';
 import type { AgentMessage } from './agent-message.ts';
 import type { AgentOptions, AgentRun } from './agent-run.ts';
@@ -28,11 +29,18 @@ export function startAgent(options: ClientOptions): AgentRun {
   let requests = 0;
   let stopping = false;
   let stopped = false;
+  const promptId = randomUUID();
+  /** A client that does not give the prompt's id back would not give that of a later message either. */
+  let tellsWhatItHeard = false;
   /** Sent, and not heard by the agent. */
   const unheard = new Set<string>();
   const hear = (message: AgentMessage): void => {
     // A client may begin another turn before it is gone: nobody wants to know.
     if (stopped) return;
+    if (message.kind === 'heard' && message.id === promptId) {
+      tellsWhatItHeard = true;
+      return;
+    }
     if (message.kind === 'heard') unheard.delete(message.id);
     facts = addFact(facts, message);
     options.onMessage(message);
@@ -74,7 +82,7 @@ export function startAgent(options: ClientOptions): AgentRun {
     requests += 1;
     say({ type: 'control_request', request_id: `ralph-${requests}`, request: what });
   };
-  say(userMessage(options.prompt));
+  say(userMessage(options.prompt, promptId));
   return {
     pid: client.pid,
     done: client.done.then(({ exit, durationMs, complaint }) => {
@@ -83,7 +91,9 @@ export function startAgent(options: ClientOptions): AgentRun {
     }),
     send: (text, id) => {
       unheard.add(id);
-      return say({ ...userMessage(text), uuid: id });
+      const isSent = say(userMessage(text, id));
+      if (isSent && !tellsWhatItHeard) hear({ kind: 'heard', id });
+      return isSent;
     },
     interrupt: () => {
       stopping = true;
@@ -102,6 +112,6 @@ function readLine(line: string, hear: (message: AgentMessage) => void, lose: () 
   else for (const message of messages) hear(message);
 }
 
-function userMessage(text: string): object {
-  return { type: 'user', message: { role: 'user', content: [{ type: 'text', text }] } };
+function userMessage(text: string, uuid: string): object {
+  return { type: 'user', uuid, message: { role: 'user', content: [{ type: 'text', text }] } };
 }

@@ -66,16 +66,19 @@ export function lookAround(runner: Runner): void {
   if (!stands) agent.end('interrupt');
 }
 
-/** What of the loop has changed for whoever watches: what the user has said, a stop that is asked for, the checklist. */
-function showState({ shown, options }: Runner, { steering, stopRequested, checklist }: LoopState): void {
+/** What of the loop has changed for whoever watches: what the user has said and asked for, and the checklist. */
+function showState({ shown, options, agent }: Runner, state: LoopState): void {
+  const { status, steering, stopRequested, checklist } = state;
   const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
   const pending = texts.map(({ id }) => id).join(' ');
   if (pending !== shown.pending) options.tell({ type: 'pending', texts });
-  if (stopRequested && !shown.stopping) options.tell({ type: 'finishing' });
+  shown.pending = pending;
+  const pauses = agent !== null && status === 'paused';
+  const then = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
+  if (then !== shown.then) options.tell({ type: 'after-iteration', then });
+  shown.then = then;
   const { done, total } = checklist ?? { done: 0, total: 0 };
   const counted = `${done} ${total}`;
   if (total > 0 && counted !== shown.checklist) options.tell({ type: 'checklist', done, total });
   shown.checklist = counted;
-  shown.pending = pending;
-  shown.stopping = stopRequested;
 }

@@ -16,8 +16,10 @@ export function steerAgent(runner: Runner, state: LoopState): void {
   if (agent === null) return;
   for (const { id, text, delivery } of state.steering) {
     if (delivery !== 'now' || sent.has(id)) continue;
-    if (!agent.send(`The user says, to be followed from now on:\n${text}`, id)) return;
     sent.set(id, 'sent');
+    if (agent.send(`The user says, to be followed from now on:\n${text}`, id)) continue;
+    sent.delete(id);
+    return;
   }
   if (state.steering.some(({ id }) => sent.get(id) === 'heard')) takeHeard(runner);
 }

@@ -52,8 +52,8 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
       return event.texts.reduce((shown, text) => said(shown, LIVE_TEXTS.youSaid(oneLine(text)), 'cyan'), view);
     case 'interrupting':
       return { ...view, interrupting: true };
-    case 'finishing':
-      return { ...view, stopping: true };
+    case 'after-iteration':
+      return { ...view, then: event.then };
     case 'paused':
       return { ...closeText(view), status: 'paused', waiting: null, paused: { why: event.reason }, calls: [] };
     case 'notice':

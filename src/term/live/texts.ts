@@ -17,7 +17,8 @@ export const LIVE_TEXTS = {
   status: {
     paused: (why: string): string => `paused (${why})`,
     interrupting: 'interrupting',
-    stopping: 'stops after this iteration',
+    stop: 'stops after this iteration',
+    pause: 'pauses after this iteration',
     waiting: 'waiting',
   },
   more: (count: number): string => `and ${count} more`,

@@ -33,7 +33,8 @@ export interface View {
   readonly last: 'blank' | 'text' | 'call' | 'other';
   readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
-  readonly stopping: boolean;
+  /** What comes when the iteration is over. */
+  readonly then: Told<'after-iteration'>['then'];
   readonly interrupting: boolean;
   readonly iteration: number;
   readonly maxIterations: number | null;
@@ -62,7 +63,7 @@ export const NEW_VIEW: View = {
   last: 'blank',
   name: '',
   status: 'starting',
-  stopping: false,
+  then: 'go-on',
   interrupting: false,
   iteration: 0,
   maxIterations: null,

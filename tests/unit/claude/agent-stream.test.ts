@@ -121,34 +121,38 @@ test('a program that there is not, and a torn last line, are told and thrown by 
   );
 });
 
-test('messages reach the agent until its turn is over', async () => {
-  const echo = `
-    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-      const { type, message, uuid } = JSON.parse(line);
-      if (type === "control_request") console.log(JSON.stringify({ type: "result", result: "stopped", num_turns: 1, terminal_reason: "completed" }));
-      else console.log(JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: message.content[0].text }] } }));
-      if (uuid) console.log(JSON.stringify({ type: "user", isReplay: true, uuid }));
-    });`;
-  await withProgram(echo, async (program) => {
-    const heard: string[] = [];
-    const ids: string[] = [];
-    const agent = startAgent({
-      ...defaults,
-      program,
-      onMessage: (message) => {
-        if (message.kind === 'text') heard.push(message.text);
-        if (message.kind === 'heard') ids.push(message.id);
-        if (ids.length === 1) agent.interrupt();
-      },
+/** Repeats what it is told; with `acks` it says by their ids what it has heard. */
+const echoing = (acks: boolean): string => `
+  require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { type, message, uuid } = JSON.parse(line);
+    const say = (what) => console.log(JSON.stringify(what));
+    if (type === "control_request") return say({ type: "result", result: "stopped", num_turns: 1, terminal_reason: "completed" });
+    if (${acks}) say({ type: "user", isReplay: true, uuid });
+    say({ type: "assistant", message: { content: [{ type: "text", text: message.content[0].text }] } });
+  });`;
+
+for (const acks of [true, false]) {
+  test(`messages reach the agent until its turn is over, and it is told of each once whether the agent ${acks ? 'tells' : 'does not tell'} what it has heard`, async () => {
+    await withProgram(echoing(acks), async (program) => {
+      const told: string[] = [];
+      const agent = startAgent({
+        ...defaults,
+        program,
+        onMessage: (message) => {
+          if (message.kind === 'heard') told.push(`heard ${message.id}`);
+          if (message.kind !== 'text') return;
+          told.push(message.text);
+          if (message.text === 'go') assert.equal(agent.send('more', 'id-1'), true);
+          else agent.interrupt();
+        },
+      });
+      const run = await agent.done;
+      assert.deepEqual(told, ['go', 'heard id-1', 'more']);
+      assert.equal(run.outcome.kind, 'ok');
+      assert.equal(agent.send('too late', 'id-2'), false);
     });
-    assert.equal(agent.send('more', 'id-1'), true);
-    const run = await agent.done;
-    assert.deepEqual(heard, ['go', 'more']);
-    assert.deepEqual(ids, ['id-1']);
-    assert.equal(run.outcome.kind, 'ok');
-    assert.equal(agent.send('too late', 'id-2'), false);
   });
-});
+}
 
 test('a stream of 100 MB passes through 40 MB of memory', async () => {
   const talker = `
