@@ -91,7 +91,8 @@ function awaiting(called: CommandContext): LoopFiles {
 }
 
 function isAwaiting(found: ReturnType<typeof readState>): boolean {
-  return found.kind === 'loop' && found.state.status === 'awaiting-consent';
+  // A router's loop stays with its session: main.cjs start --consent.
+  return found.kind === 'loop' && found.state.status === 'awaiting-consent' && found.state.mode !== 'router';
 }
 
 /** What the user agrees to. The agent wrote most of it: nothing of it may rewrite what is read. */

@@ -1,14 +1,20 @@
 import type { LoopState } from '../core/schema/state.ts';
+import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
 import { loopFiles } from '../state/loop-files.ts';
 import { isAlive } from '../state/process-identity.ts';
 import { readState } from '../state/read-state.ts';
 import { loopNames } from './loop-names.ts';
 
-/** The first loop of a project that somebody works on, or that waits for its client; null when none does. */
+/**
+ * The first loop of a project or of one of its worktrees that somebody works on, or that waits for its client; null when
+ * none does.
+ */
 export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv): LoopState | null {
-  for (const name of loopNames(projectDir, env)) {
-    const found = readState(loopFiles(projectDir, name, env).state);
-    if (found.kind === 'loop' && isLive(found.state)) return found.state;
+  for (const dir of [projectDir, ...worktreePlaces(projectDir).map((place) => place.projectDir)]) {
+    for (const name of loopNames(dir, env)) {
+      const found = readState(loopFiles(dir, name, env).state);
+      if (found.kind === 'loop' && isLive(found.state)) return found.state;
+    }
   }
   return null;
 }
