@@ -26,7 +26,7 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   if (Number.isInteger(pid) && pid > 0) {
     // A number that is none of our ancestors may be some other process's in this namespace.
     const above = ancestors();
-    const seen = above.length === 0 ? process.platform !== 'linux' : above.includes(pid);
+    const seen = pid === process.pid || (above.length === 0 ? process.platform !== 'linux' : above.includes(pid));
     return { ...processOf(seen ? pid : null), sessionId, named: true, client: true };
   }
   return { ...processOf(starterOf(sessionId)), sessionId, named: false, client: true };
