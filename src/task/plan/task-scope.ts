@@ -53,6 +53,12 @@ async function packageFolders(
   return found;
 }
 
+/** Of a package.json or a Cargo.toml. */
 function packageName(text: string): string | null {
-  return (/^\s*"name"\s*:\s*"([^"]+)"/m.exec(text) ?? /^name\s*=\s*"([^"]+)"/m.exec(text))?.[1] ?? null;
+  try {
+    const { name } = JSON.parse(text) as { name?: unknown };
+    return typeof name === 'string' ? name : null;
+  } catch {
+    return /^name\s*=\s*"([^"]+)"/m.exec(text)?.[1] ?? null;
+  }
 }

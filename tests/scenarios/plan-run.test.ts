@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { AGENT, type PlanPlace, planPlace } from './support/plan-place.ts';
+
+const task = (id: number, more = ''): string =>
+  `- [ ] **Task ${id}: Make ${id}**\n  - Scope: \`work\`\n  - Acceptance: it is there\n${more}`;
+const TWO = task(1) + task(2);
+
+const subjects = ({ git }: PlanPlace): string[] => git('log', '--reverse', '--format=%s').trim().split('\n').slice(1);
+const read = ({ dir }: PlanPlace, path: string): string => readFileSync(join(dir, path), 'utf8');
+
+test('footers of the configuration end the message of each commit', (t) => {
+  const footers = `---\ncommit_footers:\n  - "Co-authored-by: Ada <ada@example.invalid>"\n  - "Thread: T-1"\n---\n${TWO}`;
+  const p = planPlace(t, footers);
+  assert.equal(p.run(null).code, 0);
+  assert.equal(
+    p.git('log', '-1', '--format=%B').trim(),
+    'feat: Task 2 - Make 2\n\nCo-authored-by: Ada <ada@example.invalid>\nThread: T-1',
+  );
+});
+
+test('every byte of a plan stays but the boxes, with its line ends and mark', (t) => {
+  const plan = `\ufeff# Plan\r\n\r\n${TWO.replaceAll('\n', '\r\n')}\r\n\tend \r\n`;
+  const p = planPlace(t, plan);
+  assert.equal(p.run(null).code, 0);
+  assert.equal(read(p, 'PLAN.md'), plan.replaceAll('[ ]', '[x]'));
+});
+
+test('a plan that git ignores is ticked all the same, and each task is one commit of its work', (t) => {
+  const p = planPlace(t, TWO);
+  writeFileSync(join(p.dir, '.gitignore'), 'PLAN*\n');
+  p.git('rm', '-q', '--cached', 'PLAN.md');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Ignore the plan');
+  assert.equal(p.run(null).code, 0);
+  assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.match(read(p, 'PLAN.md'), /^- \[x\] \*\*Task 2/m);
+  assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD').trim(), 'work/2.txt');
+});
+
+test('a plan and other files that were not committed: the plan goes with the first task, the others are refused', (t) => {
+  const p = planPlace(t, TWO);
+  appendFileSync(join(p.dir, 'PLAN.md'), '\nA late thought.\n');
+  writeFileSync(join(p.dir, 'stray.txt'), 'x');
+  const refused = p.run(null);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /not committed[^\n]*: stray\.txt\./);
+  p.git('stash', '-q', '-u', '--', 'stray.txt');
+  assert.equal(p.run(null).code, 0);
+  assert.match(p.git('show', 'HEAD~1:PLAN.md'), /A late thought/);
+});
+
+test('a commit that a hook of the repository rejects is no commit, and the agent is told what it said', (t) => {
+  const p = planPlace(t, TWO);
+  const hook = join(p.dir, '.git', 'hooks', 'commit-msg');
+  writeFileSync(hook, '#!/bin/sh\necho "no ticket in the message" >&2\nexit 1\n');
+  chmodSync(hook, 0o755);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3, stdout);
+  assert.deepEqual(subjects(p), []);
+  assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
+  const progress = read(p, 'PLAN.progress.md');
+  assert.match(progress, /Blockers: commit: git commit: exit code 1\. no ticket in the message/);
+  assert.doesNotMatch(progress, /Status: completed/);
+});
+
+test('an agent that takes the plan away, or leaves credentials, does not pass', (t) => {
+  const agent = '#!/bin/sh\nmkdir -p work && echo x > work/deploy.pem\nrm -f PLAN.md\n';
+  const p = planPlace(t, TWO, agent);
+  assert.equal(p.run(null).code, 3);
+  assert.match(
+    read(p, 'PLAN.progress.md'),
+    /plan: PLAN\.md was taken away[\s\S]*secrets: these files may hold credentials[^\n]*work\/deploy\.pem/,
+  );
+  assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
+});
+
+test('a progress file that an agent rewrites is put back', (t) => {
+  const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
+  assert.equal(p.run(null).code, 3);
+  assert.doesNotMatch(read(p, 'PLAN.progress.md'), /forged/);
+  assert.match(read(p, 'PLAN.progress.md'), /## Task 1: Make 1[\s\S]*## Task 2: Make 2[\s\S]*Status: blocked/);
+});
+
+test('an agent that leaves the branch of the plan does not pass, and its work is not committed elsewhere', (t) => {
+  const p = planPlace(t, TWO, `${AGENT}git switch -q -c elsewhere 2>/dev/null || true\n`);
+  assert.equal(p.run(null).code, 3);
+  assert.match(
+    read(p, 'PLAN.progress.md'),
+    /branch: the repository is on elsewhere, and work is the branch of this plan/,
+  );
+  assert.deepEqual(subjects(p), []);
+});
+
+test('a package in the scope means its folder', (t) => {
+  const plan = '- [ ] **Task 1: Make 1**\n  - Scope: `@acme/core`\n  - Acceptance: yes\n';
+  const agent = '#!/bin/sh\necho x > packages/core/a.txt\nprintf "Summary: done."\n';
+  const p = planPlace(t, plan, agent);
+  mkdirSync(join(p.dir, 'packages/core'), { recursive: true });
+  writeFileSync(join(p.dir, 'packages/core/package.json'), '{ "name": "@acme/core" }\n');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'A package');
+  assert.equal(p.run(null).code, 0, read(p, 'PLAN.md'));
+});
+
+test('--from begins with that task, and refuses one that waits for another', (t) => {
+  const p = planPlace(t, TWO + task(3, '  - Depends on: Task 1\n'));
+  const waiting = p.run(null, '--from', 'Task 3');
+  assert.equal(waiting.code, 1);
+  assert.match(waiting.stderr, /depends on Task 1, which is not done/);
+  const unknown = p.run(null, '--from', 'Task 9');
+  assert.match(unknown.stderr, /no such task/);
+  assert.equal(p.run(null, '--from', '2').code, 3);
+  assert.deepEqual(subjects(p), ['feat: Task 2 - Make 2']);
+});
+
+test('a loop over a plan that is resumed needs no word that it is one', (t) => {
+  const p = planPlace(t, TWO);
+  assert.equal(p.run(null, '--max-tasks', '1').code, 3);
+  assert.equal(p.run(null, '--resume', '--max-tasks', '1').code, 0);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+});
+
+test('a plan that is done says so at once, without an agent', (t) => {
+  const p = planPlace(t, TWO.replaceAll('[ ]', '[x]'), '#!/bin/sh\ntouch ../called\n');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.equal(existsSync(join(p.dir, '..', 'called')), false);
+});
