@@ -289,3 +289,40 @@ test('a step runs the programs that the user agreed to, whatever the shell of th
   assert.equal(agreed.code, 0, agreed.stderr);
   assert.equal(told(tdd(where, 'green')).ok, true, 'control: with this PATH the fake is what runs');
 });
+
+test('a router hands each scenario to a developer, with its red evidence, and ends when all are proved', (t) => {
+  const where = aProject(t);
+  const session = { CLAUDE_CODE_SESSION_ID: 'session-1' };
+  const router = (words: string): Record<string, unknown> => where.ralph(['router', ...words.split(' ')], session).json;
+  where.write('.claude/agents/ralph-developer.md', 'develops');
+  where.ralph([
+    'tdd',
+    'init',
+    '--scenario',
+    'one',
+    '--scenario',
+    'two',
+    '--command',
+    'echo no a; test -f a',
+    '--command',
+    'test -f b',
+  ]);
+  const first = router('start --tdd --json');
+  assert.deepEqual([first['action'], first['agentType']], ['spawn', 'ralph-developer']);
+  assert.match(String(first['prompt']), /Scenario sc-001, by tests first \(0 of 2 complete\)/);
+  tdd(where, 'red');
+  where.write('report.txt', 'The test fails.');
+  const second = router('report --spawn 1 --file report.txt');
+  assert.match(String(second['prompt']), /verbatim:\n```\nno a\n```/);
+  where.write('a', '');
+  tdd(where, 'green');
+  where.write('report.txt', 'The first one is done.');
+  const third = router('report --spawn 2 --file report.txt');
+  assert.match(String(third['prompt']), /Scenario sc-002, by tests first \(1 of 2 complete\)/);
+  tdd(where, 'red');
+  where.write('b', '');
+  tdd(where, 'green');
+  where.write('report.txt', 'Both are done.');
+  const last = router('report --spawn 3 --file report.txt');
+  assert.deepEqual([last['action'], last['status'], last['verified']], ['stop', 'complete', true]);
+});

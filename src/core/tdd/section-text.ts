@@ -53,13 +53,14 @@ function stepLines(record: TddRecord, { id }: TddScenario, tdd: string): string[
         green,
         refactored,
       ]);
-    case 'red':
-      return [
-        'Its test is written and fails. This is the red evidence, verbatim:',
-        fenced(redEvidence(record, id)?.output ?? ''),
-        '',
-        ...numbered([green, refactored]),
-      ];
+    case 'red': {
+      const output = redEvidence(record, id)?.output ?? '';
+      const evidence =
+        output === ''
+          ? ['Its test is written and fails, and prints nothing.']
+          : ['Its test is written and fails. This is the red evidence, verbatim:', fenced(output)];
+      return [...evidence, '', ...numbered([green, refactored])];
+    }
     case 'green':
     case 'refactored':
       return numbered([refactored]);
