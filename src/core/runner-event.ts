@@ -56,7 +56,7 @@ export type RunnerEvent =
   /** The iteration is asked to end because the user said so. */
   | { readonly type: 'interrupting' }
   /** Somebody wants the loop to stop, or to pause, when the iteration is over, or thinks better of it. */
-  | { readonly type: 'after-iteration'; readonly then: 'stop' | 'pause' | 'go-on' }
+  | { readonly type: 'after-iteration'; readonly next: 'stop' | 'pause' | 'go-on' }
   /** The loop rests here until somebody resumes it. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
   | { readonly type: 'notice'; readonly message: string }

@@ -78,7 +78,7 @@ const anyEvent: fc.Arbitrary<RunnerEvent> = fc.oneof(
   }),
   fc.record({ type: c('steered'), texts: fc.array(said, { maxLength: 3 }) }),
   fc.record({ type: c('interrupting', 'verifying') }),
-  fc.record({ type: c('after-iteration'), then: c('stop', 'pause', 'go-on') }),
+  fc.record({ type: c('after-iteration'), next: c('stop', 'pause', 'go-on') }),
   fc.record({ type: c('paused'), reason: c('operator', 'interrupted') }),
   fc.record({ type: c('notice'), message: said }),
   fc.record({

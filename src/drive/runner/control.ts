@@ -74,9 +74,9 @@ function showState({ shown, options, agent }: Runner, state: LoopState): void {
   if (pending !== shown.pending) options.tell({ type: 'pending', texts });
   shown.pending = pending;
   const pauses = agent !== null && status === 'paused';
-  const then = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
-  if (then !== shown.then) options.tell({ type: 'after-iteration', then });
-  shown.then = then;
+  const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
+  if (next !== shown.next) options.tell({ type: 'after-iteration', next });
+  shown.next = next;
   const { done, total } = checklist ?? { done: 0, total: 0 };
   const counted = `${done} ${total}`;
   if (total > 0 && counted !== shown.checklist) options.tell({ type: 'checklist', done, total });

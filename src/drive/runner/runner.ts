@@ -54,7 +54,7 @@ export interface Runner {
   /** What the agent at work was sent, by id: whether it has reached it. */
   readonly sent: Map<string, 'sent' | 'heard'>;
   /** What was told last of how the loop stands. */
-  shown: { pending: string; then: 'stop' | 'pause' | 'go-on'; checklist: string };
+  shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string };
   /** The user has asked the agent at work to end its turn. */
   interrupted: boolean;
 }
@@ -89,7 +89,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     tryNow: null,
     wokenAt: 0,
     sent: new Map(),
-    shown: { pending: '', then: 'go-on', checklist: '' },
+    shown: { pending: '', next: 'go-on', checklist: '' },
     interrupted: false,
   };
 }

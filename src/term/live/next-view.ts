@@ -53,7 +53,7 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
     case 'interrupting':
       return { ...view, interrupting: true };
     case 'after-iteration':
-      return { ...view, then: event.then };
+      return { ...view, next: event.next };
     case 'paused':
       return { ...closeText(view), status: 'paused', waiting: null, paused: { why: event.reason }, calls: [] };
     case 'notice':

@@ -40,11 +40,11 @@ function partsOf(view: View, at: number): Part[] {
   ];
 }
 
-function statusOf({ status, then, interrupting, waiting, paused }: View): Span {
+function statusOf({ status, next, interrupting, waiting, paused }: View): Span {
   const { status: words } = LIVE_TEXTS;
   if (paused !== null && status === 'paused') return { text: words.paused(paused.why), style: 'yellow' };
   if (interrupting) return { text: words.interrupting, style: 'yellow' };
-  if (then !== 'go-on' && status !== 'ended') return { text: words[then], style: 'yellow' };
+  if (next !== 'go-on' && status !== 'ended') return { text: words[next], style: 'yellow' };
   if (waiting !== null) return { text: words.waiting, style: 'cyan' };
   return { text: status, style: status === 'running' ? 'green' : 'cyan' };
 }

@@ -34,7 +34,7 @@ export interface View {
   readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
   /** What comes when the iteration is over. */
-  readonly then: Told<'after-iteration'>['then'];
+  readonly next: Told<'after-iteration'>['next'];
   readonly interrupting: boolean;
   readonly iteration: number;
   readonly maxIterations: number | null;
@@ -63,7 +63,7 @@ export const NEW_VIEW: View = {
   last: 'blank',
   name: '',
   status: 'starting',
-  then: 'go-on',
+  next: 'go-on',
   interrupting: false,
   iteration: 0,
   maxIterations: null,

@@ -125,7 +125,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     await look('the user writes how to go on');
   },
   writing: async (screen, look) => {
-    screen.tell(started('auth', 20), iteration(1, 20), { type: 'after-iteration', then: 'stop' });
+    screen.tell(started('auth', 20), iteration(1, 20), { type: 'after-iteration', next: 'stop' });
     screen.type({ text: 'first line\nsecond line, which is longer than the terminal is wide: ', at: 15 }).draw();
     await look('several lines, the cursor in the second');
     screen.type({ text: Array.from({ length: 12 }, (_, line) => `line ${line + 1}`).join('\n'), at: 40 }).draw();
