@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { ChecklistCount } from '../../src/core/checklist.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
 import { driverLives } from '../../src/drive/driver-lives.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
+import { peekTdd } from '../../src/state/tdd-store.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { policyFromEnvironment } from '../../src/task/policy-from-environment.ts';
 import type { CommandContext } from './command.ts';
@@ -48,6 +50,8 @@ export interface ActiveStatus {
   readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
   /** How far its checklist has come; left out for every other task. */
   readonly checklist?: ChecklistCount;
+  /** How far its scenarios are; left out for every loop that does not work by tests first. */
+  readonly scenarios?: ChecklistCount & { readonly current: string | null };
 }
 
 /** How a loop stands, from its files alone; changes nothing. */
@@ -82,7 +86,10 @@ export function statusOf({ files, env, projectDir }: Pick<CommandContext, 'files
       const { state } = found;
       if (state.status === 'ended')
         return inactive(`The last loop ${state.ended.message}`, endedLoopOf(state, files.state));
-      return activeStatus(state, driverLives(files, state), exists(state.taskPath), guardrailsExists);
+      return {
+        ...activeStatus(state, driverLives(files, state), exists(state.taskPath), guardrailsExists),
+        ...scenariosOf(files, state.loopId),
+      };
     }
     default:
       return found satisfies never;
@@ -111,4 +118,10 @@ function activeStatus(
     usage,
     ...listed(state),
   };
+}
+
+function scenariosOf(files: LoopFiles, loopId: string): Pick<ActiveStatus, 'scenarios'> {
+  const list = peekTdd(files);
+  if (list?.loopId !== loopId) return {};
+  return { scenarios: { done: list.completed.length, total: list.scenarios.length, current: list.current } };
 }

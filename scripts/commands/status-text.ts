@@ -51,6 +51,7 @@ function activeText(status: ActiveStatus, at: string, paint: Paint): string {
     ['task', status.taskPath + (status.promptExists ? '' : paint('red', '  (missing)'))],
     ['iterations', progressText(status)],
     ...(status.checklist === undefined ? [] : [['checklist', checklistText(status.checklist)]]),
+    ...(status.scenarios === undefined ? [] : [['scenarios', scenariosText(status.scenarios)]]),
     ['started', instantText(status.startedAt, at)],
     ['last turn', instantText(status.lastRunAt, at)],
     ['findings', `${status.lastFindingsCount}`],
@@ -59,6 +60,10 @@ function activeText(status: ActiveStatus, at: string, paint: Paint): string {
     ...(status.guardrailsExists ? [] : [['guardrails', 'no .claude/ralph/guardrails.md']]),
   ];
   return `${name} is ${paint('bold', stateText(status, at))}.\n${table(rows.map((row) => ['', ...row]))}`;
+}
+
+function scenariosText({ done, total, current }: NonNullable<ActiveStatus['scenarios']>): string {
+  return `${checklistText({ done, total })} proved${current === null ? '' : `, ${current} at work`}`;
 }
 
 function stateText(status: ActiveStatus, at: string): string {

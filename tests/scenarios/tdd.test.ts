@@ -245,6 +245,7 @@ test('a list is replaced by --fresh alone, which keeps the old one, and not whil
   assert.equal(started.code, 0, started.stderr);
   assert.equal(started.json['taskPath'], '.claude/ralph/TDD.md');
   assert.match(where.read('.claude/ralph/TDD.md'), /by tests first/);
+  assert.deepEqual(where.ralph(['status']).json['scenarios'], { done: 0, total: 1, current: null });
   const fresh = ['tdd', 'init', '--fresh', '--scenario', 'other', '--command', 'exit 1'];
   assert.match(where.ralph(fresh).stderr, /a loop works on it/);
   assert.equal(where.ralph(['cancel']).code, 0);
