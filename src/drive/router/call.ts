@@ -2,6 +2,7 @@ import { hostSession } from '../../claude/host-session.ts';
 import { RalphError } from '../../core/ralph-error.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process-identity.ts';
+import { obeyFlags } from '../task/obey-flags.ts';
 import type { RouterAnswer } from './answer.ts';
 import { takeWork } from './at-work.ts';
 import { openRouter } from './open.ts';
@@ -47,6 +48,9 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   const done = await takeWork(files, epoch, Math.max(options.sitUntil, Date.now() + PATIENCE_MS));
   if (done === null) return workingAnswer(opened);
   try {
+    const contract = opened.turn.loaded.stored?.contract;
+    if (contract !== undefined)
+      obeyFlags(files, options.env, options.now(), contract, { isOurs: ({ loopId }) => loopId === contract.loopId });
     // While another call was at work the loop went on.
     const router = openRouter(files, options);
     if ('action' in router) return router;

@@ -222,3 +222,51 @@ test('a task file that is gone ends the loop with that message', async (t) => {
     JSON.stringify(end),
   );
 });
+
+const FOLDER = `---
+completion_promise: DONE
+required_outputs: [report.md]
+commands:
+  - { name: state, run: echo the state is good }
+timeout: 300
+---
+
+Look: {{ commands.state }}
+`;
+
+test('a task folder runs its commands for each piece of work, measures it, and asks the gate', async (t) => {
+  const project = aProject(t);
+  put(join(project.directory, 'job/RALPH.md'), FOLDER);
+  put(join(project.directory, 'job/OPEN_QUESTIONS.md'), '# P0\n');
+  const task = 'job/RALPH.md';
+  startedRouter(project, { task });
+  const first = await spawned(project);
+  assert.match(first.prompt, /Look: the state is good/);
+  assert.equal(first.timeoutSeconds, 300);
+  const rejected = await spawned(project, { spawn: 1, text: '<promise>DONE</promise>' });
+  assert.match(rejected.prompt, /report\.md/);
+  put(join(project.directory, 'job/report.md'), 'All is said.\n');
+  const end = await called(project, { spawn: 2, text: '<promise>DONE</promise>' });
+  assert.ok(end.action === 'stop' && end.status === 'complete' && end.verified, JSON.stringify(end));
+  const journal = readFileSync(join(project.directory, 'job/.ralph-runner/iterations.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
+  const records = journal.map((line) => JSON.parse(line));
+  assert.deepEqual(
+    records.map(({ progress, completion }) => [progress, completion.gatePassed]),
+    [
+      ['unknown', false],
+      [true, true],
+    ],
+  );
+});
+
+test('a flag file in the task folder stops a router loop at the next report', async (t) => {
+  const project = aProject(t);
+  put(join(project.directory, 'job/RALPH.md'), FOLDER);
+  startedRouter(project, { task: 'job/RALPH.md' });
+  await spawned(project);
+  put(join(project.directory, 'job/.ralph-runner/stop.flag'), '');
+  const end = await called(project, { spawn: 1, text: 'Some work.' });
+  assert.ok(end.action === 'stop' && end.status === 'stopped', JSON.stringify(end));
+});

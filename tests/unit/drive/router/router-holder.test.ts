@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { identityOf } from '../../../../src/state/process-identity.ts';
 import { aProject, rewrite, start, stateOf } from '../support/a-project.ts';
-import { called, host, spawned, startedRouter } from '../support/a-router.ts';
-
-/** A process that was there and is gone. */
-async function gone(): Promise<{ clientPid: number; clientStartedAt: string | null }> {
-  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
-  const { pid = 0, startedAt } = identityOf(child.pid ?? 0);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  return { clientPid: pid, clientStartedAt: startedAt };
-}
+import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 
 /** A process that lives and is no ancestor of ours: another session's client. */
 const OTHER = { clientPid: 1, clientStartedAt: identityOf(1).startedAt };
@@ -47,7 +36,7 @@ test('the loop of a client that is gone is taken over, and what it had in hand i
   startedRouter(project);
   await spawned(project);
   await spawned(project, { spawn: 1, text: 'One.' });
-  rewrite(project, await gone());
+  rewrite(project, await goneClient());
   const { epoch } = stateOf(project);
   const taken = await spawned(project, null, { env: host('host-2') });
   assert.deepEqual([taken.spawn, taken.iteration], [3, 2]);
@@ -61,7 +50,7 @@ test('a report of the one before, told to the one who took over, counts for noth
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
-  rewrite(project, await gone());
+  rewrite(project, await goneClient());
   await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: host('host-2') });
   assert.equal(stateOf(project).iteration, 0);
 });
@@ -90,7 +79,7 @@ test('a session that cannot see its own client takes nothing over, whoever may b
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
-  rewrite(project, await gone());
+  rewrite(project, await goneClient());
   // As in a sandbox: the number that the client names is no ancestor here.
   const answer = await called(project, null, { env: host('host-2', 1) });
   assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { RouterAnswer, SpawnAnswer } from '../../../../src/drive/router/answer.ts';
 import { routerCall } from '../../../../src/drive/router/call.ts';
 import type { Report } from '../../../../src/drive/router/report.ts';
+import type { RouterOptions } from '../../../../src/drive/router/router.ts';
 import { startRouter } from '../../../../src/drive/router/start.ts';
+import { identityOf } from '../../../../src/state/process-identity.ts';
 import type { Project } from './a-project.ts';
 
 /** A session of a client: the test's own parent stands for its process. */
@@ -27,22 +31,37 @@ export function startedRouter(
   });
 }
 
+/** How a call of the host reaches the loop. */
+export function optionsOf({ env }: Project, whose: NodeJS.ProcessEnv = host()): Omit<RouterOptions, 'signal'> {
+  return {
+    env: { ...process.env, ...env, ...whose },
+    now: () => new Date().toISOString(),
+    program: 'main.cjs',
+    options: '',
+    sitUntil: 0,
+    tell: () => undefined,
+  };
+}
+
+/** A process that was there and is gone, as a state names a client. */
+export async function goneClient(): Promise<{ clientPid: number; clientStartedAt: string | null }> {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
+  const { pid, startedAt } = identityOf(child.pid ?? 0);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  return { clientPid: pid, clientStartedAt: startedAt };
+}
+
 /** One call of the host, with what it reports. */
 export async function called(
-  { env, files }: Project,
+  project: Project,
   told: Partial<Report> | null = null,
-  { env: whose = host(), sitUntil = 0 }: Called = {},
+  { env: whose, sitUntil = 0 }: Called = {},
 ): Promise<RouterAnswer> {
+  const { files } = project;
   const answer = await routerCall(
     files,
-    {
-      env: { ...process.env, ...env, ...whose },
-      now: () => new Date().toISOString(),
-      program: 'main.cjs',
-      options: '',
-      sitUntil,
-      tell: () => undefined,
-    },
+    { ...optionsOf(project, whose), sitUntil },
     told === null ? null : { spawn: null, text: '', error: null, usage: null, ...told },
   );
   assert.ok(answer !== null);
