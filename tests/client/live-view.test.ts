@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { EnvironmentChanges } from './support/client-environment.ts';
@@ -20,10 +20,16 @@ type Size = readonly [columns: number, rows: number];
 const live = (
   script: Script,
   body: (terminal: Terminal, loop: TerminalLoop) => Promise<void>,
-  { frontmatter = 'max_iterations: 5', size = [80, 24] as Size, env = {} as EnvironmentChanges } = {},
+  {
+    frontmatter = 'max_iterations: 5',
+    size = [80, 24] as Size,
+    env = {} as EnvironmentChanges,
+    agent = null as string | null,
+  } = {},
 ): Promise<void> =>
   inTerminal({ init: false, frontmatter }, script, async (loop) => {
-    const command = [mainPath, 'run', '--permission-mode', 'bypassPermissions'];
+    const by = agent === null ? ['--permission-mode', 'bypassPermissions'] : ['--agent', agent];
+    const command = [mainPath, 'run', ...by];
     await body(await loop.open(process.execPath, command, env, size), loop);
   });
 
@@ -140,6 +146,20 @@ describe('the live view', { concurrency: 2 }, () => {
     });
   });
 
+  test('a turn that ends well although Esc was pressed counts, and the loop is paused after it', async () => {
+    const agent = 'trap "echo finished; exit 0" TERM; echo begun; sleep 30 & wait';
+    const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
+      await terminal.waitFor('begun');
+      await terminal.key('Escape');
+      await terminal.waitFor('paused (interrupted)');
+      assert.equal(loop.state()?.iteration, 1);
+      assert.equal(loop.project.iterations().length, 1);
+      await terminal.key('C-c');
+      assert.equal(await terminal.waitForExit(), 130);
+    };
+    await live(steps([]), body, { agent });
+  });
+
   test('Ctrl+C after Esc leaves the loop paused, to be resumed', async () => {
     await live({ main: () => hang('start') }, async (terminal, loop) => {
       await until('the request', () => loop.model.mainRequests().length === 1);
@@ -175,6 +195,27 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.waitFor(/idle: next look in 4m 5[0-8]s \(Ctrl\+C: go on now, twice: stop\)/);
       await terminal.key('C-c');
       assert.equal(await terminal.waitForExit(), 0);
+    };
+    await live(script, body, { frontmatter });
+  });
+
+  test('Esc in a wait and while the checks run pauses the loop, and Enter alone goes on', async () => {
+    const frontmatter =
+      'max_iterations: 5\nidle: {delay: 5m, max: 6h}\nvalidation: ["test -f checked || { touch checked; sleep 30; }"]';
+    const script = steps([text(`Nothing to do.\n\n${idle}`), done, done]);
+    const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
+      for (const shown of ['idle: next look in', '│ verifying │']) {
+        await terminal.waitFor(shown);
+        if (shown.includes('verifying'))
+          await until('the check runs', () => existsSync(loop.workspace.path('checked')));
+        await terminal.key('Escape');
+        await terminal.waitFor('paused (interrupted)');
+        assert.equal(loop.state()?.paused?.reason, 'interrupted');
+        await terminal.key('Enter');
+      }
+      assert.equal(await terminal.waitForExit(), 0);
+      assert.equal(loop.project.ended().verified, true);
+      loop.model.check();
     };
     await live(script, body, { frontmatter });
   });
