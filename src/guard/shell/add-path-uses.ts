@@ -6,6 +6,7 @@ import { DELETERS } from './path-uses/deleters.ts';
 import { EDITORS } from './path-uses/editors.ts';
 import { FETCHERS } from './path-uses/fetchers.ts';
 import { git } from './path-uses/git.ts';
+import { writeNamedFiles } from './path-uses/outputs.ts';
 import { PATCHERS } from './path-uses/patchers.ts';
 import type { PathUser, PathUses } from './path-uses/path-user.ts';
 import { READERS } from './path-uses/readers.ts';
@@ -33,6 +34,7 @@ export function addPathUses(command: ShellCommand, call: Call, walk: Walk): void
   const uses = usesIn(call.world, command, call, walk);
   userOf(command.name)?.(uses);
   readNamedFiles(uses);
+  writeNamedFiles(command.name, uses);
 }
 
 /** Options of many programs that name a file to read: `docker run --env-file .env`, `kubectl … --from-file=k=.env`. */

@@ -14,6 +14,7 @@ export function expandParameter(
   operand: (word: Word) => string,
 ): readonly ValueWord[] {
   if (part.type === 'SimpleExpansion') return valuesOf(part.text.replace(/^\$(\\\n)*/, ''), world, walk) ?? NOT_KNOWN;
+  if (part.index?.parts !== undefined) operand(part.index);
   const index = part.index === undefined ? undefined : part.index.value;
   let values = valuesOf(part.parameter, world, walk);
   if (part.prefix === '!') {
@@ -29,7 +30,26 @@ export function expandParameter(
   } else if (values !== undefined && index === undefined && part.parameter !== '@' && part.parameter !== '*') {
     values = values.slice(0, 1);
   }
-  return part.operation === undefined ? (values ?? NOT_KNOWN) : operate(part.operation, values, operand);
+  if (part.operation === undefined) return values ?? NOT_KNOWN;
+  const isList = [part.parameter, index].some((each) => each === '@' || each === '*');
+  if (isList && part.operation.type === 'Slice') {
+    const from = index === undefined ? 1 : 0;
+    return values === undefined ? NOT_KNOWN : sliced(values, part.operation, from, operand);
+  }
+  return operate(part.operation, values, operand);
+}
+
+/** `${@:2}`, `${a[@]:1:2}`: some of the words. `base` is the number of the first. */
+function sliced(
+  values: readonly ValueWord[],
+  { offset, length }: Extract<ParameterOperation, { type: 'Slice' }>,
+  base: number,
+  operand: (word: Word) => string,
+): readonly ValueWord[] {
+  const from = Number(operand(offset).trim());
+  const count = length === undefined ? values.length : Number(operand(length).trim());
+  if (!Number.isInteger(from) || from < base || !Number.isInteger(count) || count < 0) return NOT_KNOWN;
+  return values.slice(from - base, from - base + count);
 }
 
 function valuesOf(name: string, world: World, walk: Walk): readonly ValueWord[] | undefined {

@@ -5,7 +5,7 @@ import { expandParameter } from './expand-parameter.ts';
 import type { ShellWord } from './shell-reading.ts';
 import { UNKNOWN } from './shell-reading.ts';
 import type { Stream, Walk } from './walk.ts';
-import { NO_INPUT, spend } from './walk.ts';
+import { NO_INPUT, spend, UNKNOWN_STREAM } from './walk.ts';
 import { WordBuilder, wordOf } from './word-builder.ts';
 import type { ValueWord, World } from './world.ts';
 
@@ -53,7 +53,7 @@ export function readSubstitutions(node: SyntaxNode, world: World, walk: Walk): v
     node.type === 'ProcessSubstitution' ||
     node.type === 'ArithmeticCommandExpansion'
   )
-    substitute(node.script, world, NO_INPUT, walk);
+    substitute(node.script, world, node.type === 'ProcessSubstitution' ? inputOf(node.operator) : NO_INPUT, walk);
   else forEachChild(node, (child) => readSubstitutions(child, world, walk));
 }
 
@@ -113,7 +113,7 @@ function addParts(parts: readonly WordPart[], quoted: boolean, builder: WordBuil
         return;
       }
       case 'ProcessSubstitution':
-        builder.readable(substitute(part.script, world, NO_INPUT, walk).text);
+        builder.readable(substitute(part.script, world, inputOf(part.operator), walk).text);
         return;
       case 'ArithmeticExpansion':
         if (part.expression !== undefined) readSubstitutions(part.expression, world, walk);
@@ -135,6 +135,11 @@ function readPattern(part: ParameterExpansionPart, world: World, walk: Walk): vo
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
   const text = `: "${part.text.slice(2, -1)}"`;
   readSubstitutions(parse(text), world, { ...walk, source: text, position: walk.position ?? part.pos });
+}
+
+/** `>(…)` reads what the command writes to it, and that nobody knows. */
+function inputOf(operator: string): Stream {
+  return operator === '>' ? UNKNOWN_STREAM : NO_INPUT;
 }
 
 type ScriptOf = Parameters<Walk['script']>[0];

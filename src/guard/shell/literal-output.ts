@@ -124,14 +124,16 @@ function formatted(texts: readonly string[]): string {
   const [format = '', ...values] = words;
   if (format.includes(UNKNOWN)) return UNKNOWN;
   const pieces = withEscapes(format).split(/%[sbqdiuc]/);
-  const holes = pieces.length - 1;
+  const kinds = withEscapes(format).match(/%[sbqdiuc]/g) ?? [];
+  const holes = kinds.length;
   if (/%(?!%)/.test(pieces.join(''))) return UNKNOWN;
   let text = '';
   // printf uses its format again until all values are printed.
   const rounds = holes === 0 ? 1 : Math.max(1, Math.ceil(values.length / holes));
   for (let round = 0; round < rounds; round += 1) {
     pieces.forEach((piece, index) => {
-      text += piece.replaceAll('%%', '%') + (index < holes ? (values[round * holes + index] ?? '') : '');
+      const value = index < holes ? (values[round * holes + index] ?? '') : '';
+      text += piece.replaceAll('%%', '%') + (kinds[index] === '%b' ? withEscapes(value) : value);
     });
     if (text.length > 64 * 1024) return UNKNOWN;
   }

@@ -3,6 +3,7 @@ import type { Call } from './call.ts';
 import { fileKey } from './file-key.ts';
 import { recordCommand, recordOpened } from './record-command.ts';
 import { UNKNOWN } from './shell-reading.ts';
+import { isStandardInput } from './shells.ts';
 import type { Outcome, Walk } from './walk.ts';
 import { literalOrNull, report, UNKNOWN_STREAM } from './walk.ts';
 
@@ -34,7 +35,7 @@ export function openShell(call: Call, name: string, walk: Walk): Outcome {
   }
   if (first !== undefined && !takesStdin) {
     const content = first.content ?? call.world.files.get(fileKey(first.template, call.world));
-    if (/^\/dev\/(stdin|fd\/0)$/.test(first.template)) return runInput();
+    if (isStandardInput(first.template)) return runInput();
     if (content !== undefined) {
       if (first.content === undefined) record();
       else recordOpened(call, name, walk);

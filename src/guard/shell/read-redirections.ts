@@ -4,6 +4,7 @@ import { expandToText, expandToValue, expandWord } from './expand-word.ts';
 import { fileKey } from './file-key.ts';
 import type { ShellWord } from './shell-reading.ts';
 import type { Stream, Walk } from './walk.ts';
+import { UNKNOWN_STREAM } from './walk.ts';
 import type { World } from './world.ts';
 
 interface Redirected {
@@ -39,7 +40,11 @@ export function readRedirections(
       }
       const duplicates = redirect.operator === '<&' || redirect.operator === '>&';
       for (const word of expandWord(redirect.target, world, walk)) {
-        if (duplicates && /^(\d+-?|-)$/.test(word.template)) continue;
+        if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
+          // What another descriptor leads to is not followed.
+          if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
+          continue;
+        }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           const known = word.content ?? fileContent(word, world);
           input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0' };

@@ -2,6 +2,7 @@ import type { Call } from './call.ts';
 import { changeDirectory } from './change-directory.ts';
 import { fileKey } from './file-key.ts';
 import { UNKNOWN } from './shell-reading.ts';
+import { isStandardInput } from './shells.ts';
 import type { Outcome, Walk } from './walk.ts';
 import { literalOrNull, report, SILENT } from './walk.ts';
 import type { ValueWord, World } from './world.ts';
@@ -44,6 +45,12 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
         functions = new Map(functions).set(arg.slice(0, equals), { kind: 'alias', text: arg.slice(equals + 1) });
       }
     }
+    return moved({ ...call.world, functions });
+  },
+  hash: (call, args) => {
+    const [option, path, name] = args;
+    if (option !== '-p' || path === undefined || name === undefined) return undefined;
+    const functions = new Map(call.world.functions).set(name, { kind: 'alias', text: path });
     return moved({ ...call.world, functions });
   },
   unset: (call, args) => moved(args.reduce((world, name) => withVariable(world, name, undefined), call.world)),
@@ -90,7 +97,10 @@ function runFile(call: Call, args: readonly string[], walk: Walk): Outcome | und
   const word = call.words[1];
   const path = args[0];
   if (word === undefined || path === undefined) return undefined;
-  const content = word.content ?? call.world.files.get(fileKey(path, call.world));
+  const content =
+    word.content ??
+    (isStandardInput(path) && call.stdin.kind !== 'none' ? call.stdin.text : undefined) ??
+    call.world.files.get(fileKey(path, call.world));
   if (content === undefined) return undefined;
   if (content.includes(UNKNOWN))
     report(walk, 'dynamic-piped-to-shell', call.source, call.position, literalOrNull(call.world.cwd));
@@ -99,11 +109,13 @@ function runFile(call: Call, args: readonly string[], walk: Walk): Outcome | und
 
 function declare(call: Call, args: readonly string[]): Outcome {
   let world = call.world;
+  // A name for another variable: what it stands for changes with that one.
+  const isReference = args.some((arg) => /^-[a-zA-Z]*n/.test(arg));
   for (const arg of args) {
     const equals = arg.indexOf('=');
     if (equals > 0 && !arg.startsWith('-')) {
       const name = arg.slice(0, equals).replace(/\+$/, '');
-      world = withVariable(world, name, [{ template: arg.slice(equals + 1) }]);
+      world = withVariable(world, name, [{ template: isReference ? UNKNOWN : arg.slice(equals + 1) }]);
     }
   }
   return moved(world);

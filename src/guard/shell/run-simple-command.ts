@@ -1,6 +1,6 @@
 import type { Assignment, Command, ParameterExpansionPart, Word, WordPart } from 'unbash';
 import type { Assigned } from './call.ts';
-import { expandToValue, expandWord } from './expand-word.ts';
+import { expandToValue, expandWord, readSubstitutions } from './expand-word.ts';
 import { fileKey } from './file-key.ts';
 import { openCommand } from './open-command.ts';
 import { readRedirections } from './read-redirections.ts';
@@ -76,6 +76,8 @@ function argument(each: Word | Assignment, world: World, walk: Walk): ShellWord[
 
 function assigned(node: Assignment, world: World, walk: Walk): Assigned {
   const value = node.value;
+  // Its subscript is evaluated, and may hold substitutions: `a[$(x)]=1`.
+  if (node.index !== undefined) readSubstitutions(node.index, world, walk);
   const words =
     value.type === 'ArrayValue'
       ? value.elements.flatMap((element) => expandWord(element, world, walk)).map(({ template }) => ({ template }))

@@ -9,3 +9,8 @@ export function isShell(word: string): boolean {
 export function basenameOf(word: string): string {
   return word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
 }
+
+/** Whether a path is what a command reads as its standard input. */
+export function isStandardInput(path: string): boolean {
+  return /^\/(dev\/stdin|dev\/fd\/0|proc\/self\/fd\/0)$/.test(path);
+}

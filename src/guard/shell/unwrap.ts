@@ -1,4 +1,5 @@
 import type { Call } from './call.ts';
+import { parallelTexts } from './parallel-texts.ts';
 import type { ShellWord } from './shell-reading.ts';
 import { UNKNOWN } from './shell-reading.ts';
 import { hasOption, optionValue, splitOptions } from './split-options.ts';
@@ -30,6 +31,12 @@ interface Wrapper {
   /** Assignments may stand before the command (sudo A=1 x). */
   readonly assigns?: true;
 }
+
+/** Those of tmux that are given a text for a shell; the keys that send-keys types are one as well. */
+const TMUX_COMMANDS =
+  'new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window run run-shell send send-keys popup display-popup'.split(
+    ' ',
+  );
 
 const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   sudo: {
@@ -68,7 +75,6 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   runuser: { values: '-s -g -u --shell --group --user', textOption: '-c' },
   script: { values: '-I -O -B -E -T -m -o', textOption: '-c' },
   watch: { values: '-n -s --interval', textOption: ' ' },
-  parallel: { values: '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep', textOption: ' ' },
   npx: { values: '-p --package -w --workspace', textOption: '-c' },
   bunx: { values: '-p --package' },
   pnpx: { values: '--package' },
@@ -109,6 +115,18 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   pwsh: { values: '-f -File -ExecutionPolicy', textOption: '-c' },
   powershell: { values: '-File -ExecutionPolicy', textOption: '-Command' },
   cmd: { values: '', skip: 1, textOption: ' ' },
+  sg: { values: '', skip: 1, textOption: '-c' },
+  pkexec: { values: '--user' },
+  'ssh-agent': { values: '-a -E -O -P -t', asks: ['-k'] },
+  'xvfb-run': {
+    values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
+  },
+  'systemd-inhibit': { values: '' },
+  eatmydata: { values: '' },
+  pipenv: { values: '', subcommands: ['run'] },
+  rye: { values: '', subcommands: ['run'] },
+  screen: { values: '-c -e -h -p -s -S -t -T -Logfile' },
+  tmux: { values: '-f -L -S -c -e -n -s -t -x -y -F -l', subcommands: TMUX_COMMANDS, textOption: ' ' },
   'dbus-run-session': { values: '' },
   'systemd-run': { values: '-p -u --unit --property --slice' },
 };
@@ -117,6 +135,9 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'find' || name === 'gfind') return unwrapFind(call);
   if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
+  if (name === 'parallel') return asTexts(parallelTexts(call));
+  // They read what a shell is to run later.
+  if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);
   if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
   if (wrapper === undefined) return undefined;
@@ -126,6 +147,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (wrapper.subcommands !== undefined) {
     if (!wrapper.subcommands.includes(words[0]?.template ?? '')) return undefined;
     const inner = splitOptions(words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
+    if (wrapper.textOption === ' ') return asText(inner.operands.map((word) => word.template).join(' '));
     const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
     return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
   }

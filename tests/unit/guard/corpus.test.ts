@@ -5,6 +5,7 @@ import type { Guardrails } from '../../../src/core/schema/contract.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
 import { BLOCKED, OPEN_COMMANDS, UNKNOWN_COMMANDS } from './corpus/blocked-commands.ts';
 import { HARMLESS } from './corpus/harmless-commands.ts';
+import { MORE_BLOCKED, MORE_HARMLESS, MORE_READS, MORE_UNKNOWN, MORE_WRITES } from './corpus/second-reading.ts';
 import { SECRET_READS, SECRET_WRITES } from './corpus/secret-commands.ts';
 import { createCorpusProject, NO_RULES, RULES } from './support/corpus-project.ts';
 import { judgeToolCall } from './support/judge.ts';
@@ -29,20 +30,20 @@ async function denies(command: string, guardrails: Guardrails, rule: RegExp): Pr
 
 for (const [way, rules] of Object.entries(RULES)) {
   describe(`what ${way} block`, () => {
-    for (const [trick, commands] of Object.entries(BLOCKED)) {
+    for (const [trick, commands] of Object.entries({ ...BLOCKED, ...MORE_BLOCKED })) {
       for (const command of commands) {
         it(`is denied (${trick}): ${shown(command)}`, () =>
           denies(command, { ...rules, protectedFiles: [], privateFiles: [] }, /^[{^]/));
       }
     }
-    for (const command of UNKNOWN_COMMANDS) {
+    for (const command of [...UNKNOWN_COMMANDS, ...MORE_UNKNOWN]) {
       it(`is denied where only a run could tell which command it is: ${shown(command)}`, () =>
         denies(command, { ...rules, protectedFiles: [], privateFiles: [] }, /^undecided$|^[{^]/));
     }
   });
 
   describe(`harmless commands under ${way}`, () => {
-    for (const command of HARMLESS) {
+    for (const command of [...HARMLESS, ...MORE_HARMLESS]) {
       it(`run: ${shown(command)}`, async () => {
         assert.deepEqual({ ...(await judge(command, rules)), recorded: [] }, { decision: 'allow', recorded: [] });
       });
@@ -52,7 +53,7 @@ for (const [way, rules] of Object.entries(RULES)) {
 
 describe('protected files', () => {
   const rules = { ...NO_RULES, protectedFiles: RULES['precise rules']?.protectedFiles ?? [] };
-  for (const [trick, commands] of Object.entries(SECRET_WRITES)) {
+  for (const [trick, commands] of Object.entries({ ...SECRET_WRITES, 'a second reading': MORE_WRITES })) {
     for (const command of commands) {
       it(`are not changed (${trick}): ${shown(command)}`, () => denies(command, rules, /^protected_files: /));
     }
@@ -61,7 +62,7 @@ describe('protected files', () => {
 
 describe('private files', () => {
   const rules = { ...NO_RULES, privateFiles: RULES['precise rules']?.privateFiles ?? [] };
-  for (const [trick, commands] of Object.entries(SECRET_READS)) {
+  for (const [trick, commands] of Object.entries({ ...SECRET_READS, 'a second reading': MORE_READS })) {
     for (const command of commands) {
       it(`are not read (${trick}): ${shown(command)}`, () => denies(command, rules, /^private_files: /));
     }
@@ -83,17 +84,20 @@ describe('what cannot be decided', () => {
     });
   }
   it('is no matter where no rule is about commands', async () => {
-    for (const command of UNKNOWN_COMMANDS) assert.equal((await judge(command, NO_RULES)).decision, 'allow', command);
+    for (const command of [...UNKNOWN_COMMANDS, ...MORE_UNKNOWN])
+      assert.equal((await judge(command, NO_RULES)).decision, 'allow', command);
   });
 });
 
 describe('the corpus', () => {
-  const blocked = Object.values(BLOCKED).flat();
-  const secret = [SECRET_WRITES, SECRET_READS].flatMap((each) => Object.values(each).flat());
+  const blocked = [BLOCKED, MORE_BLOCKED].flatMap((each) => Object.values(each).flat());
+  const files = [SECRET_WRITES, SECRET_READS].flatMap((each) => Object.values(each).flat());
+  const secret = [...files, ...MORE_WRITES, ...MORE_READS];
+  const harmless = [...HARMLESS, ...MORE_HARMLESS];
 
   it('has at least 300 dangerous commands and 150 harmless ones', () => {
     assert.ok(blocked.length + secret.length >= 300, String(blocked.length + secret.length));
-    assert.ok(HARMLESS.length >= 150, String(HARMLESS.length));
+    assert.ok(harmless.length >= 150, String(harmless.length));
   });
 
   it('is more than regular expressions can tell apart', async (t) => {
@@ -103,16 +107,16 @@ describe('the corpus', () => {
     for (const command of [...blocked, ...secret])
       if ((await judge(command, rules)).decision === 'allow') allowed.push(command);
     const denied: string[] = [];
-    for (const command of HARMLESS) if ((await judge(command, rules)).decision === 'deny') denied.push(command);
+    for (const command of harmless) if ((await judge(command, rules)).decision === 'deny') denied.push(command);
     const missed = blocked.filter((command) => !blocks(command));
     const leaked = secret.filter((command) => !guards(project.fill(command)));
-    const wrong = HARMLESS.filter((command) => blocks(command) || guards(command));
+    const wrong = harmless.filter((command) => blocks(command) || guards(command));
     t.diagnostic(
-      `ours: missed ${allowed.length} of ${blocked.length + secret.length}, wrong about ${denied.length} of ${HARMLESS.length} harmless ones`,
+      `ours: missed ${allowed.length} of ${blocked.length + secret.length}, wrong about ${denied.length} of ${harmless.length} harmless ones`,
     );
     t.diagnostic(
       `regular expressions alone: missed ${missed.length} of ${blocked.length} commands and ${leaked.length} of ` +
-        `${secret.length} uses of files, wrong about ${wrong.length} of ${HARMLESS.length} harmless ones`,
+        `${secret.length} uses of files, wrong about ${wrong.length} of ${harmless.length} harmless ones`,
     );
     assert.ok(missed.length >= 50, `the control misses only ${missed.length}`);
     assert.ok(leaked.length >= 50, `the control misses only ${leaked.length}`);

@@ -86,13 +86,43 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   annotate: shows,
   grep: shows,
   'cat-file': shows,
-  archive: shows,
+  archive: (uses, args) => {
+    shows(uses, args);
+    writesOption(uses, args, '-o');
+  },
+  'format-patch': (uses, args) => writesOption(uses, args, '-o', '--output-directory'),
+  bundle: (uses, args) => {
+    const [verb, file] = splitOptions(args, '').operands;
+    if (verb?.template === 'create' && file !== undefined) uses.write(file, 'argument');
+  },
+  config: (uses, args) => {
+    const split = splitOptions(args, '-f --file --type --default');
+    const file = optionValue(split, '-f', '--file');
+    const changes = split.operands.length > 1 || hasOption(split, '--unset', '--unset-all', '--add', '--replace-all');
+    if (file !== undefined && changes && !hasOption(split, '--get', '--get-all', '-l', '--list')) {
+      uses.write(file, 'argument');
+    } else if (file !== undefined) uses.read(file);
+  },
+  clone: (uses, args) => {
+    const [, into] = splitOptions(args, '-b -o -c -u -j --branch --depth --origin --reference --config').operands;
+    if (into !== undefined) uses.write(into, 'argument');
+  },
+  init: (uses, args) => {
+    for (const into of splitOptions(args, '-b --initial-branch --template').operands) uses.write(into, 'argument');
+  },
   'hash-object': shows,
   worktree: (uses, args) => {
+    const into = splitOptions(args.slice(1), '-b -B --reason').operands[0];
+    if (args[0]?.template === 'add' && into !== undefined) uses.write(into, 'argument');
     if (args[0]?.template === 'remove')
       for (const path of args.slice(1)) uses.write(path, 'delete', { recursive: true });
   },
 };
+
+function writesOption(uses: PathUses, args: readonly ShellWord[], ...names: readonly string[]): void {
+  const file = optionValue(splitOptions(args, names.join(' ')), ...names);
+  if (file !== undefined) uses.write(file, 'argument');
+}
 
 /** `HEAD:path`, and every operand, which may be a path: what git shows of a file's content. */
 function shows(uses: PathUses, args: readonly ShellWord[]): void {

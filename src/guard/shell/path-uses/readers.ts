@@ -31,6 +31,14 @@ function sendsAt(uses: PathUses): void {
   }
 }
 
+/** A shell that is given a script: `bash -x FILE`. */
+function runsFile(uses: PathUses): void {
+  // Looks at the syntax alone.
+  if (uses.args[0]?.template === '-n') return;
+  const [script] = splitOptions(uses.args, '-o -O --rcfile --init-file', true).operands;
+  if (script !== undefined) uses.read(script);
+}
+
 /** Programs that read the files they are given. */
 export const READERS: Readonly<Record<string, PathUser>> = {
   cat: readsAll(''),
@@ -49,8 +57,15 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   fmt: readsAll('-w'),
   pr: readsAll(''),
   shuf: readsAll('-n -o'),
-  column: readsAll('-t -s -N'),
+  column: readsAll('-s -N -o -c'),
   expand: readsAll('-t'),
+  unexpand: readsAll('-t'),
+  pv: readsAll('-L -s -N -i'),
+  pygmentize: readsAll('-l -f -O -o -S -P -F'),
+  uuencode: readsAll(''),
+  base32: readsAll('-w'),
+  spell: readsAll(''),
+  hunspell: readsAll('-d -p'),
   iconv: readsAll('-f -t -o'),
   zcat: readsAll(''),
   ccat: readsAll(''),
@@ -108,16 +123,32 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   md5sum: readsAll(''),
   sha1sum: readsAll(''),
   sha256sum: readsAll(''),
+  sum: readsAll(''),
+  b2sum: readsAll('-l'),
+  sha224sum: readsAll(''),
+  sha384sum: readsAll(''),
+  sha512sum: readsAll(''),
   shasum: readsAll('-a'),
   cksum: readsAll('-a'),
   jq: (uses) => {
     const { operands } = splitOptions(uses.args, '--indent -f --from-file');
     for (const word of operands.slice(1)) uses.read(word);
   },
-  openssl: optionFile(/^-(in|inkey|key|CAfile)$/),
-  'ssh-keygen': optionFile(/^-f$/),
+  openssl: (uses) => {
+    optionFile(/^-(in|inkey|key|CAfile)$/)(uses);
+    const [verb, ...files] = splitOptions(uses.args, '-in -out -inkey -key -keyout -sign -verify -passin').operands;
+    if (/^(dgst|md5|sha\d+)$/.test(verb?.template ?? '')) for (const file of files) uses.read(file);
+  },
+  'ssh-keygen': (uses) => {
+    optionFile(/^-f$/)(uses);
+    // Without one of these it makes a new key there.
+    if (uses.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) return;
+    const { options } = splitOptions(uses.args, '-f -t -b -C -N -P -a');
+    for (const { name, value } of options) if (name === '-f' && value !== undefined) uses.write(value, 'argument');
+  },
   gpg: readsAll('-o -r -u --output --recipient --local-user --passphrase --homedir'),
   pandoc: readsAll('-o -f -t --output --from --to'),
+  ...Object.fromEntries(['sh', 'bash', 'dash', 'zsh', 'ksh'].map((name) => [name, runsFile])),
   xargs: optionFile(/^(-a|--arg-file)$/),
   node: (uses) => {
     const script = splitOptions(uses.args, '-r -C -e -p --require --import --loader --env-file --eval --print', true)

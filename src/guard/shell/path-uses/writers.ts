@@ -19,9 +19,35 @@ const mode: PathUser = (uses) => {
   for (const word of given ? split.operands : split.operands.slice(1)) uses.write(word, 'mode', { recursive });
 };
 
+/** Formatters: with one of these options, or without any such option, they write what they are pointed at. */
+function formats(option: RegExp | null): PathUser {
+  return (uses) => {
+    if (option !== null && !uses.args.some((word) => option.test(word.template))) return;
+    for (const word of splitOptions(uses.args, '--config -c').operands) uses.write(word, 'argument');
+  };
+}
+
+/** `docker cp FROM TO`: what lies in a container has its name before a colon. */
+const copiesOut: PathUser = (uses) => {
+  const [verb, from, to] = splitOptions(uses.args, '-n -c --namespace --container --context').operands;
+  if (verb?.template !== 'cp') return;
+  if (from !== undefined && !from.template.includes(':')) uses.read(from, true);
+  if (to !== undefined && !to.template.includes(':')) uses.write(to, 'copy');
+};
+
 /** Programs that write to the paths they are given. */
 export const WRITERS: Readonly<Record<string, PathUser>> = {
   tee: writesAll(''),
+  prettier: formats(/^(-w|--write)$/),
+  eslint: formats(/^--fix$/),
+  ruff: formats(/^(--fix|format)$/),
+  gofmt: formats(/^-w$/),
+  black: formats(null),
+  rustfmt: formats(null),
+  docker: copiesOut,
+  podman: copiesOut,
+  kubectl: copiesOut,
+  mktemp: writesAll('-p --tmpdir --suffix'),
   touch: writesAll('-d -r -t --date --reference'),
   truncate: writesAll('-s -r --size --reference'),
   mkdir: writesAll('-m --mode'),
@@ -56,6 +82,8 @@ export const WRITERS: Readonly<Record<string, PathUser>> = {
   split: (uses) => {
     const operands = splitOptions(uses.args, '-b -C -l -n -a --bytes --lines').operands;
     if (operands[0] !== undefined) uses.read(operands[0]);
+    // The beginning of the names of what it writes.
+    if (operands[1] !== undefined) uses.write(operands[1], 'argument');
   },
   yq: (uses) => {
     const split = splitOptions(uses.args, '');
