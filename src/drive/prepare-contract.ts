@@ -99,7 +99,9 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   // The client tells its cost to the runner, and to a status line, which it runs only in a terminal.
   const cost = costProblem(resolved.policy.budget, driven || (request.launched && !request.headless));
   if (cost !== null) throw new RalphError('task-invalid', cost);
-  const warnings = [...checked.problems, ...resolved.problems].filter(({ severity }) => severity === 'warning');
+  const warnings = [...checked.problems, ...resolved.problems, ...unheeded(driven, resolved)].filter(
+    ({ severity }) => severity === 'warning',
+  );
   return {
     resolved,
     warnings,
@@ -146,6 +148,13 @@ function refuseForCommand(
   const idle = CLIENT_KEYS.filter((key) => sources[key] === 'flag');
   if (idle.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsAlone(idle));
   if (clientArgs.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsOptions(clientArgs));
+}
+
+/** A session is Claude Code, whatever works in a runner. */
+function unheeded(driven: boolean, { settings: { agent } }: Resolved): Problem[] {
+  if (driven || agent === null) return [];
+  const place = { path: 'agent', line: null, column: null, value: agent, rule: 'runner-only' };
+  return [{ ...place, message: AGENT_TEXTS.forRunner(agent), severity: 'warning' }];
 }
 
 function versionOf({ clientVersion }: ContractRequest): string | null {

@@ -89,6 +89,8 @@ export const LAUNCH_TEXTS = {
 
 /** Of an agent that is a command of the user's. */
 export const AGENT_TEXTS = {
+  forRunner: (command: string): string =>
+    `agent (${command}) is for main.cjs run; this loop is worked on by Claude Code.`,
   noGuardrails: (command: string): string =>
     `the agent of this loop is a command (${command}), and guardrails cannot be enforced on it: hooks of Claude Code enforce them. Take the guardrails out of the task's frontmatter and of the settings, or run the loop with Claude Code (no --agent, no agent: in the frontmatter).`,
   untold: (key: string): string =>

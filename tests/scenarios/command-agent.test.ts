@@ -59,6 +59,14 @@ test('the agent may stand in the frontmatter, and Claude Code need not be there'
   assert.match(stdout, /─── \d+m?s ───/, 'time is all that is known');
 });
 
+test('a session does not take the agent of a runner, and says so', (t) => {
+  const p = project(t);
+  task(p, 'agent: ./agent.sh\nguardrails: {protected_files: [x]}');
+  const { code, stderr } = p.ralph(['start']);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /agent \(\.\/agent\.sh\) is for main\.cjs run; this loop is worked on by Claude Code/);
+});
+
 test('an agent that breaks is tried again, and after five times the loop ends and says what it said', (t) => {
   const p = project(t);
   task(p, 'max_iterations: 3');
