@@ -40,8 +40,11 @@ function loopsHere({ files, env }: HookContext): (typeof files)[] {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error; // a guard that cannot look refuses the call
   }
-  return entries.flatMap((entry) => {
-    const [, name = null] = /^ralph-state(?:\.(.+))?\.json$/.exec(entry) ?? ['', ''];
-    return name === '' || (name !== null && !LOOP_NAME.test(name)) ? [] : [loopFiles(files.projectDir, name, env)];
+  // A loop that was just cancelled has left its state, and the agent that works on it is to hear so.
+  const names = entries.flatMap((entry) => {
+    const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
+    const name = found?.[1] ?? found?.[2] ?? null;
+    return found === null || (name !== null && !LOOP_NAME.test(name)) ? [] : [name];
   });
+  return [...new Set(names)].map((name) => loopFiles(files.projectDir, name, env));
 }

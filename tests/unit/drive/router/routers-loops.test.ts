@@ -5,7 +5,13 @@ import { test } from 'node:test';
 import { overLoops } from '../../../../src/drive/hook/routers-loops.ts';
 import { aHook, aProject, put } from '../support/a-project.ts';
 
-const STATES = ['ralph-state.json', 'ralph-state.lint.json', 'ralph-state..evil.json', 'ralph-events.jsonl'];
+const STATES = [
+  'ralph-state.json',
+  'ralph-archive/x.json',
+  'ralph-state.lint.json',
+  'ralph-state..evil.json',
+  'ralph-events.jsonl',
+];
 const ROUTER = { RALPH_DRIVER: 'router' };
 const says = (text: string): { hookSpecificOutput: { additionalContext: string } } => ({
   hookSpecificOutput: { additionalContext: text },
