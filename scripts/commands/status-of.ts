@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChecklistCount } from '../../src/core/checklist.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
+import { checklistNow } from '../../src/drive/checklist-now.ts';
 import { driverLives } from '../../src/drive/driver-lives.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
@@ -84,10 +85,13 @@ export function statusOf({ files, env, projectDir }: Pick<CommandContext, 'files
     }
     case 'loop': {
       const { state } = found;
+      const checklist = checklistNow(projectDir, state.taskPath);
       if (state.status === 'ended')
         return inactive(`The last loop ${state.ended.message}`, endedLoopOf(state, files.state));
       return {
         ...activeStatus(state, driverLives(files, state), exists(state.taskPath), guardrailsExists),
+        // As the agent has it by now.
+        ...(checklist && { checklist }),
         ...scenariosOf(files, state.loopId),
       };
     }

@@ -22,6 +22,8 @@ test('run NAME works off the list of that loop directory, and status and list sa
   assert.equal(code, 0, stdout + stderr);
   assert.match(p.read('prompt-0.txt'), /Checklist: 0 of 2\n\nNext:\n- routes \(line 10\)/);
   assert.match(p.read('prompt-1.txt'), /Iteration 2 of 50[\s\S]*Checklist: 1 of 2\n\nNext:\n- login/);
+  const told = stdout.split('\n').flatMap((line) => (line.startsWith('{"type":"checklist"') ? [JSON.parse(line)] : []));
+  assert.deepEqual(told.at(-1), { type: 'checklist', done: 2, total: 2 });
   assert.match(stderr, /nothing to verify/, 'a checklist without checks is believed, and that is said');
   const { lastLoop } = p.ralph(['status', '--json', 'site']).json as { lastLoop: Record<string, unknown> };
   assert.deepEqual([lastLoop['status'], lastLoop['checklist']], ['complete', { done: 2, total: 2 }]);
@@ -144,6 +146,8 @@ test('accept takes a list for whole that lost items', (context) => {
   const p = project(context);
   p.write(TASK, TWO);
   assert.equal(p.ralph(['start', '--json', '--task', 'site']).code, 0);
+  p.write(TASK, list('[x] routes', '[ ] login'));
+  assert.deepEqual(p.ralph(['status', '--json', 'site']).json['checklist'], { done: 1, total: 2 }, 'as it is now');
   p.write(TASK, list('[ ] routes'));
   const accepted = p.ralph(['accept', '--json', 'site']);
   assert.equal(accepted.code, 0, accepted.stderr);

@@ -1,11 +1,11 @@
-import { type ChecklistCount, checklistItems, countChecklist } from '../../core/checklist.ts';
+import type { ChecklistCount } from '../../core/checklist.ts';
 import { digest } from '../../core/digest.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
 import { lostItems } from '../../core/transitions/checklist.ts';
-import { taskKind } from '../../task/task-kind.ts';
+import { checklistOf } from '../checklist-now.ts';
 import { type Measured, ofIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { tddFacts } from '../tdd/tdd-facts.ts';
@@ -77,9 +77,4 @@ function notices(
   const lost = checklist && lostItems(checklist, state.checklist, state.taskPath);
   if (lost) events.push({ type: 'noticed', at, key: `checklist ${digest(lost)}`, warning: lost });
   return events;
-}
-
-/** null for a task that is none. */
-function checklistOf(body: string, taskPath: string): ChecklistCount | null {
-  return taskKind(taskPath) === 'checklist' ? countChecklist(checklistItems(body)) : null;
 }

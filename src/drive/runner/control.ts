@@ -6,10 +6,12 @@ import { readState } from '../../state/read-state.ts';
 import { runFiles } from '../../state/run-files.ts';
 import { takeFlags } from '../../state/run-flags.ts';
 import { taskFolder } from '../../task/task-folder.ts';
+import { checklistNow } from '../checklist-now.ts';
 import { operate } from '../operate.ts';
 import { mirrorOf } from '../task/mirror.ts';
 import type { Runner } from './runner.ts';
 import { steerAgent } from './steer-agent.ts';
+import { tellChecklist } from './tell-checklist.ts';
 
 /** Others steer the loop through its files: heard within half a second. */
 const LOOK_MS = 330;
@@ -67,8 +69,9 @@ export function lookAround(runner: Runner): void {
 }
 
 /** What of the loop has changed for whoever watches: what the user has said and asked for, and the checklist. */
-function showState({ shown, options, agent }: Runner, state: LoopState): void {
-  const { status, steering, stopRequested, checklist } = state;
+function showState(runner: Runner, state: LoopState): void {
+  const { shown, options, agent, files } = runner;
+  const { status, steering, stopRequested, taskPath } = state;
   const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
   const pending = texts.map(({ id }) => id).join(' ');
   if (pending !== shown.pending) options.tell({ type: 'pending', texts });
@@ -77,8 +80,6 @@ function showState({ shown, options, agent }: Runner, state: LoopState): void {
   const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
   if (next !== shown.next) options.tell({ type: 'after-iteration', next });
   shown.next = next;
-  const { done, total } = checklist ?? { done: 0, total: 0 };
-  const counted = `${done} ${total}`;
-  if (total > 0 && counted !== shown.checklist) options.tell({ type: 'checklist', done, total });
-  shown.checklist = counted;
+  // As the agent has it by now: it checks items in the middle of an iteration.
+  tellChecklist(runner, checklistNow(files.projectDir, taskPath));
 }

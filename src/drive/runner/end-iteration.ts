@@ -12,6 +12,7 @@ import { measureIteration } from '../task/measure-iteration.ts';
 import { keepDue } from './due-records.ts';
 import type { Runner } from './runner.ts';
 import { sumCost, sumUsage } from './sum-usage.ts';
+import { tellChecklist } from './tell-checklist.ts';
 
 /**
  * Tells the engine that an iteration is over, whatever became of it, and gives what follows. `error` says why it failed;
@@ -47,6 +48,7 @@ export async function endIteration(
       effect.type === 'record-iteration' ? { ...effect, record: { ...effect.record, agent } } : effect,
     );
     runner.turn = { ...turn, loaded: { ...loaded, mended: null, state }, task: task && { ...task, agent } };
+    tellChecklist(runner, state.checklist);
     keepDue(files, context.now(), effects);
     return { next: state, result: effects };
   });

@@ -1,0 +1,15 @@
+import { type ChecklistCount, checklistItems, countChecklist } from '../core/checklist.ts';
+import { taskKind } from '../task/task-kind.ts';
+import { readTask } from './hook/read-task.ts';
+
+/** How far a task's text says that its checklist has come; null for a task that is none. */
+export function checklistOf(body: string, taskPath: string): ChecklistCount | null {
+  return taskKind(taskPath) === 'checklist' ? countChecklist(checklistItems(body)) : null;
+}
+
+/** The same of the file as it is now, in the middle of an iteration too; null where it cannot be read. */
+export function checklistNow(projectDir: string, taskPath: string): ChecklistCount | null {
+  if (taskKind(taskPath) !== 'checklist') return null;
+  const task = readTask(projectDir, taskPath);
+  return task && checklistOf(task.body, taskPath);
+}
