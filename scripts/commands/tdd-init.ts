@@ -39,7 +39,7 @@ export function tddInit(context: CommandContext): number {
 
 /** The list with the user's word in it. */
 function decided({ files, values, env }: CommandContext, found: FoundTdd): TddRecord {
-  const { record } = listOf(found);
+  const { record } = listOf(found, files.name);
   const accepted = values['accept'] === true ? { scripts: scriptsOfList(files.projectDir, record.scenarios) } : {};
   const environment = decidingEnvironment(env);
   return { ...record, ...accepted, environment, ...(values['consent'] === true && { consented: true }) };

@@ -13,7 +13,7 @@ const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 export function tddNext(context: CommandContext): number {
   const { files, now, out, err, forPeople, env, values } = context;
   const { record, scenario, notes } = withTdd(files, now(), (found) => {
-    const list = listOf(found);
+    const list = listOf(found, files.name);
     const next = nextScenario(list.record);
     return {
       next: next.record === list.record ? 'keep' : next.record,

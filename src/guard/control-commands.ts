@@ -9,6 +9,8 @@ import { splitOptions } from './shell/split-options.ts';
 const NODE_LIKE = /^(node|nodejs|bun|deno|tsx|ts-node)$/;
 const NODE_VALUES =
   '-r -C -e -p --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';
+/** Options with which the user agrees to something, of commands that serve agents otherwise. */
+const USERS_WORDS = new Set(['--consent', '--accept']);
 /** bun run x, deno run x. */
 const RUN = /^(run|eval|exec)$/;
 
@@ -26,7 +28,10 @@ export function controlCommandDenial(command: ShellCommand, guard: Guard): strin
   }
   if (subcommand === undefined) return undefined;
   if (subcommand.text === null || subcommand.glob === true) return deny('the subcommand is known only at run time');
-  if (guard.rules.agentCommands.includes(subcommand.text)) return undefined;
+  if (guard.rules.agentCommands.includes(subcommand.text)) {
+    const word = args.find(({ text }) => text !== null && USERS_WORDS.has(text));
+    return word === undefined ? undefined : deny(`${subcommand.text} ${word.text} is the user's word`);
+  }
   return deny(`"${subcommand.text}" is not a command for agents`);
 }
 

@@ -15,7 +15,7 @@ const YOUNG_MS = 60_000;
  * beside files that are ours: other tools keep theirs in the same folder.
  */
 const DRAFT =
-  /^(?:ralph-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
+  /^(?:ralph-|tdd-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
 /**
  * Removes what processes left behind that died in the middle of a step: drafts, and markers of reapers. Gives back the

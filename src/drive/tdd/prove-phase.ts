@@ -48,7 +48,7 @@ export interface PhaseAnswer {
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
   const { phase, id, again, env, signal, now } = request;
   const before = withTdd(files, now(), (found) => {
-    const { record, notes } = listOf(found);
+    const { record, notes } = listOf(found, files.name);
     const result = { record, notes, may: mayRun(record, phase, id, again) };
     return { next: 'keep', result };
   });
@@ -59,7 +59,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const options = { projectDir: files.projectDir, signal, env, judge };
   const run = await runScenario(record, may.scenario, phase, options);
   return withTdd(files, now(), (found) => {
-    const current = listOf(found);
+    const current = listOf(found, files.name);
     const still = mayRun(current.record, phase, id, again);
     const all = [...notes, ...current.notes];
     const same = current.record.listId === record.listId && current.record.log.length === record.log.length;

@@ -38,7 +38,7 @@ export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): 
   const agentType = 'ralph-developer';
   try {
     const { record, scenario, notes } = withTdd(files, at, (found) => {
-      const { record: list, notes } = listOf(found);
+      const { record: list, notes } = listOf(found, files.name);
       if (hashTddList(list) !== tdd.hash) throw new RalphError('contract-changed', TDD_TEXTS.listChanged);
       const next = nextScenario(list);
       return { next: next.record === list ? 'keep' : next.record, result: { ...next, notes } };

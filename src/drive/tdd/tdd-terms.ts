@@ -19,7 +19,7 @@ export function tddTerms(
   resumed: string | null,
 ): Contract['tdd'] {
   if (tdd !== true && (resumed === null || peekTdd(files)?.loopId !== resumed)) return undefined;
-  const record = withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found).record }));
+  const record = withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
   return { listId: record.listId, hash: hashTddList(record) };
 }
@@ -39,7 +39,7 @@ export function bindList(
 ): void {
   const { loopId, at, consented, env, keep } = request;
   withTdd(files, at, (found) => {
-    const { record } = listOf(found);
+    const { record } = listOf(found, files.name);
     const agreed = consented && !(keep && record.consented) ? { consented, environment: decidingEnvironment(env) } : {};
     return { next: { ...record, loopId, ...agreed }, result: undefined };
   });

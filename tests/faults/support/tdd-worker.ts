@@ -25,7 +25,7 @@ async function prove(phase: TddPhase, id: string): Promise<void> {
 async function work(): Promise<void> {
   for (;;) {
     const scenario = withTdd(files, now(), (found) => {
-      const next = nextScenario(listOf(found).record);
+      const next = nextScenario(listOf(found, files.name).record);
       return { next: next.record, result: next.scenario };
     });
     if (scenario === null) return;

@@ -294,6 +294,9 @@ export const DANGEROUS: Readonly<Record<string, readonly string[]>> = {
   'control commands': [
     'node -- @MAIN@ stop',
     'bun run @MAIN@ stop',
+    'node @MAIN@ tdd init --consent',
+    'CLAUDECODE= node @MAIN@ tdd --consent init',
+    'env -u CLAUDECODE node @MAIN@ tdd init --accept',
     'node $(ls @MAIN@) stop',
     'node `find . -name main.cjs` stop',
     'find . -name main.cjs -exec node {} stop \\;',

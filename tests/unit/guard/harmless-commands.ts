@@ -131,6 +131,7 @@ export const HARMLESS: readonly string[] = [
   'node @MAIN@',
   'node @PROJECT@/@MAIN@ status --json',
   'node @MAIN@ tdd red',
+  'node @MAIN@ tdd init --scenario x --command "npm test"',
   'node @MAIN@ router next',
   'node "$CLAUDE_PROJECT_DIR"/@MAIN@ explain',
   'CLAUDECODE= node @MAIN@ status',

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { withLock } from '../../../src/state/lock.ts';
 import { newOwner } from '../../../src/state/lock-owner.ts';
 import { sweepLeftovers } from '../../../src/state/sweep-leftovers.ts';
+import { tddFiles } from '../../../src/state/tdd-store.ts';
 import { aProject, aState, putState } from './a-loop.ts';
 
 const LATER = Date.now() + 120_000;
@@ -36,6 +37,9 @@ test('Drafts of dead processes go, wherever the state layer makes them.', (t) =>
     `${files.cost}.${token}.tmp`,
     `${archived}.${token}.tmp`,
     `${files.contract}.${token}.tmp`,
+    `${tddFiles(files).state}.${token}.tmp`,
+    `${tddFiles(files).record}.${token}.tmp`,
+    `${tddFiles(files).lock}.${token}`,
   ];
   for (const draft of drafts) writeFileSync(draft, '');
   for (const folder of [`${files.lock}.${token}.folder`, `${marker}.${token}.folder`]) {
