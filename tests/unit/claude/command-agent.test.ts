@@ -39,7 +39,7 @@ test('an agent that reads nothing of its prompt is no failure', async () => {
 
 test('whole lines are told while it works, colours taken out', async () => {
   const { run, told } = startIt('printf "one\\ntw"; sleep 1; printf "\\033[31mo\\033[0m\\n\\n\\nend"');
-  await sleep(500);
+  while (told.length === 0) await sleep(20);
   assert.deepEqual(told, ['one']);
   const { facts } = await run.done;
   assert.equal(told.join('\n').replace(/\n+/g, '\n'), 'one\ntwo\nend');
@@ -83,8 +83,8 @@ test('one that is silent for too long is ended with all that it started; a word 
   assert.ok(run.pid !== null);
   assert.equal((await run.done).outcome.kind, 'hung');
   assert.equal(groupLives(run.pid), false);
-  const talks = 'for i in 1 2 3 4 5; do echo working >&2; sleep 0.3; done';
-  assert.equal((await ran(talks, { silenceMs: 800 })).outcome.kind, 'ok');
+  const talks = 'for i in 1 2 3 4 5 6 7 8; do echo working >&2; sleep 0.4; done';
+  assert.equal((await ran(talks, { silenceMs: 2_000 })).outcome.kind, 'ok');
 });
 
 test('one that takes too long is ended, however much it says', async () => {
@@ -93,14 +93,14 @@ test('one that takes too long is ended, however much it says', async () => {
 });
 
 test('it takes no message while it works, and an interruption ends it', async () => {
-  const { run } = startIt('trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done');
-  await sleep(300);
+  const { run, told } = startIt('trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done');
+  while (told.length === 0) await sleep(20);
   assert.equal(run.send('hurry', 'next'), false);
   run.interrupt();
   const { outcome } = await run.done;
   assert.equal(outcome.kind, 'ok', 'it ended its work when it was asked to');
-  const { run: deaf } = startIt('echo up; sleep 60');
-  await sleep(100);
+  const { run: deaf, told: up } = startIt('echo up; sleep 60');
+  while (up.length === 0) await sleep(20);
   deaf.interrupt();
   assert.equal((await deaf.done).outcome.kind, 'interrupted');
 });
