@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runClient, startClient } from './support/client.ts';
-import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { inLoopProject, type LoopProject, promptFile, until } from './support/loop-project.ts';
 import { answerIn, routerCommand, routerHost } from './support/router-host.ts';
 import { bash, hang, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 
@@ -130,6 +130,37 @@ test('a second session is told who drives the loop, and changes nothing of it', 
     } finally {
       running.signal('SIGKILL');
       await running.done;
+    }
+  });
+});
+
+test('/ralph-loop brings the host what it has to do', async () => {
+  const script = steps([text('I know now.')]);
+  await inLoopProject({}, script, async ({ workspace, model }) => {
+    await runClient({ workspace, model, prompt: '/ralph-loop' });
+    assert.match(model.mainRequests()[0]?.sinceText ?? '', /Router mode: the loop in this very session/);
+    model.check();
+  });
+});
+
+test('commands that the session wrote itself wait for the user, and those that lay there before run at once', async () => {
+  const answers: Record<string, unknown>[] = [];
+  const rewrite = `touch ${promptFile} && ${routerCommand} start --fresh`;
+  const host = routerHost(() => text(done), { first: bash(rewrite), answers });
+  await inLoopProject({ frontmatter: validated }, host, async (project) => {
+    const { workspace, model, main } = project;
+    const run = await runClient({ workspace, model, prompt: 'run the loop', timeLimitMs: 90_000 });
+    assert.equal(run.result?.['result'], 'The loop is over: awaiting-consent.');
+    assert.deepEqual(answers[0]?.['commands'], ['test -f done']);
+    const agreed = main(['start', '--consent']);
+    assert.equal(agreed.code, 0, agreed.stderr);
+    workspace.write('done', '');
+    const later = await startScriptedModel(routerHost(() => text(done), { first: bash(`${routerCommand} next`) }));
+    try {
+      const second = await runClient({ workspace, model: later, prompt: 'go on' });
+      assert.equal(second.result?.['result'], 'The loop is over: complete.');
+    } finally {
+      await later.close();
     }
   });
 });

@@ -10,8 +10,8 @@ import { listArchive } from '../../src/state/archive.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { bundleProgram, scratch } from './support/bundle-state.ts';
 
-const ITERATIONS = Number(process.env['RALPH_ROUTER_ITERATIONS'] ?? 30);
-const KILLS = Number(process.env['RALPH_ROUTER_KILLS'] ?? 5);
+const ITERATIONS = Number(process.env['RALPH_ROUTER_ITERATIONS'] ?? 20);
+const KILLS = Number(process.env['RALPH_ROUTER_KILLS'] ?? 4);
 const SESSIONS = 8;
 
 const { directory, remove } = scratch('disk');
