@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DIST, project } from './support/project.ts';
+
+const TASK = '.claude/ralph/PROMPT.md';
+const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS\n';
+
+test('a script drives a loop with start, next, report and status, and each says in JSON what comes next', (t) => {
+  const p = project(t);
+  p.write(TASK, '---\nvalidation:\n  - test -f done\n---\n\nDo it.\n');
+  const first = p.ralph(['router', 'start']);
+  assert.equal(first.code, 0, first.stderr);
+  assert.deepEqual([first.json['action'], first.json['spawn'], first.json['iteration']], ['spawn', 1, 1]);
+  assert.deepEqual(p.ralph(['router', 'next']).json, first.json);
+  assert.deepEqual(p.ralph(['router', 'start']).json, first.json);
+  const status = p.ralph(['router', 'status']).json;
+  assert.deepEqual([status['active'], status['status'], status['iteration']], [true, 'running', 0]);
+  assert.deepEqual(status['spawn'], { spawn: 1, iteration: 1, agentType: 'general-purpose' });
+  p.write('said.txt', `I have done it.\n\n${DONE}`);
+  const rejected = p.ralph(['router', 'report', '--spawn', '1', '--file', 'said.txt']).json;
+  assert.match(String(rejected['prompt']), /was rejected/);
+  p.write('done', '');
+  const end = p.sh(`node '${DIST}/scripts/main.cjs' router report --spawn 2`, DONE);
+  assert.deepEqual(
+    [end.code, end.json['action'], end.json['status'], end.json['verified'], end.json['exitCode']],
+    [0, 'stop', 'complete', true, 0],
+  );
+  assert.equal(p.ralph(['router', 'status']).json['status'], 'complete');
+});
+
+test('the loop of a task folder is named in every command that an answer gives', (t) => {
+  const p = project(t);
+  p.write('job/RALPH.md', '---\ncompletion_promise: DONE\n---\n\nDo it.\n');
+  const first = p.ralph(['router', 'start', '--task', 'job']).json;
+  assert.equal(first['loop'], 'job');
+  assert.match(String(first['next']), /router report --loop job --spawn 1/);
+  assert.deepEqual(p.ralph(['router', 'next']).json, first, 'the only live router loop needs no name');
+});
+
+for (const [what, text] of [
+  ['60 MB', Buffer.concat([Buffer.alloc(60 * 1024 * 1024, 'x\n'), Buffer.from(DONE)])],
+  ['nothing', Buffer.alloc(0)],
+  ['any bytes', Buffer.from(Array.from({ length: 100_000 }, (_, index) => (index * 31) % 256))],
+] as const) {
+  test(`a report of ${what} is a report`, async (t) => {
+    const p = project(t);
+    p.write(TASK, 'Do it.\n');
+    p.ralph(['router', 'start']);
+    const child = spawn(process.execPath, [join(DIST, 'scripts/main.cjs'), 'router', 'report', '--spawn', '1'], {
+      ...{ cwd: p.dir, env: p.env, stdio: ['pipe', 'pipe', 'inherit'] },
+    });
+    let said = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    child.stdin?.end(text);
+    assert.deepEqual(await once(child, 'close'), [0, null]);
+    const answer = JSON.parse(said) as Record<string, unknown>;
+    assert.deepEqual(answer['action'], what === '60 MB' ? 'stop' : 'spawn');
+  });
+}
+
+test('a call that is told to go while checks run ends them, and the next call runs them again', async (t) => {
+  const p = project(t);
+  p.write(TASK, '---\nvalidation:\n  - echo $$ >> runs; test -f slow && sleep 300; true\n---\n\nDo it.\n');
+  p.write('slow', '');
+  p.ralph(['router', 'start']);
+  p.write('said.txt', DONE);
+  const args = [join(DIST, 'scripts/main.cjs'), 'router', 'report', '--spawn', '1', '--file', 'said.txt'];
+  const child = spawn(process.execPath, args, { cwd: p.dir, env: p.env, stdio: 'ignore' });
+  while (!p.has('runs')) await sleep(20);
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [143, null]);
+  const check = Number(p.read('runs'));
+  assert.throws(() => process.kill(check, 0), 'no check is left');
+  assert.equal(p.ralph(['router', 'status']).json['status'], 'verifying');
+  p.sh('rm slow');
+  const end = p.ralph(['router', 'next']).json;
+  assert.deepEqual([end['action'], end['status'], end['verified']], ['stop', 'complete', true]);
+});
+
+test('what router cannot be told is refused with how to say it', (t) => {
+  const p = project(t);
+  p.write(TASK, 'Do it.\n');
+  for (const [args, message] of [
+    [['router'], /router start, next, report, status/],
+    [['router', 'again'], /"again" is none of its actions/],
+    [['router', 'next', '--wait', 'long'], /--wait long/],
+    [['router', 'report', '--spawn', 'x'], /--spawn x/],
+    [['router', 'report', '--agent', 'a1', '--file', 'x'], /one of --agent, --file and --error/],
+    [['router', 'report', '--agent', 'a1'], /keeps no record of a subagent a1/],
+    [['router', 'report', '--file', 'missing.txt'], /missing\.txt/],
+    [['router', 'start', '--task', 'missing.md'], /missing\.md/],
+  ] as const) {
+    const { code, stderr } = p.ralph(args);
+    assert.equal(code, 1, args.join(' '));
+    assert.match(stderr, message);
+  }
+  assert.equal(p.ralph(['router', 'next']).json['status'], 'none');
+});
