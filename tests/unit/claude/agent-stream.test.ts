@@ -52,11 +52,14 @@ test('a line that is too long is left out and told once, and the next one comes'
 });
 
 test('whatever JSON a line holds, it is read without an exception', () => {
-  const types = fc.constantFrom('system', 'assistant', 'user', 'result', 'rate_limit_event', 'new');
+  const types = fc.constantFrom('system', 'assistant', 'user', 'result', 'rate_limit_event', 'stream_event', 'new');
+  const kinds = fc.constantFrom('message_start', 'content_block_delta', 'message_delta', 'x');
   const subtypes = fc.constantFrom('init', 'hook_started', 'api_retry', 'compact_boundary', 'x');
   fc.assert(
-    fc.property(fc.jsonValue(), types, subtypes, fc.jsonValue(), (any, type, subtype, message) => {
-      const fields = { type, subtype, message, is_api_error_message: any, rate_limit_info: any, modelUsage: any };
+    fc.property(fc.jsonValue(), types, subtypes, kinds, fc.jsonValue(), (any, type, subtype, kind, message) => {
+      const event = { type: kind, message, delta: any, usage: message };
+      const told = { is_api_error_message: any, rate_limit_info: any, modelUsage: any, isReplay: true, uuid: any };
+      const fields = { type, subtype, message, event, ...told };
       for (const value of [any, fields]) {
         const messages = readMessages(JSON.stringify(value)) ?? [];
         messages.reduce(addFact, NO_FACTS);

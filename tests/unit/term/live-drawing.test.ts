@@ -19,6 +19,8 @@ test('a terminal that is made narrower and wider again shows one bottom, and all
   for (const columns of [40, 20, 30, 120, 25, 80]) {
     screen.resize({ columns, rows: 24 }).draw();
     const rows = await screen.rows();
+    assert.doesNotMatch(rows.join('\n'), /\n\n\n/, `at ${columns}: nothing of the last bottom is left`);
+    assert.equal(rows.filter((row) => row.includes('│')).length, 1, `at ${columns}:\n${rows.join('\n')}`);
     assert.equal(bars(rows), 1, `at ${columns}:\n${rows.join('\n')}`);
     assert.ok(
       rows.join('').replaceAll(' ', '').includes(words.replaceAll(' ', '')),
@@ -37,6 +39,7 @@ test('a bottom that grows and shrinks leaves nothing behind', async () => {
     }
     screen.type({ text: 'line\n'.repeat(4), at: 0 }).draw();
     screen.type({ text: '', at: 0 }).draw();
+    assert.ok(!(await screen.rows()).some((row) => row.includes('line')), 'what was written is gone with its rows');
     for (const id of ['a', 'b', 'c']) {
       screen
         .tell({
@@ -61,6 +64,23 @@ test('where only a second has passed, only the row with the time is written', ()
   const more = screen.written().slice(before);
   assert.match(more, /iter 1\/7 │ 1s/);
   assert.ok(!more.includes('Enter:'), more);
+});
+
+test('where nothing has changed nothing is written', () => {
+  const screen = liveScreen({ columns: 80, rows: 24 });
+  screen.tell(began).draw();
+  const before = screen.written();
+  assert.equal(screen.draw().written(), before);
+});
+
+test('an escape sequence that comes in two pieces is as little shown as one that comes whole', async () => {
+  const screen = liveScreen({ columns: 80, rows: 24 });
+  screen.tell(began);
+  const shown: (string | undefined)[] = [];
+  for (const text of ['plain \u001b', '[3', '1mred\u001b]0;ti', 'tle\u0007 and \u001b[0', 'm more']) {
+    shown.push((await screen.tell({ type: 'text-delta', text }).draw().rows())[2]);
+  }
+  assert.deepEqual(shown, ['plain', 'plain', 'plain red', 'plain red and', 'plain red and  more']);
 });
 
 test('after the end the cursor stands at the beginning of an empty row, under the last word', async () => {

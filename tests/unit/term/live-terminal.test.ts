@@ -73,7 +73,10 @@ const listeners = (): number[] =>
 
 test('the terminal is taken with the first word and put back with the last, and no listener is left', async () => {
   const before = listeners();
-  const terminal = await withView(async () => undefined);
+  const terminal = await withView(async () => {
+    const more = listeners().map((count, index) => count - (before[index] ?? 0));
+    assert.deepEqual(more, [1, 1, 1], 'whatever ends the process puts it back');
+  });
   assert.deepEqual(terminal.raw, [true, false]);
   assert.ok(
     terminal.written.endsWith('\u001b[?2004l\u001b[?25h\u001b[?7h'),
