@@ -20,6 +20,7 @@ import { routerText } from './router-text.ts';
 import { runnerLines } from './runner-lines.ts';
 import { startFlags, verifiesNothing } from './start-flags.ts';
 import { TASK_OPTIONS } from './start-options.ts';
+import { PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { withInput } from './with-input.ts';
 
@@ -33,6 +34,7 @@ export const ROUTER_COMMAND: Command = {
   help: 'ACTION is start, next, report or status. For a Claude Code session that is the host of a loop: the session starts a subagent for each iteration and asks here what to do. No Stop hook takes part, and the session ends its turn whenever it likes. start begins a loop and answers like next. next says what to do: {"action":"spawn"} with the prompt for a subagent, {"action":"wait"}, or {"action":"stop"} with how the loop ended; asked again it says the same. report takes the final message of the subagent (--agent ID, --file, or standard input; the last MiB counts), counts the iteration once, checks a claim of completion, and answers like next. status only looks. "next" in every answer says how to go on. One session drives a loop; another one is told "busy", until the client of the first is gone. A loop that an agent starts awaits the consent of the user where what it runs was written since the session began.',
   options: {
     ...TASK_OPTIONS,
+    ...PLAN_OPTIONS,
     'max-iterations': {
       type: 'string',
       value: 'N',
@@ -65,7 +67,7 @@ export const ROUTER_COMMAND: Command = {
     const files = routerLoop(context, action);
     if (action === 'status') return routerStatus(context, files);
     const told = action === 'report' ? reportOf(context) : null;
-    const loop = action === 'start' ? start(context) : files;
+    const loop = action === 'start' ? await start(context) : files;
     // A person who starts one for a session leaves it to the first that asks what to do.
     if (action === 'start' && context.forPeople && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), told);
@@ -84,9 +86,10 @@ function actionOf({ positionals }: CommandContext): Action {
 }
 
 /** The files of the loop that was started, or that this session drives already. */
-function start(context: CommandContext): LoopFiles {
+async function start(context: CommandContext): Promise<LoopFiles> {
   const { values, env, projectDir } = context;
   const { files, task, args, formerArgs } = startTarget(context, 'router start');
+  const plan = await planToStart(context, files, task, false);
   const started = startRouter(files, {
     projectDir,
     name: files.name,
@@ -97,6 +100,7 @@ function start(context: CommandContext): LoopFiles {
     env,
     at: context.now(),
     tdd: values['tdd'] === true,
+    plan,
     existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
     byUser: !isAgent(env),
     clientVersion: null,

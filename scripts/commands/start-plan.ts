@@ -7,6 +7,7 @@ import { PLAN_TEXTS } from '../../src/drive/plan/texts.ts';
 import { lastLoopIn } from '../../src/drive/task-loop-name.ts';
 import { said } from '../../src/drive/texts.ts';
 import { RUNTIME_IGNORE } from '../../src/install/planned-files.ts';
+import { readContract } from '../../src/state/contract-store.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { projectSignals } from '../../src/task/project-signals.ts';
 import { ask } from './ask.ts';
@@ -48,7 +49,8 @@ export async function planToStart(
     return null;
   }
   if (task === null) throw new RalphError('usage', 'which plan? Give its file: run PLAN.md --plan.');
-  const from = typeof values['from'] === 'string' ? values['from'] : null;
+  const asked = values['consent'] === true ? (readContract(files)?.contract.policy.plan?.from ?? null) : null;
+  const from = typeof values['from'] === 'string' ? values['from'] : asked;
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumes, env });
   for (const note of start.notes) context.err(said(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);

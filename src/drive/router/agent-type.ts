@@ -11,8 +11,8 @@ export const ANY_AGENT = 'general-purpose';
  * The subagent for a task: one that audits for a prompt file, one that develops for everything else; the client's own
  * where the project and the user have no such agent.
  */
-export function agentType({ projectDir, taskPath, tdd }: Contract, env: NodeJS.ProcessEnv): string {
-  const audits = taskKind(taskPath) === 'prompt' && tdd === undefined;
+export function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: NodeJS.ProcessEnv): string {
+  const audits = taskKind(taskPath) === 'prompt' && tdd === undefined && !policy.plan;
   const wanted = audits ? 'ralph-qa' : 'ralph-developer';
   const users = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
   const there = [join(projectDir, '.claude'), users].some((folder) =>

@@ -12,6 +12,7 @@ import { feed, isStep } from '../hook/carry-on.ts';
 import { readTask } from '../hook/read-task.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { openPlan } from '../plan/on-plan.ts';
+import { readOpenTask } from '../plan/open-task-file.ts';
 import { runnerPrompt } from '../runner/runner-prompt.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { ANY_AGENT, agentType } from './agent-type.ts';
@@ -34,7 +35,7 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
   const stored = readContract(files);
   if (stored?.contract.loopId !== state.loopId) return { meanwhile: [] };
   turn.loaded = { ...turn.loaded, stored, policy: stored.contract.policy };
-  const instead = await openPlan(turn, (message) => log(files, now(), 'plan', message));
+  const instead = await openPlan(turn, (message) => turn.notes.push(message));
   if (instead !== null) return { meanwhile: instead };
   const task = readTask(files.projectDir, state.taskPath);
   if (task === null) {
@@ -94,7 +95,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
         maxIterations: state.maxIterations,
         agentType: agentType(contract, options.env),
         description: `ralph iteration ${iteration}`,
-        allowedScope: null,
+        allowedScope: scopeOf(files, contract),
         timeoutSeconds: limit === null ? null : limit / 1000,
         promptFile,
         prompt,
@@ -116,4 +117,10 @@ function keepPrompt(files: LoopFiles, prompt: string, at: string): string | null
     log(files, at, 'prompt', (error as Error).message);
     return null;
   }
+}
+
+/** What the task of a plan may change; no other loop has a scope. */
+function scopeOf(files: LoopFiles, { policy, loopId }: Contract): readonly string[] | null {
+  const task = policy.plan ? readOpenTask(files, loopId) : null;
+  return task === null || task.scope.length === 0 ? null : task.scope;
 }
