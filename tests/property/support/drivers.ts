@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { StartAgent } from '../../../src/claude/stream/agent-run.ts';
+import { NO_FACTS } from '../../../src/claude/stream/run-facts.ts';
+import type { OperatorCommand, UsageDelta } from '../../../src/core/events.ts';
+import type { LoopState } from '../../../src/core/schema/state.ts';
+import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
+import { sessionStart } from '../../../src/drive/hook/session-start.ts';
+import { stop } from '../../../src/drive/hook/stop.ts';
+import { operate } from '../../../src/drive/operate.ts';
+import { runLoop } from '../../../src/drive/runner/run-loop.ts';
+import { startLoop } from '../../../src/drive/start-loop.ts';
+import { loopFiles } from '../../../src/state/loop-files.ts';
+import { readLines } from '../../../src/state/read-lines.ts';
+import { readState } from '../../../src/state/read-state.ts';
+import { aHook, type Project, put } from '../../unit/drive/support/a-project.ts';
+import { called, startedRouter } from '../../unit/drive/support/a-router.ts';
+import type { FarClock } from './far-clock.ts';
+
+/** What an agent does in one turn, and what happens beside. */
+export interface TurnOf {
+  readonly text: string;
+  readonly minutes: number;
+  readonly calls: number;
+  readonly denied: number;
+  readonly usage: UsageDelta;
+  /** Whether the checks would pass from now on. */
+  readonly green: boolean;
+  /** Whether it changes a file. */
+  readonly changes: boolean;
+  /** Why the agent could not end its turn; null where it did. A session's hook never hears of such a turn. */
+  readonly error: string | null;
+  /** Said by the user while the agent works. */
+  readonly command: 'stop' | 'cancel' | 'steer' | null;
+  /** What ends the wait after this turn, where there is one. */
+  readonly wait: 'time' | 'wake' | 'stop' | 'change';
+}
+
+/** What a loop became: everything that was decided, and nothing of who drove it. */
+export interface Became {
+  readonly ended: unknown;
+  readonly counted: unknown;
+  readonly iterations: readonly unknown[];
+  readonly events: readonly unknown[];
+}
+
+export type Driver = (task: string, turns: readonly TurnOf[], clock: FarClock) => Promise<Became>;
+
+const TASK = join('.claude', 'ralph', 'PROMPT.md');
+const MINUTE = 60_000;
+
+/** In a session: a Stop for each turn. */
+export const byHook: Driver = (task, turns, clock) =>
+  inProject(task, clock, async (project, play) => {
+    const { directory, env, files } = project;
+    const { loopId } = startLoop({ ...startOf(project), headless: false, launched: true, consented: true });
+    // Not in the project: it would be a change there.
+    const transcript = join(directory, '..', 'transcript.jsonl');
+    writeFileSync(transcript, '');
+    const own = { RALPH_ACTIVE: '1', RALPH_LOOP_ID: loopId, CLAUDE_PID: String(process.ppid) };
+    const session = { source: 'startup', transcript_path: transcript };
+    sessionStart(aHook({ directory, env, files }, 'SessionStart', session, own), () => assert.fail('there is a loop'));
+    for (const [nth, turn] of turns.entries()) {
+      play(turn);
+      appendFileSync(transcript, `${JSON.stringify(transcriptEntry(nth, turn.usage))}\n`);
+      const payload = { transcript_path: transcript, last_assistant_message: turn.text, prompt_id: 'p' };
+      const options = { timeoutMs: 1e12, signal: new AbortController().signal, work: stopWork };
+      const answer = await stop(aHook(project, 'Stop', payload, own), options);
+      if (answer === null || !('decision' in answer)) return;
+    }
+  });
+
+/** In a runner: a fresh agent for each turn. */
+export const byRunner: Driver = (task, turns, clock) =>
+  inProject(task, clock, async (project, play) => {
+    const { env, files } = project;
+    let nth = 0;
+    const startAgent: StartAgent = (_, { onStart }) => {
+      const turn = turns[nth++];
+      assert.ok(turn, 'the loop is over before the turns are');
+      onStart?.(process.pid);
+      play(turn);
+      const { text, usage, calls, error } = turn;
+      const result = {
+        ...{ subtype: 'success', isError: false, terminalReason: 'completed', stopReason: null, apiStatus: null },
+        ...{ turns: 1, text, costUsd: null, usage },
+      };
+      const facts = { ...NO_FACTS, result, toolCalls: calls };
+      const outcome = error === null ? { kind: 'ok', message: '' } : { kind: 'other', message: error };
+      return {
+        ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
+        end: () => undefined,
+        done: Promise.resolve({ outcome, facts, durationMs: turn.minutes * MINUTE, complaint: '' }),
+      } as ReturnType<StartAgent>;
+    };
+    await runLoop(
+      files,
+      () => startLoop({ ...startOf(project), headless: true, launched: true, consented: true, mode: 'runner' }),
+      () => ({ startAgent, env, agentEnv: {}, patience: { silenceMs: 1e9, retryMs: 1 }, tell: () => undefined }),
+    );
+  });
+
+/** By a session that has subagents work: a spawn and a report for each turn. */
+export const byRouter: Driver = (task, turns, clock) =>
+  inProject(task, clock, async (project, play) => {
+    startedRouter(project, { clientVersion: CLIENT });
+    const long = { sitUntil: Date.now() + 1e12 };
+    let answer = await called(project, null, long);
+    for (const turn of turns) {
+      if (answer.action !== 'spawn') return;
+      play(turn);
+      const { text, error, usage } = turn;
+      answer = await called(project, { spawn: answer.spawn, text: error === null ? text : '', error, usage }, long);
+    }
+  });
+
+/** The first one that tells a failed call from a denied one. */
+const CLIENT = '2.1.330';
+
+function startOf({
+  directory,
+  env,
+}: Project): Omit<Parameters<typeof startLoop>[0], 'headless' | 'launched' | 'consented'> {
+  const flags = { permissionMode: 'bypassPermissions' };
+  return {
+    ...{ projectDir: directory, name: null, task: null, flags, env, at: new Date().toISOString() },
+    ...{ existing: 'refuse', clientVersion: CLIENT, bundleDir: null },
+  };
+}
+
+/** Runs a body in a project of its own while waits are ended as the turn before them says, and tells what became. */
+async function inProject(
+  task: string,
+  clock: FarClock,
+  body: (project: Project, play: (turn: TurnOf) => void) => Promise<void>,
+): Promise<Became> {
+  const root = mkdtempSync(join(tmpdir(), 'ralph-drivers-'));
+  const directory = join(root, 'project');
+  put(join(directory, TASK), task);
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: root,
+    XDG_STATE_HOME: join(root, 'outside'),
+    CLAUDE_PROJECT_DIR: directory,
+  };
+  const project: Project = { directory, env, files: loopFiles(directory, null, env) };
+  let last: TurnOf | null = null;
+  let calls = 0;
+  const timer = setInterval(() => {
+    last = passWait(project, last, clock);
+  }, 1);
+  try {
+    await body(project, (turn) => {
+      last = turn;
+      calls = work(project, turn, calls, clock);
+    });
+    return becameOf(project);
+  } finally {
+    clearInterval(timer);
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** The agent's turn: what it calls and changes, what it takes, and what the user says meanwhile. */
+function work({ directory, env, files }: Project, turn: TurnOf, before: number, clock: FarClock): number {
+  const state = liveState(files.state);
+  let nth = before;
+  for (let call = 0; call < turn.calls; call++) {
+    nth += 1;
+    const entry = { at: new Date().toISOString(), loopId: state?.loopId, tool: 'Bash', callId: `c${nth}` };
+    for (const phase of ['asked', call < turn.denied ? 'denied' : 'done']) {
+      appendFileSync(files.calls, `${JSON.stringify({ ...entry, phase })}\n`);
+    }
+  }
+  if (turn.green) put(join(directory, 'green'), '');
+  else rmSync(join(directory, 'green'), { force: true });
+  if (turn.changes) put(join(directory, 'work.txt'), `${before} ${turn.text}`);
+  clock.pass(turn.minutes * MINUTE);
+  const commands: Record<NonNullable<TurnOf['command']>, OperatorCommand> = {
+    stop: { kind: 'stop', clientAlive: true },
+    cancel: { kind: 'cancel' },
+    steer: { kind: 'steer', id: `said-${before}`, text: 'Mind the tests.', delivery: 'next' },
+  };
+  if (turn.command !== null && state !== null) {
+    const command = commands[turn.command];
+    operate(files, env, new Date().toISOString(), () => command);
+  }
+  return nth;
+}
+
+/** Ends the wait that the loop is in, once, as the turn before it says; gives the turn where there was none. */
+function passWait({ directory, env, files }: Project, turn: TurnOf | null, clock: FarClock): TurnOf | null {
+  const state = liveState(files.state);
+  if (state?.status !== 'waiting') return turn;
+  const left = Date.parse(state.waiting.until) - Date.now();
+  if (left <= 0) return turn;
+  const at = new Date().toISOString();
+  switch (turn?.wait) {
+    case 'wake':
+      operate(files, env, at, () => ({ kind: 'wake' }));
+      return null;
+    case 'stop':
+      operate(files, env, at, () => ({ kind: 'stop', clientAlive: true }));
+      return null;
+    case 'change':
+      put(join(directory, 'watched.txt'), at);
+      clock.pass(left + 1);
+      return null;
+    case 'time':
+    case undefined:
+      clock.pass(left + 1);
+      return null;
+    default:
+      return turn;
+  }
+}
+
+function liveState(path: string): LoopState | null {
+  const current = readState(path);
+  return current.kind === 'loop' ? current.state : null;
+}
+
+/** Of the events those that the engine decides, without when and by whose hand. */
+const DECIDED = /^(iteration|completion|budget|breaker|steering|idle|loop\.(ended|stop))/;
+
+function becameOf({ files }: Project): Became {
+  const [only, ...more] = readdirSync(files.archiveDir);
+  assert.ok(only !== undefined && more.length === 0, `archived: ${[only, ...more].join(', ')}`);
+  const archived = liveState(join(files.archiveDir, only));
+  assert.ok(archived?.status === 'ended', 'it ended');
+  const { iteration, idleIterations, lastFindingsCount, breaker, usage, warnedBudgets, gateFailures, stopRequested } =
+    archived;
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const { at: _, ...ended } = archived.ended;
+  return {
+    ended,
+    counted: {
+      ...{ iteration, idleIterations, lastFindingsCount, breaker, warnedBudgets, gateFailures, stopRequested },
+      ...{ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens },
+      steering: archived.steering.length,
+      notices: archived.notices,
+    },
+    iterations: readLines(files.iterations).entries.map(
+      ({ loopId, startedAt, endedAt, durationMs, agent, ...record }) => record,
+    ),
+    events: readLines(files.events)
+      .entries.filter(({ type }) => DECIDED.test(String(type)))
+      .map(({ at, loopId, ...event }) => inMinutes(event)),
+  };
+}
+
+/** What a driver takes by itself is no part of what it decides: times are compared by the minute. */
+function inMinutes(event: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const entries = Object.entries(event).map(([key, value]) =>
+    key.endsWith('Ms') && typeof value === 'number' ? [key, Math.round(value / MINUTE)] : [key, value],
+  );
+  return Object.fromEntries(entries) as Record<string, unknown>;
+}
+
+function transcriptEntry(nth: number, usage: UsageDelta): object {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  const told = {
+    ...{ input_tokens: inputTokens, output_tokens: outputTokens },
+    ...{ cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens },
+  };
+  return { type: 'assistant', version: CLIENT, message: { id: `m${nth}`, usage: told } };
+}
