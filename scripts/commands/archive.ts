@@ -7,6 +7,7 @@ import { table } from '../../src/term/table.ts';
 import type { Command, CommandContext } from './command.ts';
 import { type EndedLoop, endedLoopOf } from './last-ended.ts';
 import { liveLoopsOn } from './live-loops.ts';
+import { quoted } from './quoted.ts';
 import { refuseAgent } from './refuse-agent.ts';
 import { taskPlace } from './task-place.ts';
 
@@ -43,7 +44,7 @@ function putAway(context: CommandContext, path: string): number {
   if (live !== undefined) {
     throw new RalphError(
       'refused',
-      `a loop on ${path} is active. End it first: main.cjs stop ${path}, or main.cjs cancel ${path}.`,
+      `a loop on ${path} is active. End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`,
     );
   }
   const moved = archiveRun(run, now());

@@ -3,6 +3,7 @@ import { RalphError } from '../../src/core/ralph-error.ts';
 import type { CommandContext } from './command.ts';
 import { draftOf, placeFor } from './draft.ts';
 import { writeTaskFile } from './new-task-folder.ts';
+import { quoted } from './quoted.ts';
 import { reviewDraft } from './review-draft.ts';
 
 /**
@@ -33,8 +34,4 @@ export async function draftToRun(context: CommandContext, words: string): Promis
     'refused',
     `nobody has seen the draft ${shown} yet, so it was not started. Read it, then: main.cjs run ${quoted(shown)}. With --yes a draft is started at once.`,
   );
-}
-
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `"${path}"`;
 }

@@ -7,6 +7,8 @@ export type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'res
   readonly problem: string | null;
 };
 
+const ARG_IS_FOR = 'a task folder is given its arguments when it starts, by start, run or resume.';
+
 /** Ends the usage of a command that starts one. */
 const FOR_THE_CLIENT = '[-- CLIENT OPTIONS]';
 
@@ -30,7 +32,8 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
     return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}"` };
   } catch (error) {
     // parseArgs ends its sentence with advice that is about code, not about this command line.
-    const problem = (error as Error).message.split('. To specify')[0] ?? '';
+    const said = (error as Error).message.split('. To specify')[0] ?? '';
+    const problem = /^Unknown option '--arg'/.test(said) ? `${command.name} takes no --arg: ${ARG_IS_FOR}` : said;
     return { values: {}, positionals: [], rest, problem };
   }
 }

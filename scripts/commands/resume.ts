@@ -6,6 +6,7 @@ import type { Operated } from '../../src/drive/operate.ts';
 import type { Command, CommandContext } from './command.ts';
 import { chosenLoop, type LiveLoop, liveLoopsOn } from './live-loops.ts';
 import { operateOn } from './operator-command.ts';
+import { quoted } from './quoted.ts';
 import { START_COMMAND } from './start.ts';
 import { onePath, taskPlace } from './task-place.ts';
 
@@ -63,8 +64,8 @@ function active(path: string, { found, files }: LiveLoop): RalphError {
   return new RalphError(
     'refused',
     gone
-      ? `a loop on ${path} lies here, and its client is gone. Go on with it: main.cjs start${named} --task ${path} --resume. Put it away: main.cjs cancel ${path}.`
-      : `a loop on ${path} is active (${found.state.status}). End it first: main.cjs stop ${path}, or main.cjs cancel ${path}.`,
+      ? `a loop on ${path} lies here, and its client is gone. Go on with it: main.cjs start${named} --task ${quoted(path)} --resume. Put it away: main.cjs cancel ${quoted(path)}.`
+      : `a loop on ${path} is active (${found.state.status}). End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`,
   );
 }
 

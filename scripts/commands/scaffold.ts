@@ -10,6 +10,8 @@ export const PRESETS: readonly string[] = [
   ...['default', 'fix-tests', 'migration', 'research-report', 'security-audit', 'audit', 'tdd', 'plan'],
 ];
 
+import { quoted } from './quoted.ts';
+
 export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',
   summary: 'Make a task folder with a RALPH.md to fill in.',
@@ -42,8 +44,4 @@ function presetNamed(value: unknown): string {
   const preset = typeof value === 'string' ? value : usual;
   if (PRESETS.includes(preset)) return preset;
   throw new RalphError('usage', `there is no preset "${preset}". There are: ${PRESETS.slice(1).join(', ')}.`);
-}
-
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `"${path}"`;
 }

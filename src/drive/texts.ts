@@ -1,4 +1,5 @@
 import { formatDuration } from '../core/duration.ts';
+import { DEFAULT_TASK } from '../task/default-task.ts';
 
 export { said } from './said.ts';
 
@@ -41,7 +42,7 @@ export const START_TEXTS = {
     `the task file ${path} lies outside the project ${project}. Move it into the project, or start in its own.`,
   taskUnreadable: (path: string, code: string): string =>
     code === 'ENOENT'
-      ? `there is no task file ${path}. main.cjs init writes one to fill in.`
+      ? `there is no task file ${path}. ${path === DEFAULT_TASK ? 'main.cjs init writes one to fill in.' : 'main.cjs scaffold NAME makes a task folder.'}`
       : `the task file ${path} cannot be read (${code}).`,
   taskEmpty: (path: string): string => `the task file ${path} is empty. Write what is to be done, then start again.`,
   invalid: (path: string, list: string): string => `${path} cannot be started:\n${list}`,

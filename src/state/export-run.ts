@@ -17,7 +17,10 @@ export interface ExportedRun {
  */
 export function exportRun(files: RunFiles, dest: string): ExportedRun {
   if (!hasRunDir(files)) {
-    throw new RalphError('usage', `${files.taskDir} has no run state to export: no loop has run there yet.`);
+    throw new RalphError(
+      'usage',
+      `${files.taskDir} has no run state to export: no loop has run there, or its run was put into ${basename(files.archiveDir)}.`,
+    );
   }
   refuseTaken(files, dest);
   const exported: string[] = [];

@@ -205,3 +205,22 @@ test('start --consent without a name agrees to the only loop that awaits it, and
     ['awaiting-consent', 'running'],
   );
 });
+
+test('what a command advises for a path with a space in it can be typed as it stands', (t) => {
+  const p = project(t);
+  started(p, 'tasks/a b');
+  const end = 'main.cjs stop "tasks/a b", or main.cjs cancel "tasks/a b".';
+  for (const command of ['archive', 'resume']) assert.ok(p.ralph([command, 'tasks/a b']).stderr.includes(end), command);
+});
+
+test('commands that take no arguments of a task say which do', (t) => {
+  const p = project(t);
+  for (const command of ['stop', 'cancel', 'draft']) {
+    const { code, stderr } = p.ralph([command, 'x', '--arg', 'a=b']);
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      new RegExp(`^ralph: ${command} takes no --arg: .* when it starts, by start, run or resume\\.`),
+    );
+  }
+});
