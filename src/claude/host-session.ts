@@ -32,6 +32,17 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   return { ...processOf(starterOf(sessionId)), sessionId, named: false, client: true };
 }
 
+/** The environment that the client itself was started with; empty where the system does not tell. */
+export function clientEnvironment({ client, clientPid }: HostSession): Record<string, string> {
+  const entries = client && clientPid !== null ? environmentOf(clientPid) : [];
+  return Object.fromEntries(
+    entries.flatMap((entry) => {
+      const at = entry.indexOf('=');
+      return at > 0 ? [[entry.slice(0, at), entry.slice(at + 1)]] : [];
+    }),
+  );
+}
+
 function processOf(pid: number | null): Pick<ClientIdentity, 'clientPid' | 'clientStartedAt'> {
   if (pid === null || !isAlive({ pid, startedAt: null })) return { clientPid: null, clientStartedAt: null };
   return { clientPid: pid, clientStartedAt: identityOf(pid).startedAt };

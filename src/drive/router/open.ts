@@ -1,4 +1,4 @@
-import { type HostSession, hostSession } from '../../claude/host-session.ts';
+import { clientEnvironment, type HostSession, hostSession } from '../../claude/host-session.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
@@ -7,6 +7,7 @@ import { readContract, type StoredContract } from '../../state/contract-store.ts
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
+import { decidingEnvironment, withDeciding } from '../../task/tdd/deciding-environment.ts';
 import { carryOut } from '../carry-out.ts';
 import { heardContext } from '../fresh-turn.ts';
 import { stopWork } from '../hook/run-stop-work.ts';
@@ -45,7 +46,7 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
     files,
     options,
     turn: {
-      context: heardContext(files, options.env, host.sessionId, ''),
+      context: heardContext(files, checksEnvironment(options.env, host), host.sessionId, ''),
       options: { timeoutMs: Number.POSITIVE_INFINITY, signal: options.signal, work: stopWork },
       deadline: Number.POSITIVE_INFINITY,
       notes,
@@ -55,6 +56,12 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
       leaves: true,
     },
   };
+}
+
+/** The host is an agent: what its shell says of PATH and the like decides nothing, as it does not in a hook. */
+function checksEnvironment(env: NodeJS.ProcessEnv, host: HostSession): NodeJS.ProcessEnv {
+  const own = clientEnvironment(host);
+  return Object.keys(own).length === 0 ? env : withDeciding(env, decidingEnvironment(own));
 }
 
 function look(current: ReadState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {

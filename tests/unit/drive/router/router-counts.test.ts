@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/operate.ts';
@@ -269,4 +269,28 @@ test('a flag file in the task folder stops a router loop at the next report', as
   put(join(project.directory, 'job/.ralph-runner/stop.flag'), '');
   const end = await called(project, { spawn: 1, text: 'Some work.' });
   assert.ok(end.action === 'stop' && end.status === 'stopped', JSON.stringify(end));
+});
+
+test('checks run with the PATH of the client, not with that of its agent’s shell', async (t) => {
+  const project = aProject(t, '---\nvalidation:\n  - check-of-mine\n---\n\nDo the work.\n');
+  const fake = join(project.directory, 'fake');
+  put(join(fake, 'check-of-mine'), '#!/bin/sh\nexit 0\n');
+  chmodSync(join(fake, 'check-of-mine'), 0o755);
+  const PATH = `${fake}:${process.env['PATH']}`;
+  startedRouter(project);
+  await spawned(project, null, { env: { ...host(), PATH } });
+  const rejected = await spawned(project, { spawn: 1, text: DONE }, { env: { ...host(), PATH } });
+  assert.match(rejected.prompt, /claim of completion was rejected[\s\S]*check-of-mine/);
+});
+
+test('control: a script outside every client is its own master', async (t) => {
+  const project = aProject(t, '---\nvalidation:\n  - check-of-mine\n---\n\nDo the work.\n');
+  const fake = join(project.directory, 'fake');
+  put(join(fake, 'check-of-mine'), '#!/bin/sh\nexit 0\n');
+  chmodSync(join(fake, 'check-of-mine'), 0o755);
+  const env = { PATH: `${fake}:${process.env['PATH']}`, CLAUDECODE: '', CLAUDE_CODE_SESSION_ID: '' };
+  startedRouter(project, { env: { ...project.env, ...env } });
+  await spawned(project, null, { env });
+  const end = await called(project, { spawn: 1, text: DONE }, { env });
+  assert.ok(end.action === 'stop' && end.status === 'complete', JSON.stringify(end));
 });
