@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runClient } from './support/client.ts';
 import {
   assertCommits,
   inPlanProject,
@@ -10,6 +11,7 @@ import {
   TWELVE,
   workers,
 } from './support/plan-project.ts';
+import { routerCommand, routerHost } from './support/router-host.ts';
 import { runRunner } from './support/runner.ts';
 import { bash, byLastUserText, text, together, tool } from './support/scripted-model.ts';
 
@@ -75,6 +77,33 @@ test('the Stop hook executes the same plan in the same order, and hands off in o
       assert.match(handOff?.sinceText ?? '', /Continue ralph execution for: PLAN\.md/);
       assert.match(handOff?.sinceText ?? '', /Tasks completed this session: 3 of 5/);
       assert.match(handOff?.sinceText ?? '', /Last progress: Task 3: Make file 3 \(completed\): it is done\./);
+    },
+    { init: true },
+  );
+});
+
+test('a host session executes the same plan in the same order through the router, by one subagent a task', async () => {
+  const answers: Record<string, unknown>[] = [];
+  const whole = process.env['RALPH_WHOLE_PLANS'] === '1';
+  const order = whole ? ORDER : ORDER.slice(0, 4);
+  const status = whole ? 'needs-verification' : 'paused-for-review';
+  const first = bash(`${routerCommand} start --task ${PLAN} --plan --max-tasks ${whole ? 20 : order.length}`);
+  await inPlanProject(
+    TWELVE,
+    routerHost(workers().main, { first, answers }),
+    async (plan) => {
+      const { project } = plan;
+      const { workspace, model } = project;
+      const run = await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md', timeLimitMs: 120_000 });
+      assert.equal(run.result?.['result'], `The loop is over: ${status}.`, run.stderr);
+      assertCommits(plan, order);
+      assert.deepEqual(plan.dirty(), []);
+      assert.equal(project.ended().as, status);
+      assert.deepEqual(
+        answers.map(({ action, agentType, allowedScope }) => action === 'spawn' && [agentType, allowedScope]),
+        [...order.map((task) => ['ralph-developer', [`work/${task.slice('Task '.length)}`, 'made.txt']]), false],
+      );
+      assert.equal(answers.at(-1)?.['exitCode'], 3);
     },
     { init: true },
   );

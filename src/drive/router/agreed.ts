@@ -10,6 +10,8 @@ import { isLeftOutFolder } from '../../task/progress/left-out.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { userConfigPath } from '../read-configs.ts';
 
+/** Flags that only say how far a loop may go, within what every loop may. */
+const LIMITS = ['max_iterations', 'max_tasks'];
 /** Clocks of the file system and of the process table tick in hundredths of a second. */
 const MARGIN_MS = 100;
 /** A shell becomes node within that; a container's other clock is further away. */
@@ -27,7 +29,7 @@ export function isAgreed(files: LoopFiles, contract: Contract, host: HostSession
   if (validation.length === 0 && (task?.commands ?? []).length === 0) return true;
   // Words of the command line are the agent's, even where they are quoted into a command of the user's.
   if (Object.keys(contract.task?.args ?? {}).length > 0) return false;
-  if (Object.keys(contract.flags).some((key) => key !== 'max_iterations')) return false;
+  if (Object.keys(contract.flags).some((key) => !LIMITS.includes(key))) return false;
   const began = beginningOf(host);
   if (began === null || !isProjectsOwn(contract)) return false;
   const { projectDir, taskPath, scripts } = contract;
