@@ -20,13 +20,13 @@ export function taskToOpen({ values, positionals, projectDir, err }: CommandCont
   if (word === undefined || more.length > 0 || values['name'] !== undefined) return null;
   const aPathAlone = PATH_ALONE.test(word);
   if (!aPathAlone && !isTask(resolve(word))) return null;
-  const { dir } = taskPlace(projectDir, word);
+  const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
     err(
       `ralph: ${word} is a task folder and is opened. To draft a task of these words: main.cjs draft --name NAME "${word}"`,
     );
   }
-  return join(dir, RALPH_FILE);
+  return join(dir, basename(taskPath));
 }
 
 function isTask(path: string): boolean {

@@ -33,7 +33,7 @@ export async function reviewDraft({ env, err }: CommandContext, draft: Draft, sh
   }
 }
 
-/** Shows a RALPH.md that is there until the user starts it or leaves it. It is edited in its place. */
+/** Shows a task folder's file that is there until the user starts it or leaves it. It is edited in its place. */
 export async function reviewTaskFile(
   { env, err }: CommandContext,
   path: string,
@@ -41,22 +41,22 @@ export async function reviewTaskFile(
 ): Promise<'start' | 'leave'> {
   const text = readTaskText(path, shown);
   err(`${shown}:\n\n${printable(text)}`);
-  tellProblems(text, err);
+  tellProblems(text, err, path);
   for (;;) {
     const answer = (await ask('[s]tart, [e]dit, [l]eave it as it is: '))?.toLowerCase();
     if (answer === undefined || answer === 'l' || answer === 'leave') return 'leave';
     if (answer === 's' || answer === 'start') {
-      if (tellProblems(readTaskText(path, shown), err)) return 'start';
+      if (tellProblems(readTaskText(path, shown), err, path)) return 'start';
     } else if (answer === 'e' || answer === 'edit') {
       openEditor(path, env, err);
-      tellProblems(readTaskText(path, shown), err);
+      tellProblems(readTaskText(path, shown), err, path);
     }
   }
 }
 
 /** Whether the text could be started. */
-function tellProblems(text: string, err: CommandContext['err']): boolean {
-  const { problems } = checkTaskFile('RALPH.md', text);
+function tellProblems(text: string, err: CommandContext['err'], path = 'RALPH.md'): boolean {
+  const { problems } = checkTaskFile(path, text);
   for (const { severity, line, message } of problems) err(`${severity}, line ${line ?? 1}: ${printable(message)}`);
   return !problems.some(({ severity }) => severity === 'error');
 }
