@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { checkTaskFile } from '../../src/task/check-task-file.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
@@ -26,7 +26,8 @@ export const CHECK_COMMAND: Command = {
     const isFolder = existsSync(named) && statSync(named).isDirectory();
     const inside = (isFolder ? taskFileIn(named) : null) ?? RALPH_FILE;
     const path = isFolder ? join(named, inside) : named;
-    const file = isFolder ? join(given ?? '', inside) : (given ?? DEFAULT_TASK);
+    const shown = given !== undefined && resolve(given) !== named ? relative(process.cwd(), named) : given;
+    const file = isFolder ? join(shown ?? '', inside) : (shown ?? DEFAULT_TASK);
     const { kind, problems } = checkTaskFile(path, readTaskText(path, file));
     const ok = !problems.some(({ severity }) => severity === 'error');
     context.out(

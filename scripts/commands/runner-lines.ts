@@ -26,12 +26,13 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'text-delta':
     case 'tool-started':
     case 'usage':
-    case 'checklist':
     case 'pending':
     case 'interrupting':
     case 'after-iteration':
     case 'paused':
       return [];
+    case 'checklist':
+      return [`  ☑ ${event.done} of ${event.total}`];
     case 'notice':
       return [said(printable(event.message))];
     case 'agent-ended': {
