@@ -2,8 +2,9 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync } from 'node
 import { join } from 'node:path';
 import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
 import { RalphError } from '../core/ralph-error.ts';
-import { TDD_VERSION, type TddRecord, type TddState } from '../core/schema/tdd-state.ts';
+import type { TddRecord, TddState } from '../core/schema/tdd-state.ts';
 import { agreement, publishedState, withOthersKeys } from '../core/tdd/published-state.ts';
+import { TDD_VERSION } from '../core/tdd/version.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import { isTooDeep } from './is-too-deep.ts';
 import { withLock } from './lock.ts';

@@ -1,8 +1,6 @@
 import * as z from 'zod';
+import { TDD_VERSION } from '../tdd/version.ts';
 import { count, instant } from './instant.ts';
-
-/** Of the state in the project and of the record outside it. A file with a higher one is left as it is. */
-export const TDD_VERSION = 1;
 
 export const tddPhase = z.enum(['red', 'green', 'refactored']);
 export const tddStanding = z.enum(['pending', 'red', 'green', 'refactored']);

@@ -1,5 +1,6 @@
-import { TDD_VERSION, type TddRecord, type TddState } from '../schema/tdd-state.ts';
+import type { TddRecord, TddState } from '../schema/tdd-state.ts';
 import { standingOf } from './standing.ts';
+import { TDD_VERSION } from './version.ts';
 
 /** What the record says, in the form that the project shows. */
 export function publishedState(record: TddRecord): TddState {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RalphError } from '../../core/ralph-error.ts';
-import { TDD_VERSION, type TddRecord, type TddScenario } from '../../core/schema/tdd-state.ts';
+import type { TddRecord, TddScenario } from '../../core/schema/tdd-state.ts';
+import { TDD_VERSION } from '../../core/tdd/version.ts';
 import { scriptsOf } from '../contract-scripts.ts';
 import { decidingEnvironment } from './deciding-environment.ts';
 import type { WantedScenario } from './read-scenarios.ts';
