@@ -58,11 +58,11 @@ export async function planToStart(
   return { from: start.from };
 }
 
-/** What the project offers to verify a plan's tasks with, where the plan names nothing; null for every other loop. */
+/** That a plan names no command to verify its tasks with, and what the project offers; null where it names some, and for every other loop. */
 export function offeredValidation({ projectDir }: CommandContext, { policy, validation }: Contract): string | null {
   if (!policy.plan || validation.length > 0) return null;
   const commands = projectSignals(projectDir).commands.map(({ run }) => run);
-  return commands.length === 0 ? null : PLAN_TEXTS.offered(commands);
+  return commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands);
 }
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {

@@ -170,7 +170,7 @@ test('a task that an agent says is blocked ends the loop at once, and one in par
     ],
     text('unexpected'),
   );
-  await inPlanProject(ONE, script, async ({ project, commits }) => {
+  await inPlanProject(`---\nvalidation: ["true"]\n---\n${ONE}`, script, async ({ project, commits }) => {
     const run = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
     assert.equal(run.code, 3, run.stdout + run.stderr);
     assert.deepEqual(commits(), ['feat: Task 1 - Make it']);

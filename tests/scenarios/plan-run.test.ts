@@ -129,3 +129,13 @@ test('a plan that is done says so at once, without an agent', (t) => {
   assert.equal(code, 0, stdout);
   assert.equal(existsSync(join(p.dir, '..', 'called')), false);
 });
+
+test('an agent that does nothing does not pass where no command proves its work, and passes where one does', (t) => {
+  const idle = '#!/bin/sh\necho "Summary: all done."\n';
+  const p = planPlace(t, TWO, idle);
+  assert.equal(p.run(null).code, 3);
+  assert.match(read(p, 'PLAN.progress.md'), /work: no file was changed, and no command proves that Task 1 is done/);
+  const proved = planPlace(t, `---\nvalidation:\n  - "true"\n---\n${TWO}`, idle);
+  assert.equal(proved.run(null).code, 0);
+  assert.deepEqual(subjects(proved), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+});

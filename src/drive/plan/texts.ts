@@ -13,6 +13,8 @@ export const PLAN_TEXTS = {
   gonePlan: (path: string): string => `${path} was taken away while the task was worked on. It was put back.`,
   secrets: (paths: readonly string[]): string =>
     `these files may hold credentials, and are not committed: ${listed(paths)}. Take them away, or have git ignore them.`,
+  nothingChanged: (id: string): string =>
+    `no file was changed, and no command proves that ${id} is done. Do it; where it was done before, end as blocked and say so.`,
   progressChanged: (path: string): string =>
     `${path} was changed while the task was worked on. The loop writes it; what was committed was put back.`,
   scopeChanged: (id: string, path: string): string =>
@@ -29,6 +31,8 @@ export const PLAN_TEXTS = {
     `a plan is not executed on ${branch}. Make a branch for it: git switch -c ${name}.`,
   offered: (commands: readonly string[]): string =>
     `this plan names no command that has to pass, so that nothing but the scope of a task is verified. The project offers: ${commands.join(', ')}. Put them under "validation:" in the plan's frontmatter.`,
+  nothingOffered:
+    'this plan names no command that has to pass, so that nothing but the scope of a task is verified. Name some under "validation:" in its frontmatter.',
   notUtf8: (path: string): string =>
     `${path} is not UTF-8, and could not be written back byte for byte. Save it as UTF-8.`,
   dirty: (paths: readonly string[]): string =>

@@ -45,7 +45,7 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
     return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
   }
   const held = await heldPlan(place, task);
-  const looked = await lookAtWork(place, task);
+  const looked = await lookAtWork(place, task, plan.report?.said === 'done');
   const notes = [...held.notes, ...looked.notes];
   const results: CheckResult[] = [...held.results, ...looked.results];
   // What is done in part, or not at all by the agent's own word, has nothing to prove.
@@ -71,6 +71,7 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
 async function lookAtWork(
   { files, contract, env, signal }: PlanPlace,
   task: OpenTask,
+  isClaimed: boolean,
 ): Promise<Pick<VerifiedAttempt, 'results'> & { readonly changes: readonly string[]; readonly notes: string[] }> {
   const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
   const none = { changes: [], notes: [] };
@@ -98,7 +99,10 @@ async function lookAtWork(
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
+  // Where no command has to pass, changed files are all that speaks for the work.
+  const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
   const results = [
+    ...(idle ? [fail('work', PLAN_TEXTS.nothingChanged(task.id))] : []),
     ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
