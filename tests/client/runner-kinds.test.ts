@@ -71,6 +71,17 @@ for (const { kind, reply, args = [], told, ends } of KINDS) {
   });
 }
 
+test('a run that ends by the same error again and again opens the breaker', async () => {
+  const frontmatter = 'max_iterations: 9\nbreaker: { same_error: 2 }';
+  await inLoopProject({ ...options, frontmatter }, { main: () => bash('echo one') }, async (project) => {
+    const run = await runRunner(project, { args: ['--', '--max-turns', '1'] });
+    assert.equal(run.code, 2, run.stdout + run.stderr);
+    assert.equal(project.ended().as, 'circuit-open');
+    assert.match(project.ended().message, /same-error.*the same error as 2 times before/);
+    assert.equal(project.iterations().length, 3);
+  });
+});
+
 test("an agent has the project's own servers and not the user's, unless the task asks for all", async () => {
   const server = (says: string): object => ({
     mcpServers: { [says]: { command: '/bin/sh', args: ['-c', `echo x > "$MARKS/${says}"`] } },

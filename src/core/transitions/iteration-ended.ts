@@ -1,6 +1,7 @@
 import { sampleBreaker } from '../breaker/breaker.ts';
 import { digest } from '../digest.ts';
 import { NOT_IDLE } from '../idle.ts';
+import { normalisedError } from '../normalised-error.ts';
 import { normalisedReply } from '../normalised-reply.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
@@ -87,7 +88,7 @@ function countWorking(state: Live, ended: Ended, signals: Signals, policy: Polic
     breaker: sampleBreaker(state.breaker, {
       findings: signals.findings,
       reply: normalised === '' && (ended.toolCalls > 0 || ended.callsUnknown) ? null : digest(normalised),
-      error: ended.error,
+      error: ended.error && normalisedError(ended.error),
       progress: ended.progress,
       toolCalls: ended.toolCalls,
       deniedCalls: ended.deniedCalls,
