@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { worktreePlaces } from '../../src/drive/worktree/worktree-place.ts';
 import { loopNames } from '../../src/install/loop-names.ts';
-import { loopFiles } from '../../src/state/loop-files.ts';
+import { findContract } from '../../src/state/contract-store.ts';
+import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { LOOP_DIRECTORIES, loopDirectoryName, loopDirectoryTask } from '../../src/task/loop-directory.ts';
 import { type TaskKind, taskKind } from '../../src/task/task-kind.ts';
@@ -65,13 +66,33 @@ function loopsIn({ projectDir, env, now }: Where): ListedLoop[] {
     const { status, iteration, taskPath: path, mode, startedAt } = shown;
     return [
       {
-        ...{ name, kind: taskKind(path), status, mode, iteration, path, startedAt, live, lastLoop, worktree: null },
+        ...{
+          name,
+          kind: live === null ? taskKind(path) : kindOf(files, path),
+          status,
+          mode,
+          iteration,
+          path,
+          startedAt,
+          live,
+          lastLoop,
+          worktree: null,
+        },
         costUsd: live === null ? (lastLoop?.costUsd ?? null) : (live.usage?.costUsd ?? null),
         holder: live === null ? null : holderOf(live),
         heartbeat: live && heartbeatOf(projectDir, path, live.loopId, now()),
       },
     ];
   });
+}
+
+/** Whether a file is a plan, or a prompt of a TDD loop, the loop alone knows. */
+function kindOf(files: LoopFiles, path: string): TaskKind {
+  const found = findContract(files);
+  if (typeof found === 'string') return taskKind(path);
+  const { policy, tdd } = found.contract;
+  if (policy.plan) return 'plan';
+  return tdd === undefined ? taskKind(path) : 'tdd';
 }
 
 const NOTHING = {

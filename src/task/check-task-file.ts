@@ -1,5 +1,6 @@
 import { checklistProblems } from './checklist-problems.ts';
 import type { Frontmatter } from './frontmatter-schema.ts';
+import { planDoubt } from './plan-doubt.ts';
 import { iterationLimits } from './policy-defaults.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { readSettings } from './read-settings.ts';
@@ -47,6 +48,8 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   problems.push(...doubts(split, yaml, first, settings));
   if (hasFolder(kind)) problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
   if (kind === 'checklist') problems.push(...checklistProblems(split));
+  const plan = kind === 'prompt' ? planDoubt(split) : null;
+  if (plan !== null) problems.push(plan);
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   const failed = problems.some(({ severity }) => severity === 'error');
   return { kind, frontmatter: failed ? null : settings, problems };

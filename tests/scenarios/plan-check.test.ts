@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { project } from './support/project.ts';
 
@@ -65,3 +66,27 @@ for (const args of [['plan'], ['plan', 'check'], ['plan', 'tick', 'plan.md'], ['
     assert.match(stderr, /plan check FILE/);
   });
 }
+
+test('list and check tell a plan from a prompt', (t) => {
+  const p = project(t);
+  p.write('plan.md', PLAN);
+  assert.match(p.ralph(['check', 'plan.md']).stdout, /"rule": "plan-as-prompt"/);
+  for (const words of [
+    ['init', '-q'],
+    ['checkout', '-qb', 'work'],
+    ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'first', '--allow-empty'],
+  ]) {
+    assert.equal(spawnSync('git', words, { cwd: p.dir }).status, 0);
+  }
+  assert.equal(p.ralph(['start', '--task', 'plan.md', '--plan', '--loop', 'p']).code, 0);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  const { loops } = p.ralph(['list', '--json']).json as { loops: { name: string | null; kind: string }[] };
+  assert.deepEqual(
+    loops.map(({ name, kind }) => [name, kind]),
+    [
+      [null, 'prompt'],
+      ['p', 'plan'],
+    ],
+  );
+});

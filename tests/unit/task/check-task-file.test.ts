@@ -259,3 +259,15 @@ test('waking on change with nothing to watch is pointed out', () => {
   assert.deepEqual(brief(prompt('idle: { wake: change }\n')), [['idle.wake', 2, 15, 'nothing-to-watch', 'warning']]);
   assert.deepEqual(brief(prompt('idle: { wake: change, watch: [inbox/**] }\n')), []);
 });
+
+test('a plan of tasks that is given as a prompt is pointed out, with the line of its first task', () => {
+  const plan = 'Words.\n\n- [ ] **Task 1: Schema**\n  - Acceptance: it works\n';
+  const found = (path: string, text: string) =>
+    checkTaskFile(path, text).problems.map(({ rule, line, severity }) => [rule, line, severity]);
+  assert.deepEqual(found('plan.md', plan), [['plan-as-prompt', 3, 'warning']]);
+  assert.deepEqual(found('plan.md', `---\nmax_iterations: 3\n---\n${plan}`), [['plan-as-prompt', 6, 'warning']]);
+  assert.deepEqual(checkTaskFile('plan.md', plan, 'plan').problems, []);
+  for (const prompt of ['- [ ] Task 1: x\n', '- [ ] do it\n  - Acceptance: it works\n']) {
+    assert.deepEqual(found('PROMPT.md', prompt), []);
+  }
+});
