@@ -28,6 +28,7 @@ void runHook(
         (call, rules) => judgeToolCall(call, rules, PARTS),
         (...args) =>
           (require('./ralph-stop-work.cjs') as typeof import('./ralph-stop-work.ts')).heedCancelFlag(...args),
+        () => (require('./ralph-steering.cjs') as typeof import('./ralph-steering.ts')).deliverSteering(each),
       ),
     ),
   (message) => {

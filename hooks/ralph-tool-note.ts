@@ -2,8 +2,15 @@ import { overLoops } from '../src/drive/hook/routers-loops.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { postToolUse } from '../src/drive/hook/tool-use.ts';
 
+declare const require: (path: string) => unknown;
+
 void runHook(
   ['PostToolUse', 'PostToolUseFailure'],
-  (context) => overLoops(context, postToolUse),
+  (context) =>
+    overLoops(context, (each) =>
+      postToolUse(each, () =>
+        (require('./ralph-steering.cjs') as typeof import('./ralph-steering.ts')).deliverSteering(each),
+      ),
+    ),
   () => null,
 );

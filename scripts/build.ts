@@ -52,7 +52,7 @@ const HOOKS = [
 /** What some of these load with V8's code cache. */
 const PARTS = [
   ...['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-note'],
-  ...['ralph-tool-guard', 'ralph-shell-guard', 'ralph-file-guard', 'ralph-globs'],
+  ...['ralph-tool-guard', 'ralph-steering', 'ralph-shell-guard', 'ralph-file-guard', 'ralph-globs'],
 ];
 
 /** Everything a project needs, in dist/: a folder that works with node alone. */

@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Entry hooks are loaded at every turn or call: what is heavy must not be in them. */
 const LEAN = [
   ...['ralph-stop-hook', 'ralph-stop-quick', 'pre-tool-use', 'ralph-tool-guard', 'post-tool-use', 'ralph-tool-note'],
-  ...['user-prompt-submit', 'stop-failure', 'ralph-shell-guard', 'ralph-file-guard'],
+  ...['user-prompt-submit', 'stop-failure', 'ralph-steering', 'ralph-shell-guard', 'ralph-file-guard'],
 ];
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|picomatch|re2js|jsonc-parser)\//;
 /** Loaded where a Stop has something to check or to gather: a definition that is evaluated there costs every one. */

@@ -9,8 +9,7 @@ import { changeOwnLoop, type Live } from './with-own-loop.ts';
  * What the user has to say to the agent at this tool call, or null. Taken out of the state under the lock before it is
  * told: of several hooks that run at once only one delivers it, once.
  */
-export function deliverSteering(context: HookContext, seen: Live): string | null {
-  if (!seen.steering.some(({ delivery }) => delivery === 'now')) return null;
+export function deliverSteering(context: HookContext): string | null {
   const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
   const deliver = (state: Live, policy: Policy) => {
     const due = state.steering.filter(({ delivery }) => delivery === 'now');

@@ -12,7 +12,6 @@ import { taskFolder } from '../../task/task-folder.ts';
 import { giveSignOfLife } from '../task/sign-of-life.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from './context.ts';
-import { deliverSteering } from './deliver-steering.ts';
 import { guardRules } from './guard-rules.ts';
 import { drivenElsewhere, ownership, routersOwn, runnersOwn } from './ownership.ts';
 import { underTombstone } from './tombstone.ts';
@@ -37,6 +36,8 @@ export interface PostToolAnswer {
 type Judge = (call: ToolCall, rules: GuardRules) => Promise<Verdict>;
 /** Ends the loop whose cancel flag was seen; false where it was none. */
 type CancelByFlag = (context: HookContext, stored: StoredContract) => boolean;
+/** What the user has to say, taken out of the state; it brings the engine, so it is asked where something is due. */
+type Deliver = (context: HookContext, loop: Live) => string | null;
 
 /**
  * A tool call is about to run: refuses it after a cancel, refuses what touches the loop's own files and control
@@ -47,6 +48,7 @@ export async function preToolUse(
   context: HookContext,
   judge: Judge,
   cancelByFlag: CancelByFlag,
+  deliver: Deliver,
 ): Promise<PreToolAnswer | null> {
   if (underTombstone(context)) return TURN_ENDS;
   const loop = guardedLoop(context);
@@ -65,7 +67,7 @@ export async function preToolUse(
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
-  const steering = typeof loop === 'string' ? null : deliverSteering(context, loop);
+  const steering = isSteered(loop) ? deliver(context, loop) : null;
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
 }
@@ -83,15 +85,20 @@ function showsCancelFlag({ files }: HookContext, loop: Live | Blind, { contract 
 }
 
 /** A tool call has run, or failed: notes it, shows that a task folder's loop is alive, and brings the user's steering. */
-export function postToolUse(context: HookContext): PostToolAnswer | null {
+export function postToolUse(context: HookContext, deliver: Deliver): PostToolAnswer | null {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
   if (typeof loop === 'string') return null;
   giveSignOfLife(context, loop);
-  const steering = deliverSteering(context, loop);
+  const steering = isSteered(loop) ? deliver(context, loop) : null;
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
+}
+
+/** The user has something to say at this very call. */
+function isSteered(loop: Live | Blind): loop is Live {
+  return typeof loop !== 'string' && loop.steering.some(({ delivery }) => delivery === 'now');
 }
 
 /** A loop whose files alone are guarded here: its state cannot be read, or somebody else drives it. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseHookInput } from '../../../src/claude/hook-input.ts';
 import { RalphError } from '../../../src/core/ralph-error.ts';
 import { type HookContext, hookContext } from '../../../src/drive/hook/context.ts';
+import { deliverSteering } from '../../../src/drive/hook/deliver-steering.ts';
 import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
 import { sessionStart } from '../../../src/drive/hook/session-start.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
@@ -45,9 +46,10 @@ export const HOOKS: Readonly<Record<HookName, Decide>> = {
           globs: () => import('../../../src/guard/files/picomatch-glob.ts'),
         }),
       heedCancelFlag,
+      deliverSteering,
     ),
-  PostToolUse: postToolUse,
-  PostToolUseFailure: postToolUse,
+  PostToolUse: (context) => postToolUse(context, deliverSteering),
+  PostToolUseFailure: (context) => postToolUse(context, deliverSteering),
 };
 
 async function slowly(context: HookContext): Promise<object | null> {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { lastEnded } from '../../../scripts/commands/last-ended.ts';
+import { deliverSteering } from '../../../src/drive/hook/deliver-steering.ts';
 import { type PreToolAnswer, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { heedCancelFlag } from '../../../src/drive/task/heed-flags.ts';
 import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
@@ -23,10 +24,11 @@ function call(project: Project, session = 'session-1'): Promise<PreToolAnswer | 
   const payload = { tool_name: 'Read', tool_input: { file_path: 'a' }, tool_use_id: 'c', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...payload, session_id: session }, JOB);
   const judge: Parameters<typeof preToolUse>[1] = async () => ({ decision: 'allow', recorded: [] });
-  return preToolUse({ ...context, now: () => AT }, judge, (...args) => {
+  const cancelByFlag: Parameters<typeof preToolUse>[2] = (...args) => {
     asked += 1;
     return heedCancelFlag(...args);
-  });
+  };
+  return preToolUse({ ...context, now: () => AT }, judge, cancelByFlag, deliverSteering);
 }
 
 const ended = ({ files }: Project) => lastEnded(files);
@@ -99,7 +101,8 @@ test('the agent cannot raise a flag by a file tool, nor by a shell command that 
   );
   for (const [tool_name, tool_input] of [...shell, ...files]) {
     const context = aHook(project, 'PreToolUse', { tool_name, tool_input, cwd: project.directory }, JOB);
-    const answer = await preToolUse(context, (each, rules) => judgeToolCall(each, rules, PARTS), heedCancelFlag);
+    const judge: Parameters<typeof preToolUse>[1] = (each, rules) => judgeToolCall(each, rules, PARTS);
+    const answer = await preToolUse(context, judge, heedCancelFlag, deliverSteering);
     assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny', JSON.stringify(tool_input));
   }
 });

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { CallRecord } from '../../../src/core/schema/records.ts';
+import { deliverSteering } from '../../../src/drive/hook/deliver-steering.ts';
 import { type PreToolAnswer, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { heedCancelFlag } from '../../../src/drive/task/heed-flags.ts';
 import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
@@ -42,7 +43,7 @@ function ask(project: Project, { tool = 'Bash', input, payload, env, now }: Aske
   const call = { tool_name: tool, tool_input: input, tool_use_id: 'call-1', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...call, ...payload }, env);
   const judge: Parameters<typeof preToolUse>[1] = (each, rules) => judgeToolCall(each, rules, PARTS);
-  return preToolUse({ ...context, now: () => now ?? AT }, judge, heedCancelFlag);
+  return preToolUse({ ...context, now: () => now ?? AT }, judge, heedCancelFlag, deliverSteering);
 }
 
 function reasonOf(answer: PreToolAnswer | null): string | undefined {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { deliverSteering } from '../../../src/drive/hook/deliver-steering.ts';
 import { type PostToolAnswer, postToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { DEAD_MS, liveBeats } from '../../../src/state/heartbeat.ts';
 import { runFiles } from '../../../src/state/run-files.ts';
@@ -16,7 +17,7 @@ function called(
 ): PostToolAnswer | null {
   const call = { tool_name: 'Bash', tool_input: {}, tool_use_id: 'c', cwd: project.directory, ...more };
   const context = aHook(project, 'PostToolUse', call, loop === '' ? {} : { RALPH_LOOP: loop });
-  return postToolUse({ ...context, now: () => now });
+  return postToolUse({ ...context, now: () => now }, deliverSteering);
 }
 
 function run(project: Project): ReturnType<typeof runFiles> {

@@ -1,0 +1,1 @@
+export { deliverSteering } from '../src/drive/hook/deliver-steering.ts';
