@@ -139,3 +139,44 @@ test('an agent that does nothing does not pass where no command proves its work,
   assert.equal(proved.run(null).code, 0);
   assert.deepEqual(subjects(proved), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
 });
+
+test('what an agent removes, renames, stages or adds against .gitignore by git is in the one commit of its task', (t) => {
+  const agent = `#!/bin/sh
+task=$(sed -n 's/^Current task: Task \\([0-9]*\\),.*/\\1/p' | head -1)
+if [ $task = 1 ]; then git rm -q work/gone.txt; git mv work/old.txt "work/né w.txt"; echo x > work/a.log; git add -f work/a.log
+else git rm -q work/a.log; git commit -q -m mine; echo y > work/b; git add work/b; rm work/b; echo z > work/c; fi
+`;
+  const p = planPlace(t, TWO, agent);
+  mkdirSync(join(p.dir, 'work'));
+  for (const name of ['gone', 'old']) writeFileSync(join(p.dir, `work/${name}.txt`), `${name}\n`);
+  writeFileSync(join(p.dir, '.gitignore'), '*.log\n');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Files');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.deepEqual(
+    p
+      .git('-c', 'core.quotePath=false', 'show', '--name-status', '--no-renames', '--format=', 'HEAD~1', '--', 'work')
+      .trim()
+      .split('\n'),
+    ['A\twork/a.log', 'D\twork/gone.txt', 'A\twork/né w.txt', 'D\twork/old.txt'],
+  );
+  assert.deepEqual(p.git('show', '--name-status', '--format=', 'HEAD', '--', 'work').trim().split('\n'), [
+    'D\twork/a.log',
+    'A\twork/c',
+  ]);
+  assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
+});
+
+test('a merge that an agent left in the middle is no merge of the plan', (t) => {
+  const p = planPlace(t, task(1), `${AGENT}git merge -q --no-commit --no-ff other >/dev/null 2>&1 || true\n`);
+  p.git('switch', '-q', '-c', 'other');
+  mkdirSync(join(p.dir, 'work'));
+  writeFileSync(join(p.dir, 'work/other.txt'), 'x');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Other');
+  p.git('switch', '-q', 'work');
+  assert.equal(p.run(null).code, 0);
+  assert.equal(p.git('log', '-1', '--format=%P').trim().split(' ').length, 1);
+});

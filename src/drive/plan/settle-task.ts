@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckResult } from '../../core/events.ts';
 import { nextPlanTask } from '../../core/next-plan-task.ts';
@@ -126,11 +126,29 @@ async function commit(place: PlanPlace, task: OpenTask, subject: string): Promis
   const directory = files.projectDir;
   const stands = await readRepository(directory, { env, signal });
   if (typeof stands === 'string') return { ok: false, said: stands };
+  // From an index as HEAD has it: git adds no path whose deletion is staged, and a merge that the agent began is none of ours.
+  const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
+  if (!reset.ok) return reset;
+  const unstaged = await readRepository(directory, { env, signal });
+  if (typeof unstaged === 'string') return { ok: false, said: unstaged };
   const own = [contract.taskPath, progressOf(place)];
-  const paths = stands.changed.filter((path) => own.includes(path) || !task.dirty.includes(path));
-  if (paths.length > 0) {
-    const words = ['--literal-pathspecs', 'add', '--all', '--pathspec-from-file=-', '--pathspec-file-nul'];
-    const added = await changeByGit({ directory, words, input: paths.join('\0'), env });
+  const isOurs = (path: string): boolean => own.includes(path) || !task.dirty.includes(path);
+  const paths = unstaged.changed.filter(isOurs);
+  // Status names no file that git ignores, once it is not staged any more.
+  const forced = stands.changed.filter(
+    (path) => isOurs(path) && !paths.includes(path) && isFile(join(directory, path)),
+  );
+  for (const [words, listed] of [
+    [['add', '--all'], paths],
+    [['add', '--force'], forced],
+  ] as const) {
+    if (listed.length === 0) continue;
+    const added = await changeByGit({
+      directory,
+      words: ['--literal-pathspecs', ...words, ...FROM_INPUT],
+      input: listed.join('\0'),
+      env,
+    });
     if (!added.ok) return added;
   }
   const footers = contract.commitFooters ?? [];
@@ -142,6 +160,13 @@ async function commit(place: PlanPlace, task: OpenTask, subject: string): Promis
     input,
     env,
   });
+}
+
+const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+
+/** A link is one, too. */
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
 }
 
 /** One line, whatever the plan has in its title. */
