@@ -18,7 +18,7 @@ import { routerLoop } from './router-loop.ts';
 import { routerStatus } from './router-status.ts';
 import { routerText } from './router-text.ts';
 import { runnerLines } from './runner-lines.ts';
-import { startFlags, verifiesNothing } from './start-flags.ts';
+import { keptFlags, startFlags, verifiesNothing } from './start-flags.ts';
 import { TASK_OPTIONS } from './start-options.ts';
 import { PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
@@ -88,7 +88,7 @@ function actionOf({ positionals }: CommandContext): Action {
 /** The files of the loop that was started, or that this session drives already. */
 async function start(context: CommandContext): Promise<LoopFiles> {
   const { values, env, projectDir } = context;
-  const { files, task, args, formerArgs } = startTarget(context, 'router start');
+  const { files, task, args, formerArgs, formerFlags } = startTarget(context, 'router start');
   const plan = await planToStart(context, files, task, false);
   const started = startRouter(files, {
     projectDir,
@@ -96,7 +96,7 @@ async function start(context: CommandContext): Promise<LoopFiles> {
     task,
     args,
     formerArgs,
-    flags: startFlags(context),
+    flags: keptFlags(formerFlags, startFlags(context)),
     env,
     at: context.now(),
     tdd: values['tdd'] === true,

@@ -15,7 +15,7 @@ import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
 import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
-import { startFlags, verifiesNothing } from './start-flags.ts';
+import { keptFlags, startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
@@ -30,7 +30,10 @@ export const RUN_COMMAND: Command = {
   help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md or task.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. NAME works on the checklist .ralph/NAME/task.md, and makes it from a template where there is none; its settings may stand in .ralph/NAME/config.json, those of all loops in .ralph/config.json. PLAIN WORDS (quoted) draft a task folder, show it for review in a terminal, and start it; elsewhere they start it only with --yes. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. In a terminal it shows the work live: Enter tells the agent what you write, Alt+Enter keeps it for the next iteration, Esc ends its turn and pauses the loop. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
   options: {
     ...TASK_OPTIONS,
-    resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
+    resume: {
+      type: 'boolean',
+      help: 'Go on with the loop that lies here, live or last archived; counters are kept. One that was cut short or paused keeps its options, too, except --permission-mode.',
+    },
     fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
     consent: {
       type: 'boolean',
@@ -67,7 +70,7 @@ export const RUN_COMMAND: Command = {
     const { context: placed, worktree } = await inWorktree(wanted);
     const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
     if (context === null) return 0;
-    const { files, task, args, formerArgs } = startTarget(context, 'run');
+    const { files, task, args, formerArgs, formerFlags } = startTarget(context, 'run');
     const { env, values, projectDir } = context;
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins
@@ -79,7 +82,7 @@ export const RUN_COMMAND: Command = {
       task,
       args,
       formerArgs,
-      flags: startFlags(context),
+      flags: keptFlags(formerFlags, startFlags(context)),
       env,
       at: context.now(),
       existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',

@@ -1,5 +1,7 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
+import { CLIENT_KEYS } from '../../src/drive/prepare-contract.ts';
+import { snakeCase } from '../../src/task/nearest-key.ts';
 import { taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
 
@@ -27,6 +29,22 @@ export function startFlags({ values, rest }: CommandContext): Record<string, str
     out[String(pair).slice(0, at)] = String(pair).slice(at + 1);
   }
   return out;
+}
+
+/**
+ * The settings of a loop that is gone on with: those of its former command line, so that no limit is lost, and those
+ * `given` now, which win. What it may do without asking (`permission_mode`) is said each time.
+ */
+export function keptFlags(former: Contract['flags'], given: Readonly<Record<string, string>>): Contract['flags'] {
+  const anew = Object.keys(given).map(snakeCase);
+  const dropped = ['permission_mode', ...(anew.includes('agent') ? CLIENT_KEYS : []), ...anew];
+  const kept = Object.entries(former).filter(([key]) => !dropped.some((other) => overlaps(snakeCase(key), other)));
+  return { ...Object.fromEntries(kept), ...given };
+}
+
+/** Whether one is the other, or part of it: `idle` and `idle.delay`. */
+function overlaps(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
 }
 
 /** The permission mode among the client's own options, or null. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import type { Contract } from '../../src/core/schema/contract.ts';
 import { lastTaskOf, taskLoopName } from '../../src/drive/task-loop-name.ts';
 import { taskPathOf } from '../../src/drive/task-path.ts';
 import { readContract } from '../../src/state/contract-store.ts';
@@ -22,6 +23,8 @@ export interface StartTarget {
   readonly args: Readonly<Record<string, string>>;
   /** Those of the loop that a start goes on with, for what is not given anew. */
   readonly formerArgs: Readonly<Record<string, string>>;
+  /** Settings of its command line that hold on, except where they are given anew (keptFlags). */
+  readonly formerFlags: Contract['flags'];
 }
 
 /**
@@ -40,7 +43,15 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const pairs = values['arg'];
   const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);
   if ('problem' in read) throw new RalphError('usage', read.problem);
-  return { files, task, args: read.args, formerArgs: resumes ? argsOf(files) : {} };
+  const former = resumes ? contractOf(files) : null;
+  return {
+    files,
+    task,
+    args: read.args,
+    formerArgs: former?.task?.args ?? {},
+    // Nobody but an agent has seen those of a loop that still awaits consent.
+    formerFlags: former?.consented === true ? former.flags : {},
+  };
 }
 
 /** Where neither a task nor a name says which loop is meant, a start over one that lies here finds it. */
@@ -63,12 +74,12 @@ function givenTask({ values, projectDir }: CommandContext): string | null {
   return taskPathOf(projectDir, existsSync(here) ? here : pathNamed(projectDir, given));
 }
 
-function argsOf(files: LoopFiles): Readonly<Record<string, string>> {
+function contractOf(files: LoopFiles): Contract | null {
   try {
-    return readContract(files)?.contract.task?.args ?? {};
+    return readContract(files)?.contract ?? null;
   } catch (error) {
     // An unreadable contract is replaced by this start: its arguments have to be given again, and start says so.
-    if (error instanceof RalphError) return {};
+    if (error instanceof RalphError) return null;
     throw error;
   }
 }

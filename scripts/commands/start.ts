@@ -17,7 +17,7 @@ import { forLoop } from '../../src/term/for-loop.ts';
 import { advising } from './advising.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
-import { modeIn, startFlags, verifiesNothing } from './start-flags.ts';
+import { keptFlags, modeIn, startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
@@ -52,7 +52,7 @@ export const START_COMMAND: Command = {
   control: false,
   async run(given) {
     const called = withInput(given);
-    const { files: meant, task, args, formerArgs } = startTarget(called);
+    const { files: meant, task, args, formerArgs, formerFlags } = startTarget(called);
     const byAgent = isAgent(called.env);
     if (called.values['consent'] === true) return consent({ ...called, files: meant }, byAgent);
     const context = byAgent ? { ...called, files: meant } : await whileItRuns({ ...called, files: meant });
@@ -86,7 +86,7 @@ export const START_COMMAND: Command = {
       task,
       args,
       formerArgs,
-      flags: startFlags(context),
+      flags: keptFlags(formerFlags, startFlags(context)),
       env: context.env,
       at: context.now(),
       existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',

@@ -55,7 +55,7 @@ export interface ContractRequest {
 }
 
 /** Settings that only Claude Code heeds. */
-const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
+export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 
 type Resolved = Extract<ResolvedPolicy, { ok: true }>;
 

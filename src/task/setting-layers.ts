@@ -1,5 +1,6 @@
 import type { Frontmatter } from './frontmatter-schema.ts';
 import { frontmatterSchema } from './frontmatter-schema.ts';
+import { snakeCase } from './nearest-key.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { readSettings } from './read-settings.ts';
 import { bareType, keyPaths } from './schema-walk.ts';
@@ -125,7 +126,7 @@ function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown
 }
 
 function typed(text: string, path: string): unknown {
-  const expected = bareType(KEY_TYPES.get(path))?.def.type;
+  const expected = bareType(KEY_TYPES.get(path) ?? KEY_TYPES.get(snakeCase(path)))?.def.type;
   if (expected === 'number' && /^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
   if (expected === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;

@@ -172,3 +172,30 @@ test('a run over what a killed run left advises a run, and names the loop', (t) 
   assert.equal(code, 1);
   assert.match(stderr, /main\.cjs run --loop fix --resume\. .*main\.cjs run --loop fix --fresh/);
 });
+
+/** Kills the runner in its first run, as the system would that is short of memory. */
+const KILLS_ONCE = `[ -f killed ] || { touch killed; kill -9 $(sed -n 's/.*"clientPid": *\\([0-9]*\\).*/\\1/p' .claude/context/runtime/ralph-state.json); sleep 9; }`;
+
+test('who goes on with a loop whose runner was killed has its agent and its limits from the command line, and what is given anew wins', (t) => {
+  const p = project(t);
+  task(p, 'validation: ["false"]');
+  const cmd = agent(
+    p,
+    `${KILLS_ONCE}; cat "$XDG_STATE_HOME"/ralph-loop/*/contract.json > contract.txt; wc -l < runs.txt`,
+  );
+  const given = ['--set', 'budget.max_time=1h', '--max-iterations', '1'];
+  assert.equal(p.ralph(['run', '--agent', cmd, ...given]).code, null, 'killed');
+  const { code, stdout, stderr } = p.ralph(['run', '--resume', '--set', 'maxIterations=2', '--json']);
+  assert.equal(code, 2, stdout + stderr);
+  assert.equal(runs(p), 3, 'one run was cut short, and the same agent made two');
+  assert.match(p.read('contract.txt'), /"maxTimeMs": 3600000/);
+});
+
+test('who goes on with a loop that an agent asked for runs nothing that stood on its command line', (t) => {
+  const p = project(t);
+  task(p, 'validation: ["false"]');
+  const asked = p.ralph(['start', '--mode', 'runner', '--set', 'agent=touch pwned'], { CLAUDECODE: '1' });
+  assert.equal(asked.json['status'], 'awaiting-consent', asked.stderr);
+  assert.match(p.ralph(['run', '--resume']).stderr, /needs a permission mode/);
+  assert.equal(p.has('pwned'), false);
+});
