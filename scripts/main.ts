@@ -10,6 +10,7 @@ import { commandList } from './commands/command-list.ts';
 import { commandName } from './commands/command-name.ts';
 import { parseOptions } from './commands/parse-options.ts';
 import { refuseAgent } from './commands/refuse-agent.ts';
+import { systemErrorText } from './commands/system-error-text.ts';
 import { VERSION } from './commands/version.ts';
 
 /**
@@ -59,9 +60,9 @@ async function main(argv: readonly string[]): Promise<void> {
   try {
     process.exitCode = await dispatch(argv);
   } catch (error) {
-    const known = error instanceof RalphError;
     const { message, stack } = error as Error;
-    writeText(2, `ralph: ${known || !stack ? message : `this should not happen, please report it: ${stack}`}`);
+    const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
+    writeText(2, `ralph: ${known ?? `this should not happen, please report it: ${stack}`}`);
     process.exitCode = 1;
   }
 }

@@ -133,3 +133,16 @@ test('a command in a directory below the project is about the project', (t) => {
   const { json } = p.ralph(['config'], {}, join(p.dir, 'src/deep'));
   assert.equal(json['stateFile'], join(p.dir, '.claude/context/runtime/ralph-state.json'));
 });
+
+test('what the machine denies is told in a sentence, with the file and without a stack', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.write('file', '');
+  const { code, stderr } = p.ralph(['start'], { XDG_STATE_HOME: join(p.dir, 'file') });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^ralph: \/.*file\/ralph-loop\/.* cannot be used: a file lies where a folder should \(ENOTDIR, /,
+  );
+  assert.doesNotMatch(stderr, /please report|\n {4}at /);
+});
