@@ -22,6 +22,8 @@ export interface PlanPromptParts
   readonly lastProgress: string | null;
   /** What the agent said of this task when its last turn ended; null where this is the first. */
   readonly report: string | null;
+  /** What lies beside the plan, each as a section: the memory of the project. */
+  readonly beside: readonly string[];
   /** Names of the commands that have to pass. */
   readonly validation: readonly string[];
   readonly idle: boolean;
@@ -43,6 +45,7 @@ export function assemblePlanPrompt(parts: PlanPromptParts): AssembledPrompt {
     ...rejection(parts),
     ...(report === null ? [] : [section('What you said of this task last time', [report])]),
     ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
+    ...parts.beside,
   ];
   const body = `## The task, from ${planPath}\n\n${parts.text.trim()}`;
   return { preface: preface.join('\n\n'), body, closing: [rules(parts), ending(parts), last(attempts)].join('\n\n') };

@@ -180,3 +180,18 @@ test('a merge that an agent left in the middle is no merge of the plan', (t) => 
   assert.equal(p.run(null).code, 0);
   assert.equal(p.git('log', '-1', '--format=%P').trim().split(' ').length, 1);
 });
+
+test('the hand-off of each task names the memory of the project', (t) => {
+  const p = planPlace(
+    t,
+    TWO,
+    `${AGENT.replace('$(sed', '$(tee prompt.log | sed')}cat prompt.log >> .claude/context/heard\n`,
+  );
+  mkdirSync(join(p.dir, '.claude/context/memory'), { recursive: true });
+  writeFileSync(join(p.dir, '.claude/context/memory/learnings.md'), '# Learnings\n\n- one\n- two\n');
+  writeFileSync(join(p.dir, '.gitignore'), 'prompt.log\n.claude/\n');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Ignore');
+  assert.equal(p.run(null).code, 0);
+  assert.equal(read(p, '.claude/context/heard').match(/memory\/learnings\.md \(2 entries\)/g)?.length, 2);
+});

@@ -10,6 +10,7 @@ import { regularFile } from '../../state/regular-file.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { readRepository } from '../../task/plan/repository.ts';
 import { resolveScope } from '../../task/plan/task-scope.ts';
+import { besideTask } from '../beside-task.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { readOpenTask, writeOpenTask } from './open-task-file.ts';
@@ -95,6 +96,7 @@ export function planPrompt(
     attempts: plan.attempts,
     lastProgress: task.progress === null ? null : lastProgress(task.progress),
     report: plan.report?.said === 'partial' ? plan.report.text : null,
+    beside: besideTask(files, contract, place.now(), true),
     validation: contract.validation.map(({ name }) => name),
   });
 }

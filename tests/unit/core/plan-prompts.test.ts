@@ -31,6 +31,7 @@ const USUAL: PlanPromptParts = {
   attempts: 0,
   lastProgress: null,
   report: null,
+  beside: [],
   validation: [],
 };
 
