@@ -18,7 +18,9 @@ export function inScope(
   const name = path.slice(path.lastIndexOf('/') + 1);
   return scope.some((entry) => {
     if (entry === '' || entry === '.') return true;
-    if (!isGlob(entry)) return path === entry || path.startsWith(`${entry}/`);
+    // A folder may be called `[id]`.
+    if (path === entry || path.startsWith(`${entry}/`)) return true;
+    if (!isGlob(entry)) return false;
     return matchesGlob(entry, entry.includes('/') ? path : name) || matchesGlob(`${entry}/**`, path);
   });
 }

@@ -50,6 +50,14 @@ const write = (path: string, scope?: Partial<TaskScope>) => ruleOf('Write', { fi
 const bash = (command: string, scope?: Partial<TaskScope>) => ruleOf('Bash', { command }, scope);
 
 describe('the scope of a task', () => {
+  it('takes a folder that is called like a glob by its name', async () => {
+    const scope = { entries: ['app/[id]/page.tsx', 'app/[slug]'] };
+    for (const path of ['app/[id]/page.tsx', 'app/[slug]/deep/a.ts'])
+      assert.equal(await write(path, scope), null, path);
+    for (const path of ['app/[id]/other.tsx', 'app/[slugs]/a.ts'])
+      assert.equal(await write(path, scope), 'scope', path);
+  });
+
   it('lets files in it be written, and what lies outside the project', async () => {
     for (const path of [
       'src/a.ts',
