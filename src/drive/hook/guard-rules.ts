@@ -9,9 +9,10 @@ import type { StoredContract } from '../../state/contract-store.ts';
 import { shownIn } from '../../state/loop-directory.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { loopDirectory, mainProjectOf, RUN_CONFIG } from '../../task/loop-directory.ts';
+import { DECISIONS, LEARNINGS } from '../../task/memory-files.ts';
 import { guardedBranches } from '../../task/plan/guarded-branches.ts';
 import { progressPath } from '../../task/plan/progress-path.ts';
-import { MADE_BY_TOOLS } from '../../task/progress/left-out.ts';
+import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from './ownership.ts';
@@ -38,6 +39,9 @@ const AGENT_COMMANDS = [
 /** Of a project, relative to it: where its loops lie, and what decides about them. */
 const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.claude/ralph/config.json', RUN_CONFIG];
+
+/** Every prompt asks the agent to keep these; they are in no commit of a task and in no look at its changes. */
+const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
 
 /**
  * What holds for a tool call: the loop's own files (state, journals, contract, hooks, bundle, every settings file of the
@@ -98,7 +102,7 @@ function planScope(
     files: [taskPath, progressPath(taskPath)].map((path) => join(files.projectDir, path)),
     scope: {
       task: task?.id ?? 'the task',
-      entries: task?.scope ?? [],
+      entries: task?.scope.length ? [...task.scope, ...MEMORY] : [],
       free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
       noPushTo: guardedBranches(guardrails),
     },

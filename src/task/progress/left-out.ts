@@ -14,14 +14,14 @@ export const MADE_BY_TOOLS: readonly string[] = [
 
 /** What the loop keeps in every project: its state, journals and memory, and the signs that it adds. */
 const OWN_FOLDER = '.claude/context/';
-const OWN_FILE = '.claude/ralph/guardrails.md';
+export const SIGNS_FILE = '.claude/ralph/guardrails.md';
 
 /** What a loop shows of itself in its loop directory. */
 const SHOWN = /^\.ralph\/[^/]+\/(?:state\.json$|events\.jsonl$|iterations\/|runs\/)/;
 
 /** true for what the loop itself keeps in a project, relative to it: nobody's work. */
 export function isLoopsOwn(path: string): boolean {
-  return path === OWN_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path);
+  return path === SIGNS_FILE || path.startsWith(OWN_FOLDER) || SHOWN.test(path);
 }
 
 /** true for a folder of this name wherever it lies. */
