@@ -7,8 +7,10 @@ import { makeWorktree, type WorktreeRequest } from '../../src/drive/worktree/mak
 import { setUpWorktree } from '../../src/drive/worktree/set-up-worktree.ts';
 import { WORKTREE_TEXTS } from '../../src/drive/worktree/texts.ts';
 import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../src/drive/worktree/worktree-place.ts';
+import { safePath } from '../../src/install/safe-path.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
+import { WORKTREES } from '../../src/task/loop-directory.ts';
 import type { CommandContext } from './command.ts';
 import { startFlags } from './start-flags.ts';
 import { startTarget } from './start-target.ts';
@@ -31,6 +33,7 @@ export async function inWorktree(called: CommandContext): Promise<PlacedRun> {
     throw new RalphError('usage', '--worktree-setup is for a new worktree: give --worktree as well.');
   }
   const request = requestOf(called, resumed);
+  safePath(request.projectDir, WORKTREES);
   // Whatever is wrong with the task is told before anything is made.
   const command = request.existing === 'resume' ? null : setUpCommand(called, request.projectDir, request.taskPath);
   const { place, needsSetUp, notices } = makeWorktree(request);

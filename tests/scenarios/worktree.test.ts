@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -292,3 +292,14 @@ async function until(holds: () => boolean): Promise<void> {
   }
   assert.fail('it never came to that');
 }
+
+test('a folder of worktrees that leads out of the project is refused, and nothing is written there', (t) => {
+  const p = repository(t);
+  const outside = join(p.home, 'elsewhere');
+  mkdirSync(outside);
+  mkdirSync(join(p.dir, '.ralph'), { recursive: true });
+  symlinkSync(outside, join(p.dir, '.ralph/worktrees'));
+  assert.match(run(p).stderr, /\.ralph\/worktrees leads out of the project through a symbolic link/);
+  assert.deepEqual(readdirSync(outside), []);
+  assert.equal(git(p, 'branch --list "ralph/*"'), '');
+});
