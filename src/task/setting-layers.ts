@@ -117,7 +117,8 @@ function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown
     const last = keys.pop() ?? path;
     let at = root;
     for (const key of keys) {
-      at[key] ??= {};
+      // No prototype: a flag may come from an agent, and `idle.__proto__.x` must set nothing of this program's.
+      if (typeof at[key] !== 'object') at[key] = Object.create(null);
       at = at[key] as Record<string, unknown>;
     }
     at[last] = typeof value === 'string' ? typed(value, path) : value;

@@ -215,8 +215,20 @@ test('what comes out is a policy of the schema, whatever was set', () => {
 });
 
 test('a flag named after the prototype sets nothing', () => {
-  resolvePolicy({ kind: 'prompt', flags: { '__proto__.polluted': 1 } });
-  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  for (const key of ['__proto__.polluted', 'idle.__proto__.polluted', 'idle.constructor.prototype.polluted']) {
+    resolvePolicy({ kind: 'prompt', flags: { [key]: 1 } });
+    assert.equal(({} as Record<string, unknown>)['polluted'], undefined, key);
+  }
+});
+
+test('of a flag for a group and one for a part of it the later one counts', () => {
+  assert.equal(resolved({ flags: { idle: '1', 'idle.delay': '5s' } }).policy.idle?.delayMs, 5_000);
+  assert.match(refused({ flags: { 'idle.delay': '5s', idle: '1' } })[0]?.message ?? '', /^idle must be a mapping/);
+});
+
+test('a flag in camelCase takes numbers and truth values as well', () => {
+  const { policy, settings } = resolved({ flags: { maxIterations: '7', 'guardrails.strict': 'true' } });
+  assert.deepEqual([policy.maxIterations, settings.guardrails.strict], [7, true]);
 });
 
 test('a cost limit is refused where nobody knows the cost', () => {
