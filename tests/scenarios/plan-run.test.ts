@@ -195,3 +195,22 @@ test('the hand-off of each task names the memory of the project', (t) => {
   assert.equal(p.run(null).code, 0);
   assert.equal(read(p, '.claude/context/heard').match(/memory\/learnings\.md \(2 entries\)/g)?.length, 2);
 });
+
+test('what a blocked task left in the tree goes with its own commit when the loop is resumed, and with no other', (t) => {
+  const plan = `---\nvalidation:\n  - test ! -e work/1.txt || test -e ok\n---\n${TWO}`;
+  const p = planPlace(t, plan, `${AGENT}[ $task = 1 ] && date +%N >> work/a.txt || true\n`);
+  assert.equal(p.run(null).code, 3);
+  const unblock = (): void => writeFileSync(join(p.dir, 'PLAN.md'), read(p, 'PLAN.md').replace(' (blocked)', ''));
+  writeFileSync(join(p.dir, '.git/info/exclude'), 'ok\n');
+  writeFileSync(join(p.dir, 'ok'), '');
+  assert.equal(p.run(null, '--resume').code, 3);
+  assert.deepEqual(subjects(p), ['feat: Task 2 - Make 2']);
+  assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD', '--', 'work').trim(), 'work/2.txt');
+  unblock();
+  assert.equal(p.run(null, '--resume').code, 0);
+  assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD', '--', 'work').trim().split('\n'), [
+    'work/1.txt',
+    'work/a.txt',
+  ]);
+  assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
+});

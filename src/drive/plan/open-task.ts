@@ -13,7 +13,7 @@ import { resolveScope } from '../../task/plan/task-scope.ts';
 import { besideTask } from '../beside-task.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import { readOpenTask, writeOpenTask } from './open-task-file.ts';
+import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 import { dropSettling, recoverSettling } from './settling.ts';
 import { PLAN_TEXTS } from './texts.ts';
@@ -50,7 +50,10 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || effects.some(({ type }) => type === 'allow')) return effects;
   const before = readOpenTask(files, contract.loopId);
-  const again = before?.commit === current.commit ? before : null;
+  const isSame = before !== null && planKey(before.id) === planKey(task.id);
+  const again = isSame && before.commit === current.commit ? before : null;
+  const left = leftUndone(before, plan.tasks, stands.changed);
+  const known = [contract.taskPath, progressOf(place), ...(left[planKey(task.id)] ?? [])];
   writeOpenTask(files, {
     loopId: contract.loopId,
     id: task.id,
@@ -62,7 +65,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     commit: current.commit,
     branch: again?.branch ?? stands.branch,
     // What is there before the first attempt is not the task's; the plan itself goes with the first commit.
-    dirty: again?.dirty ?? stands.changed.filter((path) => path !== contract.taskPath && path !== progressOf(place)),
+    dirty: again?.dirty ?? stands.changed.filter((path) => !known.includes(path)),
+    left,
     plan: text,
     progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),
   });
@@ -99,6 +103,17 @@ export function planPrompt(
     beside: besideTask(files, contract, place.now(), true),
     validation: contract.validation.map(({ name }) => name),
   });
+}
+
+/** The files that tasks which were blocked have left in the tree: they go with them, and with no other task. */
+function leftUndone(
+  before: OpenTask | null,
+  tasks: PlanFile['tasks'],
+  changed: readonly string[],
+): Readonly<Record<string, readonly string[]>> {
+  const task = before && tasks.find(({ id }) => planKey(id) === planKey(before.id));
+  if (!before || !task || task.status === 'done') return before?.left ?? {};
+  return { ...before.left, [planKey(before.id)]: changed.filter((path) => !before.dirty.includes(path)) };
 }
 
 /** The errors of a plan, a line each; null where it has none. */
