@@ -7,7 +7,6 @@ import { plainReport, REPORT_LIMIT } from '../../src/drive/router/plain-report.t
 import type { Report } from '../../src/drive/router/report.ts';
 import type { RouterOptions } from '../../src/drive/router/router.ts';
 import { startRouter } from '../../src/drive/router/start.ts';
-import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { shellWord } from '../../src/install/shell-word.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
@@ -18,10 +17,11 @@ import { routerLoop } from './router-loop.ts';
 import { routerStatus } from './router-status.ts';
 import { routerText } from './router-text.ts';
 import { runnerLines } from './runner-lines.ts';
-import { keptFlags, startFlags, verifiesNothing } from './start-flags.ts';
 import { TASK_OPTIONS } from './start-options.ts';
 import { PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
+import { tellDoubts } from './tell-doubts.ts';
+import { wantedStart } from './wanted-start.ts';
 import { withInput } from './with-input.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
@@ -87,29 +87,16 @@ function actionOf({ positionals }: CommandContext): Action {
 
 /** The files of the loop that was started, or that this session drives already. */
 async function start(context: CommandContext): Promise<LoopFiles> {
-  const { values, env, projectDir } = context;
-  const { files, task, args, formerArgs, formerFlags } = startTarget(context, 'router start');
+  const target = startTarget(context, 'router start');
+  const { files, task } = target;
   const plan = await planToStart(context, files, task, false);
   const started = startRouter(files, {
-    projectDir,
-    name: files.name,
-    task,
-    args,
-    formerArgs,
-    flags: keptFlags(formerFlags, startFlags(context)),
-    env,
-    at: context.now(),
-    tdd: values['tdd'] === true,
+    ...wantedStart(context, target),
     plan,
-    existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
-    byUser: !isAgent(env),
+    byUser: !isAgent(context.env),
     clientVersion: null,
-    bundleDir: bundleDir(),
   });
-  for (const { message, line } of started?.warnings ?? []) {
-    context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
-  }
-  if (started !== null && verifiesNothing(started.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));
+  if (started !== null) tellDoubts(context, started);
   return files;
 }
 

@@ -6,7 +6,6 @@ import { runLoop } from '../../src/drive/runner/run-loop.ts';
 import type { RunnerOptions } from '../../src/drive/runner/runner.ts';
 import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/start-loop.ts';
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
-import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { inForeground } from '../../src/term/in-foreground.ts';
 import { advising } from './advising.ts';
 import { agree, askedLoop } from './asked-loop.ts';
@@ -15,10 +14,11 @@ import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
 import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
-import { keptFlags, startFlags, verifiesNothing } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
+import { tellDoubts } from './tell-doubts.ts';
+import { wantedStart } from './wanted-start.ts';
 import { whileItRuns } from './while-it-runs.ts';
 import { withInput } from './with-input.ts';
 import { worktreeText } from './worktree-text.ts';
@@ -70,29 +70,20 @@ export const RUN_COMMAND: Command = {
     const { context: placed, worktree } = await inWorktree(wanted);
     const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
     if (context === null) return 0;
-    const { files, task, args, formerArgs, formerFlags } = startTarget(context, 'run');
-    const { env, values, projectDir } = context;
+    const target = startTarget(context, 'run');
+    const { files, task } = target;
+    const { env } = context;
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins
     const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
     const client = once(() => findClient(env));
     const request: StartRequest = {
-      projectDir,
-      name: files.name,
-      task,
-      args,
-      formerArgs,
-      flags: keptFlags(formerFlags, startFlags(context)),
-      env,
-      at: context.now(),
-      existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
-      tdd: values['tdd'] === true,
+      ...wantedStart(context, target),
       plan,
       headless: true,
       launched: true,
       consented: true,
       clientVersion: () => client().version,
-      bundleDir: bundleDir(),
       clientArgs: context.rest,
       mode: 'runner',
     };
@@ -154,10 +145,8 @@ async function show({ values, env, forPeople, out }: CommandContext): Promise<Sh
 /** What says nothing once it is over. */
 const WHILE_WATCHED: ReadonlySet<string> = new Set(['text-delta', 'tool-started', 'usage']);
 
-function warn(context: CommandContext, { warnings, stored }: StartedLoop): void {
-  const { err } = context;
-  for (const { message, line } of warnings) err(said(`${line === null ? '' : `line ${line}: `}${message}`));
-  if (verifiesNothing(stored.contract)) err(said(START_TEXTS.nothingToVerify));
-  const offered = offeredValidation(context, stored.contract);
-  if (offered !== null) err(said(offered));
+function warn(context: CommandContext, started: StartedLoop): void {
+  tellDoubts(context, started);
+  const offered = offeredValidation(context, started.stored.contract);
+  if (offered !== null) context.err(said(offered));
 }

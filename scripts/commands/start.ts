@@ -7,7 +7,7 @@ import { giveConsent } from '../../src/drive/give-consent.ts';
 import { launch } from '../../src/drive/launch.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/start-loop.ts';
-import { START_TEXTS, said } from '../../src/drive/texts.ts';
+import { said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
@@ -17,10 +17,12 @@ import { forLoop } from '../../src/term/for-loop.ts';
 import { advising } from './advising.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
-import { keptFlags, modeIn, startFlags, verifiesNothing } from './start-flags.ts';
+import { modeIn } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
+import { tellDoubts } from './tell-doubts.ts';
+import { wantedStart } from './wanted-start.ts';
 import { whileItRuns } from './while-it-runs.ts';
 import { withInput } from './with-input.ts';
 
@@ -81,28 +83,16 @@ export const START_COMMAND: Command = {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
     }
     const request: StartRequest = {
-      projectDir: context.projectDir,
-      name: files.name,
-      task,
-      args,
-      formerArgs,
-      flags: keptFlags(formerFlags, startFlags(context)),
-      env: context.env,
-      at: context.now(),
-      existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
-      tdd: values['tdd'] === true,
+      ...wantedStart(context, { files, task, args, formerArgs, formerFlags }),
       headless: values['headless'] === true,
       launched: wanted,
       consented: !byAgent,
       clientVersion: client?.version ?? null,
-      bundleDir: bundleDir(),
       mode,
       plan,
     };
     const loop = advising({ name: files.name, mode }, () => startLoop(request));
-    for (const { message, line } of loop.warnings)
-      context.err(said(`${line === null ? '' : `line ${line}: `}${message}`));
-    if (verifiesNothing(loop.stored.contract)) context.err(said(START_TEXTS.nothingToVerify));
+    tellDoubts(context, loop);
     const offered = offeredValidation(context, loop.stored.contract);
     if (offered !== null) context.err(said(offered));
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);

@@ -103,7 +103,7 @@ function usageText(usage: NonNullable<ActiveStatus['usage']>): string {
 }
 
 /** One line about a loop that is over. */
-export function endedText(loop: EndedLoop, at: string, paint: Paint): string {
+function endedText(loop: EndedLoop, at: string, paint: Paint): string {
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
   return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;

@@ -71,14 +71,14 @@ function recentOf(files: LoopFiles, loopId: string | null | undefined): Pick<Rep
 }
 
 /** A status with what the task folder tells of its loop, where it has one. */
-export function withRun(projectDir: string, status: Status): ReportedStatus {
+function withRun(projectDir: string, status: Status): ReportedStatus {
   const taskPath = status.active ? status.taskPath : status.lastLoop?.taskPath;
   if (taskPath === undefined || !hasFolder(taskKind(taskPath))) return status;
   return { ...status, run: runOf(projectDir, taskPath) };
 }
 
 /** What the task folder of a loop tells of its run; null for a loop without one, or where none has run. */
-export function runOf(projectDir: string, taskPath: string): RunState | null {
+function runOf(projectDir: string, taskPath: string): RunState | null {
   const run = runOfTask(projectDir, taskPath);
   return run === null ? null : tolerant(run);
 }
