@@ -57,7 +57,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
 }
 
 /** With its final slash; empty for a task in the project's own folder. */
-export function folderOf(taskPath: string): string {
+function folderOf(taskPath: string): string {
   return taskPath.slice(0, taskPath.lastIndexOf('/') + 1);
 }
 

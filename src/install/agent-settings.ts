@@ -20,7 +20,7 @@ export interface AgentSettings {
  * What the runner passes to its agent as `--settings`: the loop's tool hooks, and the variables by which they know that
  * the runner decides. So passed, both survive an agent that writes other ones into the project's settings files.
  */
-export function agentSettings(loop: RunnersLoop, platform: NodeJS.Platform = process.platform): AgentSettings {
+export function agentSettings(loop: RunnersLoop): AgentSettings {
   return {
     disableAllHooks: false,
     env: {
@@ -30,6 +30,6 @@ export function agentSettings(loop: RunnersLoop, platform: NodeJS.Platform = pro
       RALPH_LOOP: loop.name ?? '',
       RALPH_NODE: loop.node,
     },
-    hooks: agentRegistration(loop.bundleDir, platform),
+    hooks: agentRegistration(loop.bundleDir, process.platform),
   };
 }

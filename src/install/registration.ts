@@ -31,7 +31,7 @@ export type HookEvent =
 export type Registration = Partial<Readonly<Record<HookEvent, readonly HookGroup[]>>>;
 
 /** Seconds that the Stop hook may take: an idle loop sleeps inside it, and the gate runs there. */
-export const STOP_TIMEOUT = STOP_TIMEOUT_SECONDS;
+const STOP_TIMEOUT = STOP_TIMEOUT_SECONDS;
 /** Seconds for the others: ten of them may go to a contended lock. */
 const QUICK_TIMEOUT = 30;
 

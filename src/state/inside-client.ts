@@ -9,9 +9,9 @@ const MAX_GENERATIONS = 64;
  * CLAUDECODE=1 or RALPH_DRIVER=runner. Only Linux tells; elsewhere the answer is no.
  * A process that detaches itself from its ancestors is not seen.
  */
-export function insideLoopsClient(pid: number = process.ppid): boolean {
+export function insideLoopsClient(): boolean {
   if (process.platform !== 'linux') return false;
-  for (let ancestor = pid, depth = 0; ancestor > 1 && depth < MAX_GENERATIONS; depth++) {
+  for (let ancestor = process.ppid, depth = 0; ancestor > 1 && depth < MAX_GENERATIONS; depth++) {
     const variables = environmentOf(ancestor);
     const agents = variables.includes('CLAUDECODE=1') || variables.includes('RALPH_DRIVER=runner');
     if (agents && variables.some((entry) => /^RALPH_LOOP_ID=./.test(entry))) return true;

@@ -12,16 +12,16 @@ export interface BoundedOutput {
 }
 
 /** What fits into a prompt. */
-export const OUTPUT_LIMIT = 12_000;
+const OUTPUT_LIMIT = 12_000;
 
 /** Keeps the head and the tail of an output of any length in bounded memory. */
-export function boundedOutput(limit = OUTPUT_LIMIT): BoundedOutput {
-  const headSize = headOf(limit);
+export function boundedOutput(): BoundedOutput {
+  const headSize = headOf(OUTPUT_LIMIT);
   let head = '';
   let tail = '';
   let bytes = 0;
   let characters = 0;
-  const isCut = (reserve = 0): boolean => characters > limit - reserve;
+  const isCut = (reserve = 0): boolean => characters > OUTPUT_LIMIT - reserve;
   return {
     add: (text, size) => {
       bytes += size;
@@ -30,11 +30,11 @@ export function boundedOutput(limit = OUTPUT_LIMIT): BoundedOutput {
       head += text.slice(0, room);
       tail += text.slice(room);
       // Cut rarely: a slice for each little chunk would copy the tail again and again.
-      if (tail.length > limit * 2) tail = tail.slice(-limit);
+      if (tail.length > OUTPUT_LIMIT * 2) tail = tail.slice(-OUTPUT_LIMIT);
     },
     text: (reserve = 0) => {
       if (!isCut(reserve)) return (head + tail).trim();
-      const room = limit - reserve;
+      const room = OUTPUT_LIMIT - reserve;
       const mark = `\n[… ${bytes} bytes in all, the middle left out …]\n`;
       const start = head.slice(0, headOf(room));
       // The end of a text that only the reserve makes too long may still lie in the head.

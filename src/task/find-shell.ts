@@ -11,8 +11,8 @@ export interface Shell {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The shell that runs a loop's commands: bash, else a POSIX sh; on Windows git's bash, else PowerShell; or null. */
-export function findShell(env: Environment, platform: NodeJS.Platform = process.platform): Shell | null {
-  if (platform === 'win32') return windowsShell(env);
+export function findShell(env: Environment): Shell | null {
+  if (process.platform === 'win32') return windowsShell(env);
   const program = onPath('bash', env) ?? onPath('sh', env) ?? (isExecutable('/bin/sh') ? '/bin/sh' : null);
   return program === null ? null : { program, arguments: (run) => ['-c', run] };
 }

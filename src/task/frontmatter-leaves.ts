@@ -32,7 +32,7 @@ export function described<T extends z.ZodType>(
 }
 
 /** Read as milliseconds. */
-export function duration(allowed: 'positive' | 'zero-too') {
+function duration(allowed: 'positive' | 'zero-too') {
   const error = 'must be a duration such as 30s, 5m or 1h30m (a bare number is seconds)';
   return z
     .union([z.string(), z.number()], { error })

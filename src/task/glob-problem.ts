@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 
 /** The built-in sets of paths, as a list of globs names them. */
-export const POLICIES = ['policy:secret-bearing-paths'];
+const POLICIES = ['policy:secret-bearing-paths'];
 
 /** Paths that have nothing in common: what matches them all matches everything. */
 const UNRELATED = ['a', 'Makefile', '.env', 'src/index.ts', 'docs/deep/er/page.md', 'x/y.tar.gz', '_/-', '0/1/2/3'];

@@ -4,7 +4,7 @@ import { type FolderLimits, markFolder } from './progress/mark-folder.ts';
 import { compareMarks, type Marks } from './progress/marks.ts';
 
 /** The form of a stored snapshot. */
-export const SNAPSHOT_VERSION = 1;
+const SNAPSHOT_VERSION = 1;
 
 /** How a project stands at one moment, as far as durable progress goes. JSON keeps it whole. */
 export interface Snapshot {

@@ -20,7 +20,6 @@ import type { Live } from './with-own-loop.ts';
 export interface PreToolAnswer {
   readonly continue?: false;
   readonly stopReason?: string;
-  readonly systemMessage?: string;
   readonly hookSpecificOutput?: {
     readonly hookEventName: 'PreToolUse';
     readonly permissionDecision?: 'deny';

@@ -31,7 +31,7 @@ export interface OpenTask {
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Outside the project: what a task is measured by is not the agent's to write. */
-export function openTaskPath({ outsideDir, name }: LoopFiles): string {
+function openTaskPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `task${name === null ? '' : `.${name}`}.json`);
 }
 

@@ -22,7 +22,6 @@ export const PLAN_TEXTS = {
   folded: (commits: number, id: string): string =>
     `${commits === 1 ? 'a commit' : `${commits} commits`} made while ${id} was worked on ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
-  gone: (path: string, id: string): string => `${id} is no longer in ${path}.`,
   noRepository: (why: string): string =>
     `a plan is executed with one commit for each task, and here: ${why} Begin one: git init, then commit what is there.`,
   noCommit: 'the repository has no commit yet. Commit what is there first.',

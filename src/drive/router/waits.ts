@@ -5,7 +5,7 @@ import { notesOf, type Router } from './router.ts';
 import { inRouter, ROUTER_TEXTS } from './texts.ts';
 
 /** The command that asks what to do next. */
-export function nextCall({ options }: Pick<Router, 'options'>): string {
+function nextCall({ options }: Pick<Router, 'options'>): string {
   return `${options.program} router next${options.options}`;
 }
 

@@ -134,7 +134,7 @@ export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState):
 }
 
 /** How a run stands, as status.json says it. */
-export function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
+function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
   const { completion } = contract.policy;
   return {
     loopId: state.loopId,

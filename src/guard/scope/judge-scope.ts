@@ -9,7 +9,7 @@ import { scopeDenied } from '../messages.ts';
 import type { Globs } from '../parts.ts';
 import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
 
-export const SCOPE_RULE = 'scope';
+const SCOPE_RULE = 'scope';
 
 type LoadGlobs = () => Promise<Globs>;
 

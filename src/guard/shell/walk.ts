@@ -68,8 +68,8 @@ export const UNKNOWN_STREAM: Stream = { kind: 'pipe', text: UNKNOWN };
 const MAX_STEPS = 6000;
 
 /** Counts one piece of work; false once the bound is reached, which is reported once. */
-export function spend(walk: Walk, position: number, cost = 1): boolean {
-  walk.facts.steps += cost;
+export function spend(walk: Walk, position: number): boolean {
+  walk.facts.steps += 1;
   if (walk.facts.steps <= MAX_STEPS) return true;
   report(walk, 'too-large', walk.source, position, null);
   return false;

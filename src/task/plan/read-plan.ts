@@ -23,7 +23,7 @@ export interface PlanFile {
 }
 
 /** A plan of so many characters takes half a second to read. */
-export const MOST_PLAN_CHARACTERS = 256 * 1024;
+const MOST_PLAN_CHARACTERS = 256 * 1024;
 
 /**
  * Only the blocks of the text count: without these the words of a title stay as they are written, and a long line costs

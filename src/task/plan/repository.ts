@@ -70,9 +70,3 @@ export async function commitsSince(projectDir: string, since: string, options: O
   const answer = await runGit(projectDir, words, { ...options, timeMs: TIME_MS });
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
-
-/** What HEAD has at this path of the project; null where it has none. */
-export async function committedText(projectDir: string, path: string, options: Options): Promise<string | null> {
-  const answer = await runGit(projectDir, ['show', `HEAD:./${path}`], { ...options, timeMs: TIME_MS });
-  return answer.kind === 'answer' ? answer.text : null;
-}
