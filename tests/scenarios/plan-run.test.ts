@@ -214,3 +214,12 @@ test('what a blocked task left in the tree goes with its own commit when the loo
   ]);
   assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
 });
+
+test('a repository in which nobody could commit is refused before an agent works', (t) => {
+  const p = planPlace(t, TWO);
+  p.git('config', 'user.useConfigOnly', 'true');
+  p.git('config', '--unset', 'user.email');
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(stderr, /in whose name to commit here[^\n]*git config user\.name/);
+});

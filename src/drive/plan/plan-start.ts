@@ -46,6 +46,7 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
   if (typeof stands === 'string') problems.push(PLAN_TEXTS.noRepository(stands));
   else if (stands.head === null) problems.push(PLAN_TEXTS.noCommit);
   else {
+    if (!(await hasIdentity(projectDir, env))) problems.push(PLAN_TEXTS.noIdentity);
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
     else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
     const own = [planPath, progressPath(planPath)];
@@ -59,6 +60,13 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
     from: plan.tasks.find(({ id }) => request.from !== null && planKey(id) === planKey(request.from))?.id ?? null,
     notes: warnings.map(({ line, message }) => `line ${line}: ${message}`),
   };
+}
+
+/** Whether git knows in whose name a commit is made: asked as the commit is made, since variables may say it, too. */
+async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const names = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'];
+  const answers = await Promise.all(names.map((name) => changeByGit({ directory, words: ['var', name], env })));
+  return answers.every(({ ok }) => ok);
 }
 
 /** Makes a branch for a plan and goes to it. Throws what git says. */

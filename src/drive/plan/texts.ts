@@ -25,6 +25,8 @@ export const PLAN_TEXTS = {
   noRepository: (why: string): string =>
     `a plan is executed with one commit for each task, and here: ${why} Begin one: git init, then commit what is there.`,
   noCommit: 'the repository has no commit yet. Commit what is there first.',
+  noIdentity:
+    'git does not know in whose name to commit here. Tell it: git config user.name NAME, and git config user.email ADDRESS.',
   noBranch: 'HEAD is on no branch. Make one for the plan: git switch -c NAME.',
   mainBranch: (branch: string, name: string): string =>
     `a plan is not executed on ${branch}. Make a branch for it: git switch -c ${name}.`,
