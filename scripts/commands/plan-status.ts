@@ -11,7 +11,7 @@ import { planTable } from './plan-report.ts';
 /** Above what a plan may have, so that a larger file is read as far as to say so. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** How the plan in this file stands, for people or as JSON (spec 01, D33); null where it holds no task of a plan. */
+/** How the plan in this file stands, for people or as JSON; null where it holds no task of a plan. */
 export function planStatus({ projectDir, forPeople, env }: CommandContext, given: string): string | null {
   const path = resolve(given);
   if (['RALPH.md', 'task.md'].includes(basename(path))) return null;

@@ -25,7 +25,6 @@ export const PLAN_COMMAND: Command = {
   },
 };
 
-/** Spec 01, D32. */
 function answer({ ok, plan, choice }: CheckedPlan): PlanCheckAnswer {
   const tasks = plan.tasks.map(({ id, title, status, dependsOn, scope, line }) => {
     return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };

@@ -66,7 +66,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
   };
 }
 
-/** The loop that a four-key file of the seed stands for: its counters with defaults, and no contract. */
+/** The loop that a file of four keys stands for: its counters with defaults, and no contract. */
 export function adoptFourKeys(file: FourKeyState, loop: Omit<NewLoop, 'at' | 'consented' | 'contractHash'>): LoopState {
   const fresh = initialState({ ...loop, at: file.startedAt, consented: true, contractHash: null });
   const findings = typeof file.lastFindingsCount === 'number' ? file.lastFindingsCount : null;

@@ -30,7 +30,7 @@ export interface PlanProblem {
   readonly severity: 'error' | 'warning';
 }
 
-/** Spec 01, D30: over these a task is too big for one iteration. */
+/** Over these a task is too big for one iteration. */
 const MOST_SENTENCES = 3;
 const MOST_CHARACTERS = 600;
 const MOST_SCOPES = 20;

@@ -13,7 +13,7 @@ const COPIERS = /^(cp|mv|ln|install|rsync|dd|scp|ditto|tar|zip|7z)$/;
 const CARRIERS = /^(cat|tac|dd|tee|head|tail|sed|awk|gawk|base64|xxd|gzip|xz|zstd|bat|sponge|cpio|openssl|nl|<)$/;
 const INTERPRETERS = /^(node|nodejs|bun|deno|tsx|ts-node)$/;
 
-/** A copy of the control program made elsewhere, or its text handed to an interpreter (spec 01, D12). Gives the message. */
+/** A copy of the control program made elsewhere, or its text handed to an interpreter. Gives the message. */
 export function controlCopyDenial(reading: ShellReading, guard: Guard): string | undefined {
   const uses = [
     ...reading.reads,

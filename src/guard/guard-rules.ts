@@ -11,7 +11,7 @@ export interface GuardRules {
   readonly ownGlobs?: ReadonlyArray<{ readonly dir: string; readonly prefix: string }>;
   /** Absolute paths of main.cjs copies and of launchers. */
   readonly controlProgram: readonly string[];
-  /** Subcommands of the control program that an agent may run (spec ruling 21). */
+  /** Subcommands of the control program that an agent may run. */
   readonly agentCommands: readonly string[];
   /** Do paths that differ in case only name the same file here? */
   readonly caseInsensitive: boolean;

@@ -4,7 +4,7 @@ import { undecidedDenied } from './messages.ts';
 
 /** Denied wherever the user has any rule: not even the commands are known. */
 const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
-/** Denied where a rule is about commands (spec 01, D20). */
+/** Denied where a rule is about commands. */
 const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
 /** About files: what is no business of a user without rules for files. */
 const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);

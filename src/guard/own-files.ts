@@ -14,7 +14,7 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ?? hardLinked(absolute, guard);
 }
 
-/** The same for removing or moving: the entry itself goes, and with `recursive` all below it (spec 01, D22). */
+/** The same for removing or moving: the entry itself goes, and with `recursive` all below it. */
 export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const cut = absolute.replace(/\/+$/, '') || '/';

@@ -11,7 +11,7 @@ const MIN_BEGINNING = 4;
 
 /**
  * A path that is known in part only: does its literal part name a protected path (`$D/ralph-state.json`)?
- * Undefined means that it could still be one; that is recorded, not denied (spec 01, D20).
+ * Undefined means that it could still be one; that is recorded, not denied.
  */
 export function hitByTemplate(
   template: string,

@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
 
-/** Spec 01, D36: what the user's patterns may take for one call, in milliseconds. */
+/** What the user's patterns may take for one call, in milliseconds. */
 export const PATTERN_LIMIT_MS = 50;
 /** A try in which the processor worked for a smaller part of the time was held up by other programs: there is another. */
 const BUSY = 0.8;

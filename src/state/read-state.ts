@@ -9,7 +9,7 @@ import { validateFourKeyState, validateLoopState } from './validators.ts';
 export type ReadState =
   | { readonly kind: 'absent' }
   | { readonly kind: 'loop'; readonly state: LoopState }
-  /** The seed's file, or one that somebody reduced to its keys. */
+  /** A file of four keys (see fourKeyState), or one that somebody reduced to its keys. */
   | { readonly kind: 'four-keys'; readonly file: FourKeyState }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'corrupt'; readonly problem: string };

@@ -8,7 +8,7 @@ export function validateLoopState(value: unknown): string | null {
   return checkShape(value, commonPart) ?? checkShape(value, statusPart);
 }
 
-/** null when the value has the seed's four keys with the right types, else what is wrong with it and where. */
+/** null when the value has the four keys with the right types, else what is wrong with it and where. */
 export function validateFourKeyState(value: unknown): string | null {
   return checkShape(value, fourKeyState);
 }

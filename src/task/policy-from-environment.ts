@@ -9,7 +9,7 @@ export interface EnvironmentPolicy {
 }
 
 /**
- * The policy of a loop without a contract (the seed's four-key state), read at each Stop: the defaults with the
+ * The policy of a loop without a contract (a state of four keys), read at each Stop: the defaults with the
  * RALPH_ variables. A variable that is empty counts as not set, a bad one gives way to the default and a note.
  */
 export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentPolicy {

@@ -142,7 +142,7 @@ function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   };
 }
 
-/** Spec 01, D7: a loop has one form of completion. */
+/** A loop has one form of completion. */
 function completionOf(
   merged: Frontmatter,
   sources: Readonly<Record<string, Source>>,

@@ -41,7 +41,7 @@ export interface Layer {
   readonly settings: Frontmatter;
 }
 
-/** The variables that the seed knows, and what they set. */
+/** The variables that stand for a setting, and which. */
 const VARIABLES = {
   RALPH_MAX_ITERATIONS: 'max_iterations',
   RALPH_COMPLETION_SIGNAL: 'completion_signal',

@@ -13,7 +13,7 @@ const task = z.object({
   line,
 });
 
-/** What `status PLAN --json` prints (spec 01, D33). */
+/** What `status PLAN --json` prints. */
 export const planStatus = z.object({
   /** Relative to the project. */
   plan: z.string(),
@@ -25,7 +25,7 @@ export const planStatus = z.object({
   tasks: z.array(task),
 });
 
-/** What `plan check FILE --json` prints (spec 01, D32). */
+/** What `plan check FILE --json` prints. */
 export const planCheck = z.object({
   ok: z.boolean(),
   tasks: z.array(task),

@@ -202,7 +202,7 @@ export const commonPart = z.object(base);
 
 export const loopState = z.intersection(commonPart, statusPart);
 
-/** The seed's state file: four keys and no contract. */
+/** The state file of the skill that this grew out of: four keys and no contract. */
 export const fourKeyState = z.object({
   iteration: count,
   startedAt: instant,

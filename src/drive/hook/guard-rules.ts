@@ -17,7 +17,7 @@ import { readOpenTask } from '../plan/open-task-file.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from './ownership.ts';
 
-/** Commands that serve agents; every other one is the user's alone (spec ruling 21). */
+/** Commands that serve agents; every other one is the user's alone. */
 const AGENT_COMMANDS = [
   ...[
     'router',

@@ -103,7 +103,7 @@ function isSteered(loop: Live | Blind): loop is Live {
 /** A loop whose files alone are guarded here: its state cannot be read, or somebody else drives it. */
 type Blind = 'unreadable' | 'others';
 
-/** The loop whose rules hold here: this session's, or one that is not bound yet (spec D24). */
+/** The loop whose rules hold here: this session's, or one that is not bound yet. */
 function guardedLoop(context: HookContext): Live | Blind | 'none' {
   const { env, files } = context;
   const current = readState(files.state);
@@ -118,7 +118,7 @@ function guardedLoop(context: HookContext): Live | Blind | 'none' {
   return ownership(state, context) === 'foreign' ? 'none' : state;
 }
 
-/** Spec 01, D35: an iteration that has had its time is brought to its end, so that Stop decides. */
+/** An iteration that has had its time is brought to its end, so that Stop decides. */
 function timeIsUp(loop: Live | Blind, stored: StoredContract | null, now: string): Verdict | null {
   const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
   if (typeof loop === 'string' || !outOfTime(loop, limit, now)) return null;

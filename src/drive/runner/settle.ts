@@ -10,7 +10,7 @@ import { inRunner, RUNNER_TEXTS } from './texts.ts';
 
 type End = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
-/** How the loop stands now that the runner leaves it, and with which exit code (spec 01, D34). */
+/** How the loop stands now that the runner leaves it, and with which exit code. */
 export function settle({ files, loopId, turn }: Runner): End {
   const end = endOf(files.name);
   const current = readState(files.state);

@@ -2,7 +2,7 @@ import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
 import { plainText } from './command-texts.ts';
 import { nativeRegExp } from './native-reg-exp.ts';
 
-/** Spec 01, D21: the allowlist judges what these start instead of them. */
+/** The allowlist judges what these start instead of them. */
 const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command']);
 
 /** The first simple command that no pattern of the allowlist matches whole; null where all may run. */

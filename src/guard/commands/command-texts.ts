@@ -11,7 +11,7 @@ export function plainText(command: ShellCommand): string {
 }
 
 /**
- * The ways in which patterns see a simple command (spec 01, D16): as its words say it, by the program's bare name, and
+ * The ways in which patterns see a simple command: as its words say it, by the program's bare name, and
  * without the options before its subcommand, so that `/usr/bin/git -C x push` is `git push` too.
  */
 export function commandTexts(command: ShellCommand): string[] {

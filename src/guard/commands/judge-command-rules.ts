@@ -21,7 +21,7 @@ interface Hit {
 }
 
 /**
- * Judges a command that has been read, by the allowlist and then by `block_commands` (spec 01, D16 to D21). The
+ * Judges a command that has been read, by the allowlist and then by `block_commands`. The
  * patterns have 50 ms in all; over them it denies and names the one that took them. Throws for a pattern that is none.
  */
 export function judgeCommandRules(

@@ -4,7 +4,7 @@ const SEGMENTS = new Set([
 const NAMES = new Set(['.npmrc', '.pypirc', '.netrc']);
 const SUFFIX = /\.(?:pem|key|asc)$/;
 
-/** Whether policy:secret-bearing-paths covers a path (spec 40). Letter case does not count, on any file system. */
+/** Whether policy:secret-bearing-paths covers a path. Letter case does not count, on any file system. */
 export function isSecretBearing(path: string): boolean {
   const segments = path.toLowerCase().split('/');
   const name = segments.at(-1) ?? '';

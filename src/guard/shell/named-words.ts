@@ -2,7 +2,7 @@ import { GIT_VALUES, gitWords } from './git-words.ts';
 import type { ShellCommand, ShellWord } from './shell-reading.ts';
 import { splitOptions } from './split-options.ts';
 
-/** Spec 01, D18: options that take a value of their own, by program. */
+/** Options that take a value of their own, by program. */
 const VALUES: Readonly<Record<string, string>> = {
   git: GIT_VALUES,
   docker:

@@ -10,7 +10,7 @@ import { walkNode, walkStatements } from './walk-statements.ts';
 import { walkUncalledFunctions } from './walk-uncalled-functions.ts';
 import type { World } from './world.ts';
 
-/** Spec 01, D25: characters outside heredoc bodies that go to no shell. */
+/** Characters outside heredoc bodies that go to no shell. */
 const MAX_COMMAND = 16 * 1024;
 /** Not even looked at above this, heredocs or not. */
 const MAX_SOURCE = 4 * 1024 * 1024;

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { exitCode } from '../../../src/core/exit-code.ts';
 import type { TerminalStatus } from '../../../src/core/schema/state.ts';
 
-/** Spec 01, D34. */
 const CODES: Record<TerminalStatus | 'paused', number> = {
   complete: 0,
   stopped: 0,

@@ -55,7 +55,7 @@ function decide(context: HookContext): Promise<object | null> {
 }
 
 for (const driver of ['runner', 'router']) {
-  test(`A ${driver}'s child beside a state of the seed's four keys, or a corrupt one, is not trapped and touches nothing.`, async (t) => {
+  test(`A ${driver}'s child beside a state of four keys, or a corrupt one, is not trapped and touches nothing.`, async (t) => {
     for (const text of [FOUR_KEYS, '{"torn']) {
       const context = hookOver(t, text, 'Stop', { RALPH_DRIVER: driver });
       assert.equal(await decide(context), null);

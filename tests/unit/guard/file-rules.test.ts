@@ -84,7 +84,7 @@ describe('a glob', () => {
 });
 
 describe('policy:secret-bearing-paths', () => {
-  it('covers what spec 40 lists, in any letter case', async () => {
+  it('covers the known places of secrets, in any letter case', async () => {
     const paths = [
       ...['.aws/x', '.azure/x', '.gcloud/x', '.ssh/id_rsa', 'secrets/x', 'a/credentials/b', 'ops-secrets/x'],
       ...['credentials-prod/x', '.npmrc', '.pypirc', 'a/.netrc', 'a.pem', 'b/c.key', 'd.asc', '.env', '.env.prod'],

@@ -28,7 +28,7 @@ test('A folder in the place of the state is an unusable state and no exception.'
   assert.equal(readState(state).kind, 'corrupt');
 });
 
-test("Every beginning of a state file that was cut off is corrupt, and never taken for a loop or for the seed's file.", () => {
+test('Every beginning of a state file that was cut off is corrupt, and never taken for a loop or for a state of four keys.', () => {
   const text = serialise(anEndedState()).trimEnd();
   for (let length = 0; length < text.length; length++) {
     assert.equal(parseState(text.slice(0, length)).kind, 'corrupt', text.slice(0, length));
@@ -51,7 +51,7 @@ test('What is no JSON object, or is absurdly large, is corrupt with a reason.', 
   }
 });
 
-test("The seed's four keys are a loop of their own kind, with or without a count of findings.", () => {
+test('A state of four keys is a loop of their own kind, with or without a count of findings.', () => {
   const file = { iteration: 2, startedAt: '2026-02-28T10:00:00Z', lastRunAt: '2026-02-28T10:05:00Z' };
   for (const lastFindingsCount of [0, null, 'unknown']) {
     const read = parseState(JSON.stringify({ ...file, lastFindingsCount }));

@@ -4,7 +4,7 @@ import { readPlan } from '../../../../src/task/plan/read-plan.ts';
 
 const lines = (...each: string[]): string => each.join('\n');
 
-test('a task has what the seed says of it', () => {
+test('a task has its id, title, scope, dependencies, acceptance and notes', () => {
   const [task] = readPlan(
     lines(
       '# Plan',
