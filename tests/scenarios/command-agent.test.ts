@@ -199,3 +199,11 @@ test('who goes on with a loop that an agent asked for runs nothing that stood on
   assert.match(p.ralph(['run', '--resume']).stderr, /needs a permission mode/);
   assert.equal(p.has('pwned'), false);
 });
+
+test('an agent that deletes everything ends its loop, and the user is told what happened and what to do', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 3');
+  const { code, stderr } = p.ralph(['run', '--agent', 'cat > /dev/null; rm -rf .claude; echo hi']);
+  assert.equal(code, 1);
+  assert.match(stderr, /^ralph: \/.*runtime is gone\. Somebody has deleted it.* begin anew: main\.cjs run\.$/m);
+});

@@ -50,7 +50,11 @@ export async function runLoop(
       forgetDue(files);
       return tellEnd(runner, end);
     } catch (error) {
-      if (!(error instanceof RalphError && error.code === 'state-fenced')) throw error;
+      if (!(error instanceof RalphError)) throw error;
+      if (error.code === 'no-loop') {
+        throw new RalphError('no-loop', inRunner(RUNNER_TEXTS.takenAway(error.message), files.name), error);
+      }
+      if (error.code !== 'state-fenced') throw error;
       // Another runner wrote the state before this one had noticed that its lease is gone.
       runner.leave.abort('lease-lost');
       return tellEnd(runner, settle(runner));

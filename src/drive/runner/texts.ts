@@ -8,6 +8,8 @@ export const RUNNER_TEXTS = {
   heldElsewhere:
     'a runner on another machine, or one that has just ended, holds this loop. Try again in half a minute.',
   leaseLost: 'another runner has taken this loop over, or its lease could not be renewed; this one ends.',
+  takenAway: (message: string): string =>
+    `${message} Somebody has deleted it while the agent worked, and the loop's state with it. Put the project back as it was, then begin anew: main.cjs run.`,
   finishing: 'finishing this iteration, then the loop stops. Ctrl+C once more cancels it now.',
   stopping: 'the loop stops.',
   wokenByUser: 'going on now. Ctrl+C once more stops the loop.',
