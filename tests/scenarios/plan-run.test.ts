@@ -223,3 +223,20 @@ test('a repository in which nobody could commit is refused before an agent works
   assert.equal(code, 1);
   assert.match(stderr, /in whose name to commit here[^\n]*git config user\.name/);
 });
+
+test('a file whose change an agent hides from git is found, and one that was hidden before is left alone', (t) => {
+  const hide = (flag: string, name: string): string => `echo more >> ${name} && git update-index --${flag} ${name}\n`;
+  for (const flag of ['assume-unchanged', 'skip-worktree']) {
+    const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then ${hide(flag, 'other.txt')}fi\n`);
+    for (const name of ['own', 'other']) writeFileSync(join(p.dir, `${name}.txt`), name);
+    p.git('add', '-A');
+    p.git('commit', '-q', '-m', 'Files');
+    p.git('update-index', `--${flag}`, 'own.txt');
+    assert.equal(p.run(null).code, 3);
+    assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
+    assert.match(
+      read(p, 'PLAN.progress.md'),
+      /hidden: git was told not to look at changes of these files: other\.txt\./,
+    );
+  }
+});

@@ -21,6 +21,8 @@ export interface OpenTask {
   readonly branch: string;
   /** Files that were not committed then: they are not this task's. */
   readonly dirty: readonly string[];
+  /** Files at which git was told not to look then; null or absent where that is not known. */
+  readonly hidden?: readonly string[] | null;
   /** By the key of a task that was begun and is not done: files that it left. */
   readonly left?: Readonly<Record<string, readonly string[]>>;
   /** The plan and the progress file as the engine left them; null where there was none. */

@@ -8,7 +8,7 @@ import { lastProgress } from '../../core/progress-entry.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
 import { regularFile } from '../../state/regular-file.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { readRepository } from '../../task/plan/repository.ts';
+import { hiddenFiles, readRepository } from '../../task/plan/repository.ts';
 import { resolveScope } from '../../task/plan/task-scope.ts';
 import { besideTask } from '../beside-task.ts';
 import { guardrailsPath } from '../hook/guardrails-path.ts';
@@ -66,6 +66,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     branch: again?.branch ?? stands.branch,
     // What is there before the first attempt is not the task's; the plan itself goes with the first commit.
     dirty: again?.dirty ?? stands.changed.filter((path) => !known.includes(path)),
+    hidden: again?.hidden ?? (await hiddenFiles(directory, { env, signal })),
     left,
     plan: text,
     progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),

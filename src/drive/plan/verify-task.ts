@@ -6,7 +6,7 @@ import { planKey } from '../../core/plan-task.ts';
 import { isSecretBearing } from '../../guard/files/secret-bearing.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
-import { commitsSince, readRepository } from '../../task/plan/repository.ts';
+import { commitsSince, hiddenFiles, readRepository } from '../../task/plan/repository.ts';
 import { isInScope } from '../../task/plan/task-scope.ts';
 import { heldPlan } from './held-plan.ts';
 import { type OpenTask, readOpenTask } from './open-task-file.ts';
@@ -99,11 +99,15 @@ async function lookAtWork(
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
+  const known = task.hidden ?? null;
+  const hides = known === null ? [] : ((await hiddenFiles(directory, { env, signal })) ?? []);
+  const hidden = hides.filter((path) => known?.includes(path) === false);
   // Where no command has to pass, changed files are all that speaks for the work.
   const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
   const results = [
     ...(idle ? [fail('work', PLAN_TEXTS.nothingChanged(task.id))] : []),
     ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
+    ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { results, changes, notes };

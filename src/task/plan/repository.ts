@@ -51,6 +51,16 @@ function fromProject(path: string, prefix: string): string {
   return `${'../'.repeat(prefix.split('/').length - 1)}${path}`;
 }
 
+/**
+ * Files of the project at whose changes git was told not to look (assume-unchanged, skip-worktree); null where it does
+ * not say, as in a repository of some eighty thousand files.
+ */
+export async function hiddenFiles(projectDir: string, options: Options): Promise<string[] | null> {
+  const answer = await runGit(projectDir, ['ls-files', '-v', '-z'], { ...options, timeMs: TIME_MS });
+  if (answer.kind !== 'answer') return null;
+  return answer.text.split('\0').flatMap((line) => (/^[a-zS] /.test(line) ? [line.slice(2)] : []));
+}
+
 /** The subject of HEAD and its first parent; null where it has none, or git does not say. */
 export async function lastCommit(
   projectDir: string,
