@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runClient } from './support/client.ts';
 import { inLoopProject, type LoopProject } from './support/loop-project.ts';
+import { routerCommand, routerHost } from './support/router-host.ts';
 import { runRunner } from './support/runner.ts';
 import { bash, type ModelRequest, type Script, text } from './support/scripted-model.ts';
 
@@ -76,19 +78,20 @@ test('a session works through the scenarios by tests first, and is complete when
   });
 });
 
+/** Ends each context after the red run; the one that goes on knows of it by its prompt alone. */
+const halting: Script = {
+  main: (request) => {
+    const { tdd, number } = told(request);
+    if (/"phase": "red"/.test(request.sinceText)) return text(`The test of ${number} fails, as it should.`);
+    if (/"phase": "green"/.test(request.sinceText)) return bash(`${tdd} refactored`);
+    if (/"phase": "refactored"/.test(request.sinceText)) return text(`Scenario ${number} is done.`);
+    const goesOn = /Its test is written and fails/.test(request.sinceText);
+    return goesOn ? bash(`touch made-${number}; ${tdd} green`) : bash(`${writeTest(number)}; ${tdd} red`);
+  },
+};
+
 test('a runner gives each fresh context its scenario, and the red evidence verbatim to the one that goes on', async () => {
-  // The first context ends after the red run; the second one knows of it by its prompt alone.
-  const script: Script = {
-    main: (request) => {
-      const { tdd, number } = told(request);
-      if (/"phase": "red"/.test(request.sinceText)) return text(`The test of ${number} fails, as it should.`);
-      if (/"phase": "green"/.test(request.sinceText)) return bash(`${tdd} refactored`);
-      if (/"phase": "refactored"/.test(request.sinceText)) return text(`Scenario ${number} is done.`);
-      const goesOn = /Its test is written and fails/.test(request.sinceText);
-      return goesOn ? bash(`touch made-${number}; ${tdd} green`) : bash(`${writeTest(number)}; ${tdd} red`);
-    },
-  };
-  await inLoopProject({ init: false }, script, async (project) => {
+  await inLoopProject({ init: false }, halting, async (project) => {
     makeList(project, 2);
     const run = await runRunner(project, { args: ['--tdd'] });
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -102,6 +105,25 @@ test('a runner gives each fresh context its scenario, and the red evidence verba
     const second = project.model.mainRequests().find(({ sinceText }) => /Iteration 2 of/.test(sinceText));
     assert.ok(second?.sinceText.includes(state.completedScenarios[0]?.redEvidence ?? '?'), 'verbatim');
     assert.equal(second?.body.messages.filter(({ role }) => role === 'assistant').length, 0);
+  });
+});
+
+test('a host session has subagents prove the scenarios, and hands the red evidence on verbatim', async () => {
+  const answers: Record<string, unknown>[] = [];
+  const first = bash(`${routerCommand} start --tdd`);
+  await inLoopProject({}, routerHost(halting.main, { first, answers }), async (project) => {
+    makeList(project, 2);
+    const { workspace, model } = project;
+    const run = await runClient({ workspace, model, prompt: '/ralph-loop, by tests first', timeLimitMs: 90_000 });
+    assert.equal(run.result?.['result'], 'The loop is over: complete.', run.stderr + JSON.stringify(answers));
+    assert.deepEqual(
+      answers.map(({ action, agentType, status, verified }) => (action === 'spawn' ? agentType : [status, verified])),
+      [...Array.from({ length: 4 }, () => 'ralph-developer'), ['complete', true]],
+    );
+    assertProved(project, 2);
+    const state = JSON.parse(workspace.read(stateFile)) as TddState;
+    const second = model.requests.find((each) => each.kind === 'subagent' && /Iteration 2 of/.test(each.sinceText));
+    assert.ok(second?.sinceText.includes(state.completedScenarios[0]?.redEvidence ?? '?'), 'verbatim');
   });
 });
 
