@@ -240,3 +240,14 @@ test('a file whose change an agent hides from git is found, and one that was hid
     );
   }
 });
+
+test('the user is told of tasks that were taken out or marked while an agent worked', (t) => {
+  const cut = "sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' -e '/Task 3/,$d' PLAN.md\n";
+  const p = planPlace(t, TWO + task(3), `${AGENT}if [ $task = 1 ]; then ${cut}fi\n`);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3);
+  assert.match(
+    stdout,
+    /were taken out or marked while the agent worked: Task 2 \(manual-verify\), Task 3 \(gone\)\. If it/,
+  );
+});

@@ -33,7 +33,12 @@ export async function heldPlan(place: PlanPlace, task: OpenTask): Promise<HeldPl
     ...(ticked.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(ticked, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
-  return { results, notes: scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : [] };
+  const changed = tasksChanged(place, task);
+  const notes = [
+    ...(scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : []),
+    ...(changed.length === 0 ? [] : [PLAN_TEXTS.tasksChanged(changed, task.planPath)]),
+  ];
+  return { results, notes };
 }
 
 function putBackPlan({ files }: PlanPlace, { planPath, plan }: OpenTask): boolean {
@@ -76,4 +81,15 @@ function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
     JSON.stringify(tasksByKey(readPlan(text).tasks).get(planKey(task.id))?.scope ?? null);
   const now = readFileSync(join(files.projectDir, task.planPath), 'utf8');
   return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
+}
+
+/** Tasks that are gone or passed over now, and were to be done: without them a plan is complete that was not worked off. */
+function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
+  const text = readFileSync(join(files.projectDir, task.planPath), 'utf8');
+  if (text === task.plan) return [];
+  const now = tasksByKey(readPlan(text).tasks);
+  return readPlan(task.plan).tasks.flatMap(({ id, status }) => {
+    const became = now.get(planKey(id))?.status ?? 'gone';
+    return status === 'open' && became !== 'open' ? [`${id} (${became})`] : [];
+  });
 }
