@@ -9,6 +9,7 @@ import { readState } from '../../src/state/read-state.ts';
 import { peekTdd } from '../../src/state/tdd-store.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { policyFromEnvironment } from '../../src/task/policy-from-environment.ts';
+import { forLoop } from '../../src/term/for-loop.ts';
 import type { CommandContext } from './command.ts';
 import { endedLoopOf, lastEnded, listed } from './last-ended.ts';
 
@@ -116,7 +117,7 @@ function activeStatus(
     ...{ promptExists, guardrailsExists, name, loopId, status, mode, taskPath, maxIterations, idleIterations },
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
     waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
-    paused: state.status === 'paused' ? state.paused : null,
+    paused: state.status === 'paused' ? { ...state.paused, message: forLoop(state.paused.message, state) } : null,
     ...{ stopRequested, sessionId, clientPid },
     clientAlive: alive,
     usage,
