@@ -35,7 +35,8 @@ export async function waitOut(context: HookContext, wait: Wait): Promise<WaitEnd
   const task = taskFile === null ? '' : stamp(taskFile);
   // A change between the save and the first look here would be missed by comparing looks alone.
   if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
-  let state = '';
+  // None yet: a state that is gone by now has the stamp of nothing.
+  let state: string | null = null;
   // Waits shorter than the work between them would follow each other without an end, deaf to the client's word to go.
   await new Promise((resolve) => setImmediate(resolve));
   for (;;) {

@@ -15,6 +15,7 @@ const guardrails: Contract['guardrails'] = {
 const contract = {
   loopId: 'loop-1',
   task: null,
+  policy: {},
   taskPath: 'PROMPT.md',
   bundleDir: null,
   guardrails,
