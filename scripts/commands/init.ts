@@ -63,7 +63,7 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
 }
 
 /** Folders of which nobody reads file by file what became of them. */
-const MANY_FILES = ['.claude/skills/ralph-loop', '.claude/skills/ralph-draft', '.claude/hooks'];
+const MANY_FILES = ['.claude/skills/ralph-loop', '.claude/skills/ralph-draft', '.claude/hooks', '.claude/agents'];
 
 function grouped(title: string, paths: readonly string[]): string[] {
   const folderOf = (path: string): string | undefined => MANY_FILES.find((folder) => path.startsWith(`${folder}/`));
