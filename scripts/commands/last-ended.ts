@@ -3,6 +3,7 @@ import type { ChecklistCount } from '../../src/core/checklist.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
 import { listArchive } from '../../src/state/archive.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { forLoop } from '../../src/term/for-loop.ts';
 
 export interface EndedLoop {
   readonly loopId: string;
@@ -41,7 +42,7 @@ export function endedLoopOf(state: LoopState, path: string): EndedLoop {
           status: state.ended.as,
           endedAt: state.ended.at,
           verified: state.ended.verified,
-          message: state.ended.message,
+          message: forLoop(state.ended.message, state),
         }
       : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
   const { costUsd } = usage;

@@ -21,9 +21,12 @@ export function mainProjectOf(projectDir: string): string | null {
 /** What lies beside the loop directories. */
 const TAKEN = ['config.json', 'worktrees'];
 
+/** What Windows takes for a device or cannot keep as a folder: a project moves between machines. */
+const NO_FOLDER = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)|\.$/i;
+
 /** Whether a loop directory can have this name. */
 export function mayName(name: string): boolean {
-  return LOOP_NAME.test(name) && !TAKEN.includes(name.toLowerCase());
+  return LOOP_NAME.test(name) && !TAKEN.includes(name.toLowerCase()) && !NO_FOLDER.test(name);
 }
 
 /** The task file of the loop directory of this name, relative to the project. */

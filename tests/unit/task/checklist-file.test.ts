@@ -123,6 +123,20 @@ test('a loop directory is .ralph/NAME with its task.md, and nothing else in .ral
   ]) {
     assert.equal(loopDirectoryName(path), null, path);
   }
-  for (const name of ['worktrees', 'WorkTrees', 'config.json', '.a', 'a b', ''])
-    assert.equal(mayName(name), false, name);
+  const none = [
+    'worktrees',
+    'WorkTrees',
+    'config.json',
+    '.a',
+    'a b',
+    '',
+    'a..',
+    'a.',
+    'CON',
+    'nul.txt',
+    'Com1',
+    'LPT9',
+  ];
+  for (const name of none) assert.equal(mayName(name), false, name);
+  for (const name of ['a.b', 'console', 'com', 'com10', 'nullify']) assert.equal(mayName(name), true, name);
 });
