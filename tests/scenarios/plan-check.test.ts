@@ -74,7 +74,9 @@ test('list and check tell a plan from a prompt', (t) => {
   for (const words of [
     ['init', '-q'],
     ['checkout', '-qb', 'work'],
-    ['-c', 'user.name=t', '-c', 'user.email=t@t', 'commit', '-qm', 'first', '--allow-empty'],
+    ['config', 'user.name', 'Somebody'],
+    ['config', 'user.email', 'somebody@example.com'],
+    ['commit', '-qm', 'first', '--allow-empty'],
   ]) {
     assert.equal(spawnSync('git', words, { cwd: p.dir }).status, 0);
   }
