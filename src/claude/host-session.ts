@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { ClientIdentity } from '../core/bind-session.ts';
-import { ancestors, parentOf, sessionLeader } from '../state/ancestors.ts';
+import { ancestors, environmentOf, parentOf, sessionLeader } from '../state/ancestors.ts';
 import { identityOf, isAlive } from '../state/process-identity.ts';
 
 /** The client from whose shell this process was called, or what stands for one. */
@@ -58,12 +57,4 @@ function starterOf(sessionId: string): number | null {
   }
   const starter = parentOf(last);
   return starter > 1 ? starter : null;
-}
-
-function environmentOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-  } catch {
-    return []; // gone, or another user's
-  }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { procIsOurs } from './process-identity.ts';
 
 /** No shell is nested deeper than that without meaning to hide. */
 const MAX_GENERATIONS = 64;
@@ -16,15 +17,44 @@ export function parentOf(pid: number): number {
   return Number(statFields(pid)[1] ?? 0);
 }
 
-/** The process that began this one's session, as a terminal's shell did; the parent where the system does not tell. */
-export function sessionLeader(): number {
-  const leader = Number(statFields(process.pid)[3] ?? 0);
-  return leader > 0 ? leader : process.ppid;
+/**
+ * The process that stands for this one's session: the one that began it, as a terminal's shell did. Where that one
+ * lies outside this process namespace, as it does where a container is entered, the topmost process in here that
+ * belongs to the session. The parent where the system does not tell.
+ */
+export function sessionLeader(sessionOf: (pid: number) => number | null = ownSessionOf): number {
+  const leader = sessionOf(process.pid);
+  if (leader === null) return process.ppid;
+  if (leader > 0) return leader;
+  let top = process.pid;
+  for (const pid of [...ancestors(), 1]) {
+    if (sessionOf(pid) !== OUTSIDE) break;
+    top = pid;
+  }
+  return top;
+}
+
+/** What the system calls a session that was begun outside this process namespace. */
+const OUTSIDE = 0;
+
+function ownSessionOf(pid: number): number | null {
+  const session = statFields(pid)[3];
+  return session === undefined ? null : Number(session);
+}
+
+/** The variables that a process was started with, each as NAME=value; none where the system does not tell. */
+export function environmentOf(pid: number): string[] {
+  try {
+    return procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : [];
+  } catch {
+    return []; // gone, or another user's
+  }
 }
 
 /** Behind the process's name, which may hold brackets and spaces: state, parent, group, session. */
 function statFields(pid: number): string[] {
   try {
+    if (!procIsOurs()) return [];
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {

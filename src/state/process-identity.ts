@@ -55,7 +55,7 @@ function startTime(pid: number): string | null {
 let knownAsOurs = false;
 
 /** Whether /proc counts processes as we do. A process namespace without a /proc of its own sees its parent's numbers. */
-function procIsOurs(): boolean {
+export function procIsOurs(): boolean {
   knownAsOurs ||= procLink('self') === String(process.pid);
   return knownAsOurs;
 }
