@@ -77,6 +77,15 @@ test('an agent that takes the plan away, or leaves credentials, does not pass', 
   assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
 });
 
+test('a file outside the scope of its task is found by what git sees, and nothing of the task is committed', (t) => {
+  const p = planPlace(t, TWO, `${AGENT}if [ $task = 1 ]; then echo x >> elsewhere.txt; fi\n`);
+  assert.equal(p.run(null).code, 3);
+  const progress = read(p, 'PLAN.progress.md');
+  assert.match(progress, /## Task 1: Make 1[\s\S]*Status: blocked[\s\S]*scope: [^\n]*elsewhere\.txt/);
+  assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 1/m);
+  assert.deepEqual(subjects(p), []);
+});
+
 test('a progress file that an agent rewrites is put back', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
   assert.equal(p.run(null).code, 3);

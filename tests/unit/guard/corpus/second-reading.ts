@@ -585,7 +585,7 @@ export const MORE_READS: readonly string[] = [
   'cat ~/.aws/credentials',
   'cat $HOME/.n*',
   'cat "${HOME}/.ssh/id_rsa"',
-  'cat /root/.ssh/../.ssh/id_rsa',
+  'cat /home/ann/.ssh/../.ssh/id_rsa',
   'cp -r ~/.ssh /tmp',
   'tar cz ~/.aws',
 ];
