@@ -47,11 +47,6 @@ export function isVacuous(count: TestCount): boolean {
   return count.seen && count.executed - count.skipped - (count.nested ? 0 : count.emptyFiles) <= 0;
 }
 
-/** The same for a whole output. */
-export function isVacuousGreen(output: string): boolean {
-  return isVacuous(output.split('\n').reduce(countLine, NO_COUNT));
-}
-
 type Reader = (line: string, count: TestCount) => TestCount | null;
 
 function saw(count: TestCount, executed: number, skipped = 0): TestCount {

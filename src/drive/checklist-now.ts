@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChecklistCount, checklistItems, countChecklist } from '../core/checklist.ts';
 import { taskKind } from '../task/task-kind.ts';
-import { readTask } from './hook/read-task.ts';
+import { readTask } from './turn/read-task.ts';
 
 /** How far a task's text says that its checklist has come; null for a task that is none. */
 export function checklistOf(body: string, taskPath: string): ChecklistCount | null {

@@ -1,7 +1,7 @@
 import type { LoopState } from '../core/schema/state.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
-import { clientAlive } from './hook/ownership.ts';
 import { runnerLives } from './runner/lease-holder.ts';
+import { clientAlive } from './turn/ownership.ts';
 
 /**
  * Whether somebody works on a loop: its client, or its runner, whose agents come and go. null while no client is bound,

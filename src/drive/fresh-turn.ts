@@ -1,7 +1,7 @@
 import type { Effect } from '../core/effects.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
-import { feed, type Turn } from './hook/carry-on.ts';
-import type { HookContext } from './hook/context.ts';
+import type { HookContext } from './turn/context.ts';
+import { feed, type Turn } from './turn/turn.ts';
 
 /** What a hook would be told at the end of a turn, for a driver that heard the agent itself: the same code decides. */
 export function heardContext(

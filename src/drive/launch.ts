@@ -12,7 +12,6 @@ import { withState } from '../state/with-state.ts';
 import { besideTask } from './beside-task.ts';
 import { carryOut } from './carry-out.ts';
 import { endedLoop } from './ended-loop.ts';
-import { readTask } from './hook/read-task.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
 import { noteApiError } from './note-api-error.ts';
 import { plainPrompt } from './plain-prompt.ts';
@@ -22,6 +21,7 @@ import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
 import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
+import { readTask } from './turn/read-task.ts';
 import { unlessOvertaken } from './unless-overtaken.ts';
 
 export interface LaunchOptions {

@@ -10,10 +10,10 @@ import { withState } from '../state/with-state.ts';
 import { policyFromEnvironment } from '../task/policy-from-environment.ts';
 import { carryOut } from './carry-out.ts';
 import { driverLives } from './driver-lives.ts';
-import { clientAlive } from './hook/ownership.ts';
-import { raiseTombstone } from './hook/tombstone.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
 import { countedBy, mirrorOf } from './task/mirror.ts';
+import { raiseTombstone } from './tombstone.ts';
+import { clientAlive } from './turn/ownership.ts';
 
 export interface Operated {
   readonly before: LoopState;

@@ -1,7 +1,7 @@
 import { type AssembledPrompt, assemblePrompt, type PromptParts } from '../core/assemble-prompt.ts';
 import type { Policy } from '../core/schema/policy.ts';
 import type { LoopState } from '../core/schema/state.ts';
-import { guardrailsPath } from './hook/guardrails-path.ts';
+import { guardrailsPath } from './guardrails-path.ts';
 
 /** The prompt of the next iteration of a loop whose task is its prompt file: every driver sends the same. */
 export function plainPrompt(

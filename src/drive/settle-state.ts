@@ -8,10 +8,10 @@ import { readContract } from '../state/contract-store.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import type { ReadState } from '../state/read-state.ts';
 import { DEFAULT_TASK } from '../task/default-task.ts';
-import { clientAlive } from './hook/ownership.ts';
 import { restoreState } from './restore-state.ts';
 import type { StartRequest } from './start-loop.ts';
 import { START_TEXTS } from './texts.ts';
+import { clientAlive } from './turn/ownership.ts';
 
 /** What is done about the state that lies there; the loop to go on with, or null for a new one. */
 export function settleState(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {

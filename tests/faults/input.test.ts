@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { type HookInput, parseHookInput } from '../../src/claude/hook-input.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
-import type { HookContext } from '../../src/drive/hook/context.ts';
+import type { HookContext } from '../../src/drive/turn/context.ts';
 import { pauseThread } from '../../src/state/pause-thread.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { withState } from '../../src/state/with-state.ts';

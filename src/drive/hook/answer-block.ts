@@ -8,7 +8,7 @@ import { atLeast } from '../../core/versions.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { nextText, said } from '../said.ts';
 import type { TaskPrompt } from '../task/task-prompt.ts';
-import type { HookContext } from './context.ts';
+import type { HookContext } from '../turn/context.ts';
 
 /** The answer to a Stop: a block with the next prompt, a word to the user, or null for plain silence. */
 export interface StopAnswer {

@@ -1,11 +1,9 @@
 import { isAlive } from '../../state/process-identity.ts';
-import type { HookContext } from './context.ts';
-import { clientIdentity } from './ownership.ts';
+import type { HookContext } from '../turn/context.ts';
+import { clientIdentity } from '../turn/ownership.ts';
+import { CLIENT_GONE } from '../turn/turn.ts';
 
 const LOOK_MS = 2_000;
-
-/** Why a hook was told to go by nobody. */
-export const CLIENT_GONE = 'client-exit';
 
 /**
  * Aborted with CLIENT_GONE when the client that runs this hook is gone: killed, it tells its hooks nothing, and one that

@@ -1,8 +1,8 @@
 import type { Policy } from '../../core/schema/policy.ts';
 import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
-import type { HookContext } from './context.ts';
-import { ownership, routersOwn } from './ownership.ts';
+import type { HookContext } from '../turn/context.ts';
+import { ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, type Live } from './with-own-loop.ts';
 
 /**

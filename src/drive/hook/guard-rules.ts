@@ -15,7 +15,7 @@ import { progressPath } from '../../task/plan/progress-path.ts';
 import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
-import { drivenElsewhere, runnersOwn } from './ownership.ts';
+import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
 
 /** Commands that serve agents; every other one is the user's alone. */
 const AGENT_COMMANDS = [

@@ -1,6 +1,5 @@
 import { bindSession } from '../../core/bind-session.ts';
 import { adoptFourKeys } from '../../core/initial-state.ts';
-import type { Policy } from '../../core/schema/policy.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { quarantine } from '../../state/archive.ts';
 import { findContract, readContract, type StoredContract } from '../../state/contract-store.ts';
@@ -9,22 +8,12 @@ import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { restoreState, unagreed, unproved } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import type { HookContext } from './context.ts';
-import { clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
-import { setBack } from './set-back.ts';
+import type { HookContext } from '../turn/context.ts';
+import { clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
+import { setBack } from '../turn/set-back.ts';
+import type { Loaded } from '../turn/turn.ts';
 
-export type LoadedLoop =
-  | { readonly kind: 'none'; readonly message: string | null }
-  | {
-      readonly kind: 'loop';
-      readonly state: LoopState;
-      readonly policy: Policy;
-      readonly stored: StoredContract | null;
-      /** Said to the user and to the next prompt when the state had to be mended. */
-      readonly mended: string | null;
-      /** The contract this loop was started under is gone. */
-      readonly orphaned: boolean;
-    };
+export type LoadedLoop = { readonly kind: 'none'; readonly message: string | null } | Loaded;
 
 /**
  * What a Stop has to decide about, from what lies on disk. Called under the lock: a state that cannot be used is moved

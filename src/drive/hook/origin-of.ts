@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { begunBy } from '../../claude/transcript.ts';
 import { transcriptSize } from '../../claude/transcript-size.ts';
 import { readState } from '../../state/read-state.ts';
-import type { HookContext } from './context.ts';
+import type { HookContext } from '../turn/context.ts';
 
 /** The client writes what began a turn some time after it has called the Stop hook: now and then 0.2 s on a busy machine. */
 const PATIENCE_MS = 500;

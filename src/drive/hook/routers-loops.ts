@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
-import type { HookContext } from './context.ts';
+import type { HookContext } from '../turn/context.ts';
 
 interface Answer {
   readonly continue?: false;

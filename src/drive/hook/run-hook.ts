@@ -4,7 +4,7 @@ import { writeStdout } from '../../claude/write-stdout.ts';
 import { instantOf } from '../../core/clock.ts';
 import { log } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { type HookContext, hookContext } from './context.ts';
+import { type HookContext, hookContext } from '../turn/context.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 

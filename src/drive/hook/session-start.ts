@@ -8,8 +8,8 @@ import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/default-task.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
-import type { HookContext } from './context.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership } from './ownership.ts';
+import type { HookContext } from '../turn/context.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 
 /**
  * A session begins: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients

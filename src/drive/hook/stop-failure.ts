@@ -4,7 +4,7 @@ import type { ApiError } from '../../core/events.ts';
 import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import { said } from '../texts.ts';
-import type { HookContext } from './context.ts';
+import type { HookContext } from '../turn/context.ts';
 import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
 
 /** The line of the error in the transcript is this young, or of an earlier one. */

@@ -11,12 +11,12 @@ import { regularFile } from '../../state/regular-file.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { recordJournal } from '../record-journal.ts';
+import { underTombstone } from '../tombstone.ts';
+import type { HookContext } from '../turn/context.ts';
+import { gatherIteration } from '../turn/gather-iteration.ts';
+import { ownership } from '../turn/ownership.ts';
+import { setBack } from '../turn/set-back.ts';
 import { blockAnswer, type StopAnswer } from './answer-block.ts';
-import type { HookContext } from './context.ts';
-import { gatherIteration } from './gather-iteration.ts';
-import { ownership } from './ownership.ts';
-import { setBack } from './set-back.ts';
-import { underTombstone } from './tombstone.ts';
 
 /** With everything around it still short enough for a reason. */
 const SURELY_SHORT = 1_000;

@@ -6,20 +6,21 @@ import { findContract, type StoredContract } from '../../state/contract-store.ts
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
-import { seenBy } from '../task/gather-evidence.ts';
-import { heedFlags } from '../task/heed-flags.ts';
 import { type Measured, measureIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
+import { clearTombstone, underTombstone } from '../tombstone.ts';
+import type { HookContext } from '../turn/context.ts';
+import { type CountedTurn, countTurn } from '../turn/count-turn.ts';
+import type { TurnFacts } from '../turn/gather-iteration.ts';
+import { ownership } from '../turn/ownership.ts';
+import { takeFingerprints } from '../turn/take-fingerprints.ts';
+import type { Loaded, StopOptions } from '../turn/turn.ts';
 import type { StopAnswer } from './answer-block.ts';
-import { carryOn, type Loaded, type StopOptions } from './carry-on.ts';
-import type { HookContext } from './context.ts';
-import { type CountedTurn, countTurn } from './count-turn.ts';
-import type { TurnFacts } from './gather-iteration.ts';
+import { carryOn } from './carry-on.ts';
+import { heedFlags } from './heed-flags.ts';
 import { loadLoop } from './load-loop.ts';
 import { originOf } from './origin-of.ts';
-import { ownership } from './ownership.ts';
-import { clearTombstone, underTombstone } from './tombstone.ts';
 import { waitForBackground } from './wait-for-background.ts';
 
 /** Answer this long before the client's own timeout would kill the hook. */
@@ -94,23 +95,4 @@ function decideFirst(
   }
   const { lastMessage, transcriptPath } = context.input;
   return countTurn(context, loaded, { ...facts, text: lastMessage ?? lastAssistantText(transcriptPath) }, measured);
-}
-
-export function takeFingerprints(
-  context: HookContext,
-  options: StopOptions,
-  stored: StoredContract | null,
-  measured: Measured | null,
-): Pick<TurnFacts, 'seen' | 'projectMark'> {
-  const policy = stored?.contract.policy;
-  const { projectDir } = context.files;
-  const says = context.input.lastMessage ?? 'ralph:state';
-  const watch = policy?.idle?.wake === 'change' && says.includes('ralph:state') ? policy.idle.watch : null;
-  const marks = (policy?.breaker.noProgress ?? 0) > 0;
-  const watched =
-    watch === null ? null : options.work.watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '');
-  return {
-    seen: seenBy(watched, stored?.contract, measured?.turn?.evidence ?? []),
-    projectMark: marks ? options.work.projectFingerprint(projectDir) : null,
-  };
 }

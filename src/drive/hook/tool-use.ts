@@ -11,10 +11,10 @@ import { runFiles } from '../../state/run-files.ts';
 import { taskFolder } from '../../task/task-folder.ts';
 import { giveSignOfLife } from '../task/sign-of-life.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
-import type { HookContext } from './context.ts';
+import { underTombstone } from '../tombstone.ts';
+import type { HookContext } from '../turn/context.ts';
+import { drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-rules.ts';
-import { drivenElsewhere, ownership, routersOwn, runnersOwn } from './ownership.ts';
-import { underTombstone } from './tombstone.ts';
 import type { Live } from './with-own-loop.ts';
 
 export interface PreToolAnswer {

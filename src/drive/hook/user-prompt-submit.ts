@@ -5,8 +5,8 @@ import type { EngineEvent } from '../../core/events.ts';
 import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import { said } from '../texts.ts';
-import type { HookContext } from './context.ts';
-import { clearTombstone, underTombstone } from './tombstone.ts';
+import { clearTombstone, underTombstone } from '../tombstone.ts';
+import type { HookContext } from '../turn/context.ts';
 import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
 
 /** How the client begins a turn of its own when a usage limit has reset. */

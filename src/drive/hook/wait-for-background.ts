@@ -2,11 +2,12 @@ import { withState } from '../../state/with-state.ts';
 import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { said } from '../texts.ts';
+import type { HookContext } from '../turn/context.ts';
+import { feed, type StopOptions, type Turn, toldToGo } from '../turn/turn.ts';
+import { waitOut } from '../turn/wait-out.ts';
 import type { StopAnswer } from './answer-block.ts';
-import { carryOn, feed, type StopOptions, type Turn, toldToGo } from './carry-on.ts';
-import type { HookContext } from './context.ts';
+import { carryOn } from './carry-on.ts';
 import { loadLoop } from './load-loop.ts';
-import { waitOut } from './wait-out.ts';
 
 /**
  * Background work that will wake the session by itself: waits inside the hook, because a stop that is allowed while a

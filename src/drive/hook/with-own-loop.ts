@@ -5,8 +5,8 @@ import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
-import type { HookContext } from './context.ts';
-import { ownership } from './ownership.ts';
+import type { HookContext } from '../turn/context.ts';
+import { ownership } from '../turn/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 

@@ -1,9 +1,9 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
 import { carryOut } from '../carry-out.ts';
 import { heardContext } from '../fresh-turn.ts';
-import type { Turn } from '../hook/carry-on.ts';
-import { stopWork } from '../hook/run-stop-work.ts';
 import type { StartedLoop } from '../start-loop.ts';
+import { stopWork } from '../turn/run-stop-work.ts';
+import type { Turn } from '../turn/turn.ts';
 import { openedPrompt, openPlan } from './on-plan.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Contract } from '../../core/schema/contract.ts';
-import type { Turn } from '../hook/carry-on.ts';
+import type { Turn } from '../turn/turn.ts';
 
 /** The contract of a loop over a plan; null for every other. */
 export function planContract({ loaded }: Pick<Turn, 'loaded'>): Contract | null {

@@ -11,7 +11,7 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { hiddenFiles, readRepository } from '../../task/plan/repository.ts';
 import { resolveScope } from '../../task/plan/task-scope.ts';
 import { besideTask } from '../beside-task.ts';
-import { guardrailsPath } from '../hook/guardrails-path.ts';
+import { guardrailsPath } from '../guardrails-path.ts';
 import { HOOK_TEXTS } from '../texts.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';

@@ -1,7 +1,7 @@
 import type { HostSession } from '../../claude/host-session.ts';
 import { bindSession, type ClientIdentity } from '../../core/bind-session.ts';
 import type { LoopState } from '../../core/schema/state.ts';
-import { clientAlive } from '../hook/ownership.ts';
+import { clientAlive } from '../turn/ownership.ts';
 
 /**
  * Whose a router loop is, seen from a host. `mine`: this host's. `free`: nobody's, or its holder's client is gone.

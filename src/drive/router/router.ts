@@ -1,6 +1,6 @@
 import type { Tell } from '../../core/runner-event.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import type { Turn } from '../hook/carry-on.ts';
+import type { Turn } from '../turn/turn.ts';
 import { inRouter } from './texts.ts';
 
 export interface RouterOptions {

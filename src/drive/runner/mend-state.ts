@@ -2,9 +2,9 @@ import { quarantine } from '../../state/archive.ts';
 import { findContract } from '../../state/contract-store.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
-import { setBack } from '../hook/set-back.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { unagreed, unproved } from '../restore-state.ts';
+import { setBack } from '../turn/set-back.ts';
 import type { Runner } from './runner.ts';
 import { RUNNER_TEXTS } from './texts.ts';
 

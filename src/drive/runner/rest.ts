@@ -1,7 +1,7 @@
 import { readState } from '../../state/read-state.ts';
-import { waitOut } from '../hook/wait-out.ts';
 import { operate } from '../operate.ts';
 import { rateLimitWait } from '../rate-limit-wait.ts';
+import { waitOut } from '../turn/wait-out.ts';
 import type { Runner } from './runner.ts';
 import { inRunner, RUNNER_TEXTS } from './texts.ts';
 

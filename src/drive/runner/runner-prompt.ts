@@ -2,11 +2,11 @@ import { wholePrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import { besideTask } from '../beside-task.ts';
-import type { Loaded } from '../hook/carry-on.ts';
-import { realFindings } from '../hook/open-findings.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { openedPrompt } from '../plan/on-plan.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
+import { realFindings } from '../turn/open-findings.ts';
+import type { Loaded } from '../turn/turn.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
 import type { Runner, RunnerOptions } from './runner.ts';
 

@@ -5,7 +5,7 @@ import { log } from '../../state/log.ts';
 import { runFiles } from '../../state/run-files.ts';
 import { taskFolder } from '../../task/task-folder.ts';
 import { hasFolder, taskKind } from '../../task/task-kind.ts';
-import type { HookContext } from '../hook/context.ts';
+import type { HookContext } from '../turn/context.ts';
 
 /**
  * Shows in its task folder that a loop is alive in the middle of an iteration, at most once a minute. Whatever goes

@@ -20,7 +20,7 @@ import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
 import { taskKind } from '../../task/task-kind.ts';
 import { type Snapshot, snapshot } from '../../task/task-progress.ts';
 import { besideTask } from '../beside-task.ts';
-import { guardrailsPath } from '../hook/guardrails-path.ts';
+import { guardrailsPath } from '../guardrails-path.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { writePromptedTurn } from './prompted-turn.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isVacuousGreen } from '../../../src/core/vacuous-green.ts';
+import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 
 const NOTHING = 'No tests found, exiting with code 0';
 

@@ -7,8 +7,8 @@ import { parseHookInput } from '../../../src/claude/hook-input.ts';
 import { initialState } from '../../../src/core/initial-state.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
 import { carryOn } from '../../../src/drive/hook/carry-on.ts';
-import { hookContext } from '../../../src/drive/hook/context.ts';
-import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
+import { hookContext } from '../../../src/drive/turn/context.ts';
+import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
 

@@ -9,8 +9,8 @@ import type { Effect } from '../../../src/core/effects.ts';
 import { initialState } from '../../../src/core/initial-state.ts';
 import type { LoopState, StateOf } from '../../../src/core/schema/state.ts';
 import { carryOn } from '../../../src/drive/hook/carry-on.ts';
-import { hookContext } from '../../../src/drive/hook/context.ts';
-import { stopWork } from '../../../src/drive/hook/run-stop-work.ts';
+import { hookContext } from '../../../src/drive/turn/context.ts';
+import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
 import { DEFAULT_POLICY, IDLE } from '../../../src/task/policy-defaults.ts';
 
 /** A hook in the middle of a wait; the task file is written just after the wait began. Gives how long it waited. */

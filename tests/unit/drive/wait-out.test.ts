@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { waitOut } from '../../../src/drive/hook/wait-out.ts';
+import { waitOut } from '../../../src/drive/turn/wait-out.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 
 type Context = Parameters<typeof waitOut>[0];

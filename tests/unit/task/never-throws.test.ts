@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import { readFindings } from '../../../src/core/findings-log.ts';
 import { RalphError } from '../../../src/core/ralph-error.ts';
 import { appendSign, parseSigns } from '../../../src/core/signs.ts';
-import { isVacuousGreen } from '../../../src/core/vacuous-green.ts';
 import { addValidation } from '../../../src/task/add-validation.ts';
 import { checkTaskFile } from '../../../src/task/check-task-file.ts';
 import { extractValidationCommands } from '../../../src/task/extract-validation-commands.ts';
 import { namedScripts } from '../../../src/task/named-scripts.ts';
 import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 
 /** Pieces that task files are made of, so that a random text gets past the first line. */
 const PIECES = [

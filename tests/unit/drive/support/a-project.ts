@@ -6,10 +6,10 @@ import type { TestContext } from 'node:test';
 import { parseHookInput } from '../../../../src/claude/hook-input.ts';
 import type { LoopState } from '../../../../src/core/schema/state.ts';
 import type { StopAnswer } from '../../../../src/drive/hook/answer-block.ts';
-import { type HookContext, hookContext } from '../../../../src/drive/hook/context.ts';
-import { stopWork } from '../../../../src/drive/hook/run-stop-work.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { type StartedLoop, startLoop } from '../../../../src/drive/start-loop.ts';
+import { type HookContext, hookContext } from '../../../../src/drive/turn/context.ts';
+import { stopWork } from '../../../../src/drive/turn/run-stop-work.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
 

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import type { LoopState } from '../../core/schema/state.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
-import { regularFile } from '../../state/regular-file.ts';
-import { removeIfThere } from '../../state/remove-if-there.ts';
-import { writeAtomically } from '../../state/write-atomically.ts';
-import type { HookContext } from './context.ts';
+import type { LoopState } from '../core/schema/state.ts';
+import type { LoopFiles } from '../state/loop-files.ts';
+import { regularFile } from '../state/regular-file.ts';
+import { removeIfThere } from '../state/remove-if-there.ts';
+import { writeAtomically } from '../state/write-atomically.ts';
+import type { HookContext } from './turn/context.ts';
 
 /** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
 export function raiseTombstone(files: LoopFiles, state: LoopState): void {

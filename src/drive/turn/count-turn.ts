@@ -10,10 +10,10 @@ import { type Measured, ofIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { tddFacts } from '../tdd/tdd-facts.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import type { Loaded } from './carry-on.ts';
 import type { HookContext } from './context.ts';
 import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
 import { readTask, type TaskText } from './read-task.ts';
+import type { Loaded } from './turn.ts';
 
 export interface CountedTurn {
   readonly state: LoopState;

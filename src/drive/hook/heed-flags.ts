@@ -1,12 +1,12 @@
 import type { LoopState } from '../../core/schema/state.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
-import type { StopAnswer } from '../hook/answer-block.ts';
-import type { HookContext } from '../hook/context.ts';
-import { ownership } from '../hook/ownership.ts';
-import { clearTombstone } from '../hook/tombstone.ts';
+import { countedBy, mirrorOf } from '../task/mirror.ts';
+import { obeyFlags } from '../task/obey-flags.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
-import { countedBy, mirrorOf } from './mirror.ts';
-import { obeyFlags } from './obey-flags.ts';
+import { clearTombstone } from '../tombstone.ts';
+import type { HookContext } from '../turn/context.ts';
+import { ownership } from '../turn/ownership.ts';
+import type { StopAnswer } from './answer-block.ts';
 
 /**
  * Does at a Stop what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
