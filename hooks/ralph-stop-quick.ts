@@ -1,7 +1,7 @@
-import type { HookContext } from '../src/drive/hook/context.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stopQuickly } from '../src/drive/hook/stop-quickly.ts';
 import { failedText, said } from '../src/drive/said.ts';
+import type { HookContext } from '../src/drive/turn/context.ts';
 
 declare const require: (path: string) => unknown;
 

@@ -1,10 +1,10 @@
 import type { StopAnswer } from '../src/drive/hook/answer-block.ts';
 import { clientGone } from '../src/drive/hook/client-gone.ts';
-import type { HookContext } from '../src/drive/hook/context.ts';
-import { stopWork } from '../src/drive/hook/run-stop-work.ts';
 import { stop } from '../src/drive/hook/stop.ts';
+import type { HookContext } from '../src/drive/turn/context.ts';
+import { stopWork } from '../src/drive/turn/run-stop-work.ts';
 
-export { heedCancelFlag } from '../src/drive/task/heed-flags.ts';
+export { heedCancelFlag } from '../src/drive/hook/heed-flags.ts';
 
 /** The whole decision of a Stop, with everything it may need. */
 export function decideStop(

@@ -20,6 +20,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   install: ['core', 'state', 'guard', 'claude', 'task', 'term', 'drive'],
 };
 
+/** The drivers stand side by side: what two of them need belongs to `src/drive/turn`, which knows none of them. */
+const DRIVERS = ['hook', 'runner', 'router'];
+const BELOW = [...DRIVERS, 'turn'];
+
 /** Entry hooks are loaded at every turn or call: what is heavy must not be in them. */
 const LEAN = [
   ...['ralph-stop-hook', 'ralph-stop-quick', 'pre-tool-use', 'ralph-tool-guard', 'post-tool-use', 'ralph-tool-note'],
@@ -55,9 +59,17 @@ function arrowProblems(): string[] {
       const target = roomOf(relative(root, join(root, dirname(file), specifier)));
       if (target !== null && target !== room && !allowed.includes(target))
         found.push(`${file}: ${room} imports ${target}`);
+      const [from, to] = [driverOf(file), driverOf(join(dirname(file), specifier))];
+      if (from !== null && to !== null && to !== from && DRIVERS.includes(to))
+        found.push(`${file}: imports of the driver ${to}`);
     }
   }
   return found;
+}
+
+function driverOf(file: string): string | null {
+  const [, driver = ''] = /^src\/drive\/(\w+)\//.exec(file) ?? [];
+  return BELOW.includes(driver) ? driver : null;
 }
 
 function leanProblems(): string[] {

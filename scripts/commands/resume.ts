@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
 import type { Operated } from '../../src/drive/operate.ts';
+import { clientAlive } from '../../src/drive/turn/ownership.ts';
 import type { Command, CommandContext } from './command.ts';
 import { chosenLoop, type LiveLoop, liveLoopsOn } from './live-loops.ts';
 import { operateOn } from './operator-command.ts';

@@ -1,7 +1,7 @@
 import type { OperatorCommand } from '../../src/core/events.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
-import { clientAlive } from '../../src/drive/hook/ownership.ts';
 import type { Operated } from '../../src/drive/operate.ts';
+import { clientAlive } from '../../src/drive/turn/ownership.ts';
 import { operatorCommand } from './operator-command.ts';
 
 /** A stop as a loop is given it, and what is said of it. */

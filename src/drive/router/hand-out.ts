@@ -11,8 +11,8 @@ import { hasRules } from '../has-rules.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { openPlan } from '../plan/on-plan.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
-import { runnerPrompt } from '../runner/runner-prompt.ts';
 import { HOOK_TEXTS } from '../texts.ts';
+import { freshPrompt } from '../turn/fresh-prompt.ts';
 import { readTask } from '../turn/read-task.ts';
 import { feed, isStep } from '../turn/turn.ts';
 import { ANY_AGENT, agentType } from './agent-type.ts';
@@ -42,7 +42,7 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
     const message = HOOK_TEXTS.taskMissing(state.taskPath);
     return { meanwhile: feed(turn, { type: 'task-missing', at: now(), message }) };
   }
-  const made = await runnerPrompt(router, stored, step, task.body);
+  const made = await freshPrompt(turn, stored, step, task.body, router.options.tell);
   if (made === 'aborted') {
     feed(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' });
     throw new RouterLeft();

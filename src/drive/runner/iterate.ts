@@ -9,6 +9,7 @@ import { LOCK_WAIT } from '../lock-wait.ts';
 import { openPlan } from '../plan/on-plan.ts';
 import { recordJournal } from '../record-journal.ts';
 import { HOOK_TEXTS } from '../texts.ts';
+import { freshPrompt } from '../turn/fresh-prompt.ts';
 import { readTask } from '../turn/read-task.ts';
 import { feed, isStep, type Loaded } from '../turn/turn.ts';
 import { waitOut } from '../turn/wait-out.ts';
@@ -16,7 +17,6 @@ import { backOff, MOST_RETRIES } from './back-off.ts';
 import { endIteration } from './end-iteration.ts';
 import { mendState } from './mend-state.ts';
 import type { Runner } from './runner.ts';
-import { runnerPrompt } from './runner-prompt.ts';
 import { heard } from './steer-agent.ts';
 import { sumCost, sumUsage } from './sum-usage.ts';
 import { RUNNER_TEXTS } from './texts.ts';
@@ -41,7 +41,7 @@ export async function iterate(
   }
   const { iteration, maxIterations } = state;
   options.tell({ type: 'iteration-started', iteration: iteration + 1, maxIterations });
-  const made = await runnerPrompt(runner, stored, told, task.body);
+  const made = await freshPrompt(runner.turn, stored, told, task.body, options.tell);
   if (made === 'aborted') return [];
   for (;;) {
     const ready = feed(runner.turn, { type: 'prompt-made', at: runner.turn.context.now(), outcome: 'ready' });

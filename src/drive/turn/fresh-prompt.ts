@@ -1,33 +1,36 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
+import type { Tell } from '../../core/runner-event.ts';
 import type { Evidence } from '../../task/run-evidence.ts';
 import { besideTask } from '../beside-task.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { openedPrompt } from '../plan/on-plan.ts';
 import { taskPrompt } from '../task/task-prompt.ts';
-import { realFindings } from '../turn/open-findings.ts';
-import type { Loaded } from '../turn/turn.ts';
 import { unlessOvertaken } from '../unless-overtaken.ts';
-import type { Runner, RunnerOptions } from './runner.ts';
+import { realFindings } from './open-findings.ts';
+import type { Loaded, Turn } from './turn.ts';
 
 /**
- * The prompt of the next iteration, whole, as the hook would send it back. Runs a task folder's commands first, which
- * end when the runner has to leave (`aborted`) or somebody ended, stopped or paused the loop meanwhile (`overtaken`).
+ * The whole prompt of the next iteration, for an agent that knows nothing of the one before. Runs a task folder's
+ * commands first, which `tell` hears of, and which end when the driver has to leave (`aborted`) or somebody ended,
+ * stopped or paused the loop meanwhile (`overtaken`).
  */
-export async function runnerPrompt(
-  { turn, files, options }: Pick<Runner, 'turn' | 'files'> & { readonly options: Pick<RunnerOptions, 'tell'> },
+export async function freshPrompt(
+  turn: Turn,
   stored: NonNullable<Loaded['stored']>,
   told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
   body: string,
+  tell: Tell,
 ): Promise<{ readonly prompt: string } | 'aborted' | 'overtaken'> {
   const { state } = turn.loaded;
+  const { files } = turn.context;
   const { contract } = stored;
   const ofPlan = await openedPrompt(turn, told);
   if (ofPlan !== null) return { prompt: wholePrompt(ofPlan) };
   const findings = realFindings(files.projectDir, stored, state.lastFindingsCount);
   if (contract.task !== null) {
     const onEvidence = ({ name, outcome, durationMs }: Evidence): void =>
-      options.tell({ type: 'command-ran', name, outcome, durationMs });
+      tell({ type: 'command-ran', name, outcome, durationMs });
     const { env, now } = turn.context;
     const { task } = contract;
     const made = await unlessOvertaken(files, state, turn.options.signal, (signal) =>
