@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import * as z from 'zod';
 import { INSTANT } from '../src/core/instant-pattern.ts';
-import { contract } from '../src/core/schema/contract.ts';
+import { storedContract } from '../src/core/schema/contract.ts';
 import { loopIteration } from '../src/core/schema/loop-iteration.ts';
 import { planCheck, planStatus } from '../src/core/schema/plan-answers.ts';
 import { policy } from '../src/core/schema/policy.ts';
@@ -26,7 +26,7 @@ const dist = join(root, 'dist');
 const SCHEMAS: Record<string, z.ZodType> = {
   'state-four-keys': fourKeyState,
   policy,
-  contract,
+  contract: storedContract,
   'iteration-record': iterationRecord,
   event: loopEvent,
   'call-record': callRecord,

@@ -37,12 +37,16 @@ export function withInput(context: CommandContext): CommandContext {
 }
 
 /** `--path` is another name of `--task`, which would then be given twice. */
-function optionsOf({ maxIterations, task, loop, tdd }: SkillInput, hasPath: boolean): CommandContext['values'] {
+function optionsOf(input: SkillInput, hasPath: boolean): CommandContext['values'] {
+  const { maxIterations, task, loop, tdd, plan, from, maxTasks } = input;
   return {
     ...(maxIterations !== undefined && { 'max-iterations': String(maxIterations) }),
     ...(task !== undefined && !hasPath && { task }),
     ...(loop !== undefined && { loop }),
     ...(tdd !== undefined && { tdd }),
+    ...(plan !== undefined && { plan }),
+    ...(from !== undefined && { from }),
+    ...(maxTasks !== undefined && { 'max-tasks': String(maxTasks) }),
   };
 }
 

@@ -1,16 +1,13 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
-import type { Contract } from '../core/schema/contract.ts';
+import type { StoredContract } from '../core/schema/contract.ts';
 import { checkShape, type Shape } from './check-shape.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { regularFile } from './regular-file.ts';
 import { removeIfThere } from './remove-if-there.ts';
 import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
-export interface StoredContract {
-  readonly hash: string;
-  readonly contract: Contract;
-}
+export type { StoredContract };
 
 /** What a hook would stumble over if it were not so. The whole of it is proved by its hash, before anything runs. */
 const READ: Shape = {

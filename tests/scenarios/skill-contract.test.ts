@@ -51,6 +51,10 @@ test('post-execute takes what the commands of the contract really answer, and re
     assert.equal(judge(stdout), 0, `${command}: ${stdout}${sh(hook('post'), stdout).stderr}`);
   }
   assert.equal(judge(ralph(['router', 'next']).stdout), 0);
+  assert.equal(judge(ralph(['router', 'start']).stdout), 0);
+  assert.equal(judge(ralph(['router', 'status']).stdout), 0);
+  write('PLAN.md', '- [ ] **Task 1: One**\n  - Acceptance: it is there\n');
+  assert.equal(judge(ralph(['status', 'PLAN.md']).stdout), 0);
   assert.equal(judge('All done.'), 2);
   assert.equal(judge('{"active": true}'), 2);
 });
@@ -83,4 +87,21 @@ test('start takes its input from a file, options win over it, and a wrong one st
   const piped = ralph(['router', 'start', '--input', 'wrong.json']);
   assert.equal(piped.code, 1);
   assert.match(piped.stderr, /maxIterations must be a whole number/);
+});
+
+test('an input says which plan is worked on, from which task, and how many of its tasks', (t) => {
+  const { ralph, sh, write } = project(t);
+  write('PLAN.md', [1, 2].map((id) => `- [ ] **Task ${id}: Make ${id}**\n  - Acceptance: made\n`).join(''));
+  const git = 'git config user.name T && git config user.email t@example.invalid && git add -A && git commit -qm x';
+  assert.equal(sh(`git init -q -b work && ${git}`).code, 0);
+  write('../input.json', { task: 'PLAN.md', plan: true, from: 'Task 2', maxTasks: 3 });
+  const { code, json, stderr } = ralph(['start', '--input', '../input.json']);
+  assert.equal(code, 0, stderr);
+  const { contract } = JSON.parse(readFileSync(String(json['contract']), 'utf8')) as {
+    contract: { taskPath: string; policy: { plan: { from: string; maxTasks: number } } };
+  };
+  assert.deepEqual(
+    [contract.taskPath, contract.policy.plan.from, contract.policy.plan.maxTasks],
+    ['PLAN.md', 'Task 2', 3],
+  );
 });

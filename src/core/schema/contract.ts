@@ -87,7 +87,15 @@ export const contract = z.strictObject({
   bundleDir: z.string().nullable(),
 });
 
+/** The file outside the project that holds it. */
+export const storedContract = z.strictObject({
+  /** SHA-256 over the contract with sorted keys: the loop's state names it. */
+  hash: z.string(),
+  contract,
+});
+
 export type Contract = z.infer<typeof contract>;
+export type StoredContract = Readonly<z.infer<typeof storedContract>>;
 export type EvidenceCommand = z.infer<typeof evidenceCommand>;
 export type CommandRule = z.infer<typeof commandRule>;
 export type Guardrails = z.infer<typeof guardrails>;

@@ -1,5 +1,7 @@
 import * as z from 'zod';
+import { ONE_LINE } from '../one-line-pattern.ts';
 import { count, instant } from './instant.ts';
+import { planStatus } from './plan-answers.ts';
 
 /**
  * What the skill takes: everything may be left out, and then the task file, the project's settings and the defaults say
@@ -9,7 +11,7 @@ export const skillInput = z.object({
   maxIterations: z.int().min(1).max(100).optional().describe('Iterations the agent gets; 25 without it.'),
   completionSignal: z
     .string()
-    .regex(/\S/)
+    .regex(ONE_LINE)
     .optional()
     .describe('What the agent writes, alone on a line, when everything is done and checked.'),
   circuitBreakerThreshold: z
@@ -26,6 +28,14 @@ export const skillInput = z.object({
     .describe('The name of the loop, where it is not the default one.'),
   args: z.record(z.string(), z.string()).optional().describe('Values for the arguments that a RALPH.md declares.'),
   tdd: z.boolean().optional().describe('Work by tests first, over the scenarios of main.cjs tdd init.'),
+  plan: z.boolean().optional().describe('The task is a plan, whose tasks are worked on one after the other.'),
+  from: z.string().regex(/\S/).optional().describe('Of a plan: the task to begin from, such as "Task 5".'),
+  maxTasks: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Of a plan: tasks done before it pauses for review; 5 without it.'),
   settings: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .optional()
@@ -48,6 +58,7 @@ export const skillOutput = z.union([
       guardrailsExists: z.boolean(),
     })
     .describe('status: how the loop stands.'),
+  planStatus.describe('status of a plan: its tasks, and which is next.'),
   z.object({ success: z.literal(true), message: text }).describe('reset: done.'),
   z
     .object({
@@ -58,6 +69,21 @@ export const skillOutput = z.union([
       guardrailsFile: text,
     })
     .describe('config: what a loop would start with.'),
+  z
+    .object({
+      active: z.literal(true),
+      loop: text.nullable(),
+      loopId: text,
+      mode: text,
+      status: text,
+      iteration: count,
+      maxIterations: count,
+      taskPath: text,
+      holder: z.object({ sessionId: text.nullable(), pid: count.nullable(), hold: text }),
+      spawn: z.object({ spawn: count, iteration: count, agentType: text }).nullable(),
+      message: text,
+    })
+    .describe('router status: how the loop stands, who drives it, and what they have in hand.'),
   z
     .object({
       action: z.literal('spawn'),

@@ -4,7 +4,7 @@ import { type SchemaProblem, schemaChecker } from './schema-problems.ts';
 /** One for each form that an answer can have, so that a wrong one is held against the form that it means. */
 const forms = schema.anyOf.map((form) => ({ ...form, check: schemaChecker(form) }));
 /** The keys that tell the forms apart. */
-const MARKS = ['active', 'action', 'success', 'stateFile'];
+const MARKS = ['active', 'action', 'success', 'stateFile', 'plan'];
 
 /** What is wrong with what the skill answered, everything at once; empty where it is one of its answers. */
 export function checkOutput(value: unknown): SchemaProblem[] {

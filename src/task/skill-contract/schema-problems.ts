@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { ONE_LINE } from '../../core/one-line-pattern.ts';
 import { keyPath, printableValue, shownValue } from '../problem.ts';
 
 /** One thing that is wrong with a value that a schema describes. */
@@ -35,7 +36,7 @@ function problemOf({ instancePath, keyword, params, data, parentSchema }: ErrorO
   const path = keyPath([...keys, ...missing]);
   const name = path === '' ? 'it' : path;
   if (keyword === 'required') return { path, value: null, rule: keyword, message: `${name} is missing` };
-  const must = wanted(keyword, params, parentSchema ?? {});
+  const must = wanted(keyword, params, parentSchema ?? {}, data);
   const message = `${name} must be ${must}, but is ${shownValue(data)}`;
   return { path, value: printableValue(data), rule: keyword, message };
 }
@@ -44,22 +45,21 @@ function wanted(
   keyword: string,
   params: Readonly<Record<string, unknown>>,
   schema: Readonly<Record<string, unknown>>,
+  data: unknown,
 ): string {
   const { minimum, maximum } = schema;
   const bounded = typeof minimum === 'number' && typeof maximum === 'number' && maximum < Number.MAX_SAFE_INTEGER;
   const range = bounded ? ` from ${minimum} to ${maximum}` : typeof minimum === 'number' ? ` from ${minimum} on` : '';
   switch (keyword) {
     case 'type':
-      return `${article(String(params['type']))}${params['type'] === 'integer' ? range : ''}`;
+      return `${articles(params['type'])}${params['type'] === 'integer' ? range : ''}`;
     case 'minimum':
     case 'maximum':
       return `${article(String(schema['type']))}${range}`;
     case 'minLength':
       return 'a text that is not empty';
     case 'pattern':
-      return schema['pattern'] === '\\S'
-        ? 'a text that is not empty'
-        : `a text of the form ${String(schema['pattern'])}`;
+      return wantedText(String(schema['pattern']), data);
     case 'const':
       return JSON.stringify(params['allowedValue']);
     case 'enum':
@@ -67,6 +67,20 @@ function wanted(
     default:
       return `as the schema says (${keyword})`;
   }
+}
+
+/** What a text must be that breaks a pattern. */
+function wantedText(pattern: string, data: unknown): string {
+  if (typeof data === 'string' && data.trim() === '') return 'a text that is not empty';
+  if (pattern === ONE_LINE.source) return 'a text of one line, without white space at its ends';
+  return `a text of the form ${pattern}`;
+}
+
+/** Of one type, or of several that a value may have. */
+function articles(types: unknown): string {
+  const names = (Array.isArray(types) ? types : [types]).map((type) => article(String(type)));
+  const last = names.pop() ?? '';
+  return names.length === 0 ? last : `${names.join(', ')} or ${last}`;
 }
 
 function article(type: string): string {

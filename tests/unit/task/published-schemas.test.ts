@@ -60,9 +60,13 @@ const EXAMPLES: readonly (readonly [string, z.ZodType, readonly unknown[], reado
     [
       {},
       { maxIterations: 100, completionSignal: 'DONE' },
+      { task: 'PLAN.md', plan: true, from: 'Task 5', maxTasks: 3 },
       { task: 'tasks/a', loop: 'a', args: { env: 'x' }, tdd: true, settings: { 'idle.delay': '10s' }, other: 1 },
     ],
-    [[], { maxIterations: 0 }, { maxIterations: 101 }, { maxIterations: 2.5 }, { completionSignal: ' ' }, { args: [] }],
+    [
+      ...[[], { maxIterations: 0 }, { maxIterations: 101 }, { maxIterations: 2.5 }, { args: [] }, { maxTasks: 101 }],
+      ...[' ', '', 'a\nb', ' a', 'a\u2028b'].map((completionSignal) => ({ completionSignal })),
+    ],
   ],
   [
     'output',
@@ -132,6 +136,16 @@ test('everything that is wrong with an input is said at once, with its path, its
   assert.ok(messages.includes('maxIterations must be a whole number from 1 to 100, but is 0'), messages.join('\n'));
   assert.ok(messages.includes('completionSignal must be a text that is not empty, but is ""'), messages.join('\n'));
   assert.deepEqual(unknownKeys({ maxIteration: 1, tdd: true }), ['maxIteration']);
+});
+
+test('what a value must be is said in words, also where it may be of several types', () => {
+  const messages = (value: unknown): string[] => checkInput(value).map(({ message }) => message);
+  assert.deepEqual(messages({ settings: { 'idle.watch': ['a'] } }), [
+    'settings.idle.watch must be a text, a number or true or false, but is ["a"]',
+  ]);
+  assert.deepEqual(messages({ completionSignal: 'ALL\nDONE' }), [
+    'completionSignal must be a text of one line, without white space at its ends, but is "ALL\\nDONE"',
+  ]);
 });
 
 test('an answer is held against the form that it means', () => {
