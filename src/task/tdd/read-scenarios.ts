@@ -1,7 +1,8 @@
-import { parse } from 'yaml';
+import { LINE_END } from '../../core/line-end.ts';
 import { RalphError } from '../../core/ralph-error.ts';
-import { readLists } from '../../core/read-lists.ts';
+import { type ListItem, readLists } from '../../core/read-lists.ts';
 import type { TddState } from '../../core/schema/tdd-state.ts';
+import { readList } from './read-list.ts';
 
 /** A scenario as somebody asks for it; what is null the list's maker gives. */
 export interface WantedScenario {
@@ -15,12 +16,18 @@ const KEYS = ['id', 'description', 'command', 'timeout'];
 
 /**
  * The scenarios of a text: JSON or YAML (a list of texts or of `{id, description, command, timeout}`, or a mapping with
- * such a list as `scenarios`), or Markdown (by the name it is shown by, or because it is nothing else), whose unchecked task items count, or all list items where none is a task. An
- * item of Markdown may end with its command: `: ` and then inline code. Throws RalphError `task-invalid` with every problem.
+ * such a list as `scenarios`), or Markdown, whose unchecked task items count, or all list items where none is a task. An
+ * item of Markdown may end with its command: `: ` and then inline code. Which it is the name says that it is shown by, or
+ * else the text. Throws RalphError `task-invalid` with every problem.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
-  const value = /\.(?:md|markdown)$/i.test(shown) ? null : structured(text);
-  const found = value === null ? { scenarios: fromMarkdown(text), problems: [] } : fromList(value);
+  const read = readList(text, shown);
+  const found =
+    read.kind === 'markdown'
+      ? { scenarios: fromMarkdown(text), problems: [] }
+      : read.kind === 'list'
+        ? fromList(read.list)
+        : { scenarios: [], problems: read.problems };
   const problems =
     found.scenarios.length + found.problems.length === 0 ? ['there is no scenario in it'] : found.problems;
   if (problems.length === 0) return found.scenarios;
@@ -35,22 +42,6 @@ export function scenariosOf({ scenarios, completedScenarios }: TddState): Wanted
     run: completedScenarios.find((one) => one.id === id)?.evidenceCommand ?? null,
     timeoutSeconds: null,
   }));
-}
-
-/** A list, or a mapping that has one; null for a text that is Markdown. */
-function structured(text: string): unknown[] | null {
-  let value: unknown;
-  try {
-    value = parse(text, { logLevel: 'silent', maxAliasCount: 100 });
-  } catch {
-    return null; // a text with colons and backticks is no YAML
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    const inner = (value as { scenarios?: unknown }).scenarios;
-    return Array.isArray(inner) ? inner : null;
-  }
-  // "- [ ] text" is YAML too: a list that holds an empty list and a text, or a mapping.
-  return Array.isArray(value) && !/^\s*[-*+] \[[ xX]?\]/m.test(text) ? value : null;
 }
 
 function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; problems: string[] } {
@@ -97,22 +88,29 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
 }
 
 function fromMarkdown(text: string): WantedScenario[] {
-  const tasks: string[] = [];
-  const items: string[] = [];
-  let isTaskList = false;
-  readLists(text, {
-    inCode: false,
-    item: ({ checked, text: said }) => {
-      items.push(said);
-      if (checked !== null) isTaskList = true;
-      if (checked === false) tasks.push(said);
-    },
+  const items: ListItem[] = [];
+  readLists(text, { inCode: false, item: (item) => items.push(item) });
+  const isTaskList = items.some(({ checked }) => checked !== null);
+  const lines = text.split(LINE_END);
+  return items.flatMap((item, at) => {
+    if (isTaskList && item.checked !== false) return [];
+    return [ofItem(wholeText(item, lines.slice(item.line, (items[at + 1]?.line ?? lines.length + 1) - 1)))];
   });
-  return (isTaskList ? tasks : items).map(ofItem);
+}
+
+/** What ends the paragraph of an item: nothing on a line, a heading, a quote, a fence, a table, a rule, a comment. */
+const ENDS_ITEM = /^\s*(?:$|#{1,6}(?:\s|$)|[>|]|```|~~~|(?:[-*_]\s*){3,}$|<!--)/;
+
+/** An item with the lines that its text was wrapped to. `after` are the lines behind its mark, up to the next item. */
+function wholeText({ text }: ListItem, after: readonly string[]): string {
+  // Behind a box that stands alone the text is on the next line.
+  const own = after[0]?.trim() === text ? after.slice(1) : after;
+  const end = own.findIndex((line) => ENDS_ITEM.test(line));
+  return [text, ...own.slice(0, end === -1 ? own.length : end).map((line) => line.trim())].join(' ');
 }
 
 /** `blocks a Write: \`node --test tests/guard.test.js\`` */
 function ofItem(text: string): WantedScenario {
-  const [, described, , run] = /^(.*\S)\s*:\s*(`+)(.+)\2$/.exec(text) ?? [];
+  const [, described, , run] = /^(.*\S)\s*:\s*(`+)(.+)\2[.;]?$/.exec(text) ?? [];
   return { id: null, description: described ?? text, run: run?.trim() ?? null, timeoutSeconds: null };
 }
