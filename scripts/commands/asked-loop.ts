@@ -1,8 +1,10 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
+import type { TddRecord } from '../../src/core/schema/tdd-state.ts';
 import { agreementMark } from '../../src/drive/agreement-mark.ts';
 import { type PreparedContract, prepareContract } from '../../src/drive/prepare-contract.ts';
 import type { StartRequest } from '../../src/drive/start-loop.ts';
+import { listThere, termsOf } from '../../src/drive/tdd/tdd-terms.ts';
 import { START_TEXTS } from '../../src/drive/texts.ts';
 import { readContract } from '../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
@@ -58,15 +60,17 @@ export function askedLoop(called: CommandContext): AskedLoop {
  * Gives the mark of what was shown, or null for a no.
  */
 export async function agree(
-  { err, values }: CommandContext,
+  { err, values, files, now }: CommandContext,
   contract: Contract,
   request: StartRequest,
 ): Promise<string | null> {
   const prepared = prepareContract(request);
-  err(agreementText(prepared, contract));
-  if (values['yes'] === true || process.stdin.isTTY !== true) return agreementMark(prepared);
+  const list = contract.tdd === undefined ? null : listThere(files, now());
+  err(agreementText(prepared, contract, list));
+  const mark = agreementMark(prepared, list === null ? undefined : termsOf(list));
+  if (values['yes'] === true || process.stdin.isTTY !== true) return mark;
   const answer = await ask('Start it? [y/N] ');
-  return /^y(es)?$/i.test(answer ?? '') ? agreementMark(prepared) : null;
+  return /^y(es)?$/i.test(answer ?? '') ? mark : null;
 }
 
 function awaiting(called: CommandContext): LoopFiles {
@@ -96,7 +100,7 @@ function isAwaiting(found: ReturnType<typeof readState>): boolean {
 }
 
 /** What the user agrees to. The agent wrote most of it: nothing of it may rewrite what is read. */
-function agreementText({ terms, resolved }: PreparedContract, asked: Contract): string {
+function agreementText({ terms, resolved }: PreparedContract, asked: Contract, list: TddRecord | null): string {
   const { policy, settings } = resolved;
   const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
   const limits = [
@@ -115,7 +119,7 @@ function agreementText({ terms, resolved }: PreparedContract, asked: Contract): 
     ...(terms.agent === undefined ? [row('permissions', settings.permissionMode ?? "the client's own")] : []),
     ['must pass', normaliseValidation(terms.validation).map(({ run }) => run)],
     ['runs first', (terms.task?.commands ?? []).map(({ run }) => run)],
-    ...(asked.tdd === undefined ? [] : [row('scenarios', 'those of: main.cjs tdd status')]),
+    ...(list === null ? [] : scenarioRows(list)),
     ['guardrails', [rules === 0 ? 'none' : `${rules}`]],
   ];
   const lines = rows.flatMap(([title, values]) =>
@@ -123,9 +127,22 @@ function agreementText({ terms, resolved }: PreparedContract, asked: Contract): 
       .flatMap((value) => printable(value).split('\n'))
       .map((line, index) => `  ${(index === 0 ? title : '').padEnd(12)}${line}`),
   );
-  const changed =
-    terms.frontmatter === asked.frontmatter ? [] : ['  Its frontmatter has changed since it was asked for.'];
+  const changed = [
+    ...(terms.frontmatter === asked.frontmatter ? [] : ['  Its frontmatter has changed since it was asked for.']),
+    ...(list === null || termsOf(list).hash === asked.tdd?.hash
+      ? []
+      : ['  Its list of scenarios is another one than when it was asked for.']),
+  ];
   return ['An agent has asked for this loop:', ...lines, ...changed].join('\n');
+}
+
+/** The commands that prove them, each once, and how many scenarios there are. */
+function scenarioRows({ scenarios, completed }: TddRecord): [string, readonly string[]][] {
+  const commands = [...new Set(scenarios.map(({ run }) => run))];
+  return [
+    row('scenarios', `${scenarios.length}, of which ${completed.length} complete: main.cjs tdd status`),
+    ['proved by', commands],
+  ];
 }
 
 function row(title: string, value: string): [string, readonly string[]] {

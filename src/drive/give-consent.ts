@@ -9,7 +9,7 @@ import { HOOK_TEXTS, START_TEXTS } from './texts.ts';
 /**
  * The user agrees to the loop that an agent has asked for. The contract is told first: a crash in between leaves one
  * that the user has agreed to, and a loop that is restored from it. Throws RalphError, with nothing changed, where the
- * contract is gone or is not what its hash says: nobody would know what is agreed to.
+ * contract is gone or is not what its hash says, or the list of scenarios is another one: nobody would know what is agreed to.
  */
 export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string): Operated {
   return operate(files, env, at, () => {
@@ -17,9 +17,10 @@ export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string
     if (contract.consented) return { kind: 'consent', contractHash: hash };
     const agreed = { ...contract, consented: true };
     const next = { hash: hashContract(agreed), contract: agreed };
+    const { tdd, loopId } = contract;
+    if (tdd !== undefined) bindList(files, tdd, { loopId, at, consented: true, env, keep: true });
     // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
     writeContract(files, next);
-    if (contract.tdd !== undefined) bindList(files, { loopId: contract.loopId, at, consented: true, env, keep: true });
     return { kind: 'consent', contractHash: next.hash };
   });
 }

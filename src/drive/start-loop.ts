@@ -52,15 +52,15 @@ export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at, mode = 'hook' } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
-  if (request.agreedTo !== undefined && agreementMark(prepared) !== request.agreedTo) {
-    throw new RalphError('refused', START_TEXTS.notWhatWasShown(prepared.terms.taskPath));
-  }
   tidy(files, at);
   mkdirSync(files.runtimeDir, { recursive: true });
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
     const tdd = tddTerms(files, request, before?.loopId ?? null);
+    if (request.agreedTo !== undefined && agreementMark(prepared, tdd) !== request.agreedTo) {
+      throw new RalphError('refused', START_TEXTS.notWhatWasShown(prepared.terms.taskPath));
+    }
     const stored = buildContract({ ...prepared.terms, loopId, ...(tdd && { tdd }) });
     const { maxIterations } = prepared.resolved.policy;
     const base: LoopState =
@@ -90,9 +90,9 @@ export function startLoop(request: StartRequest): StartedLoop {
     if (state.iteration >= maxIterations) {
       throw new RalphError('usage', START_TEXTS.noIterationsLeft(state.iteration, maxIterations));
     }
-    // The contract first: a crash in between leaves a contract without a loop, which binds nobody.
+    // The list and the contract first: a crash in between leaves both without a loop, which bind nobody.
+    if (tdd) bindList(files, tdd, { loopId, at, consented: request.consented, env });
     writeContract(files, stored);
-    if (tdd) bindList(files, { loopId, at, consented: request.consented, env });
     removeIfThere(files.tombstone);
     if (before === null) {
       dropPromptedTurn(files);

@@ -68,7 +68,7 @@ export const START_TEXTS = {
   finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
   nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
   notWhatWasShown: (path: string): string =>
-    `${path}, the settings or a script that they name changed after you were shown what would run. Nothing was started. Look again: main.cjs run --consent.`,
+    `${path}, the settings, a script that they name or the list of scenarios changed after you were shown what would run. Nothing was started. Look again: main.cjs run --consent.`,
   notAgreed: (name: string | null): string =>
     `nothing was started; the loop still awaits your consent. main.cjs cancel${name === null ? '' : ` --loop ${name}`} refuses it.`,
   noContract: 'this loop has no contract any more. Start it again: main.cjs start --resume.',

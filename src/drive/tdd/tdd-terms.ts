@@ -1,5 +1,6 @@
 import { RalphError } from '../../core/ralph-error.ts';
 import type { Contract } from '../../core/schema/contract.ts';
+import type { TddRecord } from '../../core/schema/tdd-state.ts';
 import { allComplete } from '../../core/tdd/standing.ts';
 import { TDD_TEXTS } from '../../core/tdd/texts.ts';
 import { hashTddList } from '../../state/hash-tdd-list.ts';
@@ -19,14 +20,28 @@ export function tddTerms(
   resumed: string | null,
 ): Contract['tdd'] {
   if (tdd !== true && (resumed === null || peekTdd(files)?.loopId !== resumed)) return undefined;
-  const record = withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
+  const record = listThere(files, at);
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
+  return termsOf(record);
+}
+
+/** The list as it was proved. Throws RalphError where there is none. */
+export function listThere(files: LoopFiles, at: string): TddRecord {
+  return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
+}
+
+/** What a contract says of a list: nothing of it can be another without its hash being another. */
+export function termsOf(record: TddRecord): NonNullable<Contract['tdd']> {
   return { listId: record.listId, hash: hashTddList(record) };
 }
 
-/** Notes whose list it is now. A loop that the user starts, or agrees to, is their agreement to the list's commands. */
+/**
+ * Notes whose list it is now. A loop that the user starts, or agrees to, is their agreement to the list's commands:
+ * throws RalphError `contract-changed`, with nothing changed, where another list lies there than `tdd` says.
+ */
 export function bindList(
   files: LoopFiles,
+  tdd: NonNullable<Contract['tdd']>,
   request: {
     readonly loopId: string;
     readonly at: string;
@@ -40,6 +55,7 @@ export function bindList(
   const { loopId, at, consented, env, keep } = request;
   withTdd(files, at, (found) => {
     const { record } = listOf(found, files.name);
+    if (hashTddList(record) !== tdd.hash) throw new RalphError('contract-changed', TDD_TEXTS.listChanged);
     const agreed = consented && !(keep && record.consented) ? { consented, environment: decidingEnvironment(env) } : {};
     return { next: { ...record, loopId, ...agreed }, result: undefined };
   });

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import type { TddRecord } from '../../../../src/core/schema/tdd-state.ts';
+import { agreementMark } from '../../../../src/drive/agreement-mark.ts';
 import { giveConsent } from '../../../../src/drive/give-consent.ts';
-import { startLoop } from '../../../../src/drive/start-loop.ts';
+import { prepareContract } from '../../../../src/drive/prepare-contract.ts';
+import { type StartRequest, startLoop } from '../../../../src/drive/start-loop.ts';
 import { tddChecks } from '../../../../src/drive/tdd/tdd-checks.ts';
 import { tddFacts } from '../../../../src/drive/tdd/tdd-facts.ts';
 import { tddSpawnPart } from '../../../../src/drive/tdd/tdd-spawn-part.ts';
+import { listThere, termsOf } from '../../../../src/drive/tdd/tdd-terms.ts';
+import { readContract } from '../../../../src/state/contract-store.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
 import { AT, after, aList } from '../../core/tdd/support/a-list.ts';
 import { aProject, aStop, type Project, stateOf } from '../support/a-project.ts';
@@ -134,6 +138,39 @@ test("an agent's start agrees to no command; the user's consent to the loop is o
   assert.equal(peekTdd(project.files)?.consented, false);
   giveConsent(project.files, project.env, AT);
   assert.equal(peekTdd(project.files)?.consented, true);
+});
+
+/** What the agent puts in the place of the list that the user was shown. */
+function swapList({ files }: Project): void {
+  const [scenario] = aList(1).scenarios;
+  assert.ok(scenario);
+  const scenarios = [{ ...scenario, run: 'touch pwned' }];
+  withTdd(files, AT, () => ({ next: { ...aList(1, { consented: false }), scenarios }, result: undefined }));
+}
+
+test('consent to a loop is none to a list that took the place of the one it was asked for with', (t) => {
+  const { project, loop } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
+  swapList(project);
+  assert.throws(() => giveConsent(project.files, project.env, AT), /not the one that this loop was started over/);
+  assert.equal(peekTdd(project.files)?.consented, false);
+  assert.equal(stateOf(project).status, 'awaiting-consent');
+  assert.equal(readContract(project.files)?.hash, loop.stored.hash, 'nothing was changed');
+});
+
+test('what the user was shown of a loop is its list, too: another one is not started', (t) => {
+  const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
+  const { directory, env, files } = project;
+  const request: StartRequest = {
+    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, consented: true, tdd: true },
+    ...{ existing: 'resume', headless: false, launched: false, clientVersion: null, bundleDir: '/bundle' },
+  };
+  const agreedTo = agreementMark(prepareContract(request), termsOf(listThere(files, AT)));
+  swapList(project);
+  assert.throws(() => startLoop({ ...request, agreedTo }), /changed after you were shown/);
+  assert.equal(peekTdd(files)?.consented, false);
+  assert.equal(stateOf(project).status, 'awaiting-consent');
+  const shownAnew = agreementMark(prepareContract(request), termsOf(listThere(files, AT)));
+  assert.equal(startLoop({ ...request, agreedTo: shownAnew }).state.status, 'running', 'control');
 });
 
 test('a state that was forged during the loop is told in the next prompt', async (t) => {
