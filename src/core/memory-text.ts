@@ -4,7 +4,8 @@ import { visibleLines } from './visible-lines.ts';
 export interface MemoryFile {
   /** Relative to the project. */
   readonly path: string;
-  readonly entries: number;
+  /** null where it is too long to be counted. */
+  readonly entries: number | null;
 }
 
 /** The entries of a memory file: its headings below the title or, where it has none, the items of its lists. */
@@ -19,7 +20,7 @@ export function countEntries(text: string): number {
  * decisions go; null where the project keeps none. Names files and no contents, so that it is short in any project.
  */
 export function memoryText(files: readonly MemoryFile[]): string | null {
-  const read = files.filter(({ entries }) => entries > 0);
+  const read = files.filter(({ entries }) => entries !== 0);
   const decisions = files.find(({ path }) => path.endsWith('/decisions.md'));
   const lines = [
     ...(read.length === 0
@@ -33,5 +34,6 @@ export function memoryText(files: readonly MemoryFile[]): string | null {
 }
 
 function named({ path, entries }: MemoryFile): string {
+  if (entries === null) return `${path} (very long: read its end)`;
   return `${path} (${entries === 1 ? '1 entry' : `${entries} entries`})`;
 }

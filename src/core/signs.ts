@@ -1,4 +1,5 @@
 import type { Sign } from './effects.ts';
+import { LINE_END } from './line-end.ts';
 import { plainLines } from './plain-lines.ts';
 
 const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/s;
@@ -33,11 +34,13 @@ function keyOf(field: string): 'trigger' | 'instruction' | 'addedAfter' {
   return lower === 'trigger' || lower === 'instruction' ? lower : 'addedAfter';
 }
 
-/** The file with this sign at its end; the file as it is when a sign of that name is in it already. */
-export function appendSign(text: string, sign: Sign): string {
+/**
+ * What has to be written behind the text of a guardrails file so that this sign stands in it; '' where one of its name
+ * does already. What lies in the file stays byte for byte.
+ */
+export function signBehind(text: string, sign: Sign): string {
   const name = oneLine(sign.name);
-  if (parseSigns(text).some((known) => sameName(known.name, name))) return text;
-  const ending = /\r\n/.test(text) ? '\r\n' : '\n';
+  const ending = text.includes('\r\n') ? '\r\n' : '\n';
   const block = [
     `### Sign: ${name}`,
     '',
@@ -46,8 +49,19 @@ export function appendSign(text: string, sign: Sign): string {
     `- **Added after**: ${oneLine(sign.addedAfter)}`,
     '',
   ].join(ending);
-  if (text.trim() === '') return block;
-  return `${text.trimEnd()}${ending}${ending}${block}`;
+  const signs = parseSigns(text);
+  if (signs.some((known) => sameName(known.name, name))) return '';
+  const added = `${gapBehind(text, ending)}${block}`;
+  // Behind a fence or a comment that nobody closed no sign counts: there it would be added once more each time.
+  const counts = parseSigns(text + added).length > signs.length;
+  return !counts && text.split(LINE_END).some((line) => sameName(line, `### Sign: ${name}`)) ? '' : added;
+}
+
+/** What makes one empty line between a text and what follows it, where there is none. */
+function gapBehind(text: string, ending: string): string {
+  const lines = text.split(LINE_END);
+  if (lines.at(-1) !== '') return text.trim() === '' ? ending : ending + ending;
+  return (lines.at(-2) ?? '').trim() === '' ? '' : ending;
 }
 
 function sameName(a: string, b: string): boolean {

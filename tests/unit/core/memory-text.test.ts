@@ -27,6 +27,10 @@ test('an empty memory is not to be read, and a project without one is told nothi
   assert.equal(memoryText([]), null);
 });
 
+test('a memory that is too long to be counted is named all the same', () => {
+  assert.match(memoryText([{ path: LEARNINGS, entries: null }]) ?? '', /learnings\.md \(very long: read its end\)/);
+});
+
 test('what counts as an entry is a heading below the title, or else an item of a list', () => {
   assert.equal(countEntries('# Learnings\n\nWhat finished loops taught.\n'), 0);
   assert.equal(countEntries('# Learnings\n\n- one\n  - part of it\n- two\n'), 2);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appendSign, parseSigns } from '../../../src/core/signs.ts';
+import type { Sign } from '../../../src/core/effects.ts';
+import { parseSigns, signBehind } from '../../../src/core/signs.ts';
+
+const appendSign = (text: string, sign: Sign): string => text + signBehind(text, sign);
 
 const SIGN = {
   name: 'Read first',
@@ -17,7 +20,10 @@ test('a sign is written in the form of the guardrails file, and read back', () =
 });
 
 test('a sign is appended after one blank line, and what stood there stays', () => {
-  assert.equal(appendSign('# Guardrails\n\nText.\n\n\n', SIGN), `# Guardrails\n\nText.\n\n${BLOCK}`);
+  for (const text of ['# Guardrails\n\nText.\n\n', 'Text.\n\n\n', 'Text.\n \n']) {
+    assert.equal(appendSign(text, SIGN), `${text}${BLOCK}`);
+  }
+  assert.equal(appendSign('# Guardrails\n', SIGN), `# Guardrails\n\n${BLOCK}`);
   assert.equal(appendSign('# Guardrails', SIGN), `# Guardrails\n\n${BLOCK}`);
 });
 
@@ -90,6 +96,16 @@ test('blanks in what is added become one, and none stands at its ends', () => {
   const sign = { name: ' a\t b ', trigger: ' x\n\n### Sign: c ', instruction: 'y  z', addedAfter: ' ' };
   const block = '### Sign: a b\n\n- **Trigger**: x ### Sign: c\n- **Instruction**: y z\n- **Added after**: \n';
   assert.equal(appendSign('', sign), block);
-  assert.equal(appendSign(' \n\n', sign), block);
+  assert.equal(appendSign(' \n\n', sign), ` \n\n${block}`);
+  assert.equal(appendSign(' ', sign), ` \n${block}`);
   assert.equal(appendSign('### Sign: A   B\n', sign), '### Sign: A   B\n');
+});
+
+test('behind a fence that nobody closed a sign is added once, though it does not count there', () => {
+  const open = '# G\n\n```\nan example\n';
+  const once = appendSign(open, SIGN);
+  assert.ok(once.endsWith(BLOCK));
+  assert.deepEqual(parseSigns(once), []);
+  assert.equal(appendSign(once, SIGN), once);
+  assert.notEqual(appendSign(once, { ...SIGN, name: 'Another' }), once);
 });

@@ -19,6 +19,7 @@ test('what lies in the place of a memory file and is none does no harm', (t) => 
   const project = aProject(t);
   const { contract } = start(project, true).stored;
   mkdirSync(join(project.directory, '.claude/context/memory/learnings.md'), { recursive: true });
-  put(join(project.directory, '.claude/context/memory/decisions.md'), 'x'.repeat(5 * 1024 * 1024));
   assert.deepEqual(besideTask(project.files, contract, AT, true), []);
+  put(join(project.directory, '.claude/context/memory/decisions.md'), 'x'.repeat(5 * 1024 * 1024));
+  assert.match(besideTask(project.files, contract, AT, true)[0] ?? '', /read its end\)\. A decision/);
 });

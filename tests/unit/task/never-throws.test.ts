@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readFindings } from '../../../src/core/findings-log.ts';
 import { RalphError } from '../../../src/core/ralph-error.ts';
-import { appendSign, parseSigns } from '../../../src/core/signs.ts';
+import { parseSigns, signBehind } from '../../../src/core/signs.ts';
 import { addValidation } from '../../../src/task/add-validation.ts';
 import { checkTaskFile } from '../../../src/task/check-task-file.ts';
 import { extractValidationCommands } from '../../../src/task/extract-validation-commands.ts';
@@ -156,8 +156,9 @@ test('whatever the agent writes is read without an exception', () => {
       isVacuousGreen(whole);
       namedScripts(tmpdir(), whole);
       const sign = { name: whole, trigger: whole, instruction: whole, addedAfter: whole };
-      const once = appendSign(whole, sign);
-      assert.ok(once.startsWith(whole.trim() === '' ? '#' : whole.trimEnd()) || once === whole);
+      signBehind(whole, sign);
+      const named = { name: 'A name', trigger: 'x', instruction: 'y', addedAfter: 'z' };
+      assert.equal(signBehind(whole + signBehind(whole, named), named), '');
     }),
     { numRuns: 2000 },
   );
