@@ -1,20 +1,23 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { TddRecord, TddState } from '../../src/core/schema/tdd-state.ts';
 import { listOf } from '../../src/drive/tdd/list-of.ts';
+import { listThere } from '../../src/drive/tdd/tdd-terms.ts';
 import { findContract } from '../../src/state/contract-store.ts';
+import { hashTddList } from '../../src/state/hash-tdd-list.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../src/state/tdd-store.ts';
 import { decidingEnvironment } from '../../src/task/tdd/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../src/task/tdd/make-list.ts';
 import { scenariosOf } from '../../src/task/tdd/read-scenarios.ts';
-import { painter } from '../../src/term/paint.ts';
+import { type Paint, painter } from '../../src/term/paint.ts';
+import { ask } from './ask.ts';
 import type { CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { type AskedList, askedList } from './tdd-asked-list.ts';
 import { forReading, statusOf } from './tdd-status.ts';
 
 /** `tdd init`: makes the list, agrees to one that an agent made (--consent), or adopts changed script files (--accept). */
-export function tddInit(context: CommandContext): number {
+export async function tddInit(context: CommandContext): Promise<number> {
   const { files, now, values, env } = context;
   const byAgent = isAgent(env);
   const decides = ['consent', 'accept'].filter((option) => values[option] === true);
@@ -24,22 +27,50 @@ export function tddInit(context: CommandContext): number {
       `--${decides[0]} is the user's, in a terminal of their own: main.cjs tdd init --${decides[0]}`,
     );
   }
+  const making = MAKING.find((option) => values[option] !== undefined);
+  if (decides.length > 0 && making !== undefined) {
+    throw new RalphError('usage', `--${decides[0]} is about the list that is there: it takes no --${making}.`);
+  }
   const asked = decides.length > 0 ? null : askedList(context);
+  const paint = painter(context.forPeople, env);
+  const agreed = values['consent'] === true ? await agreedList(context, paint) : null;
+  if (agreed === 'no') {
+    context.err('ralph: nothing was agreed to, and nothing runs. main.cjs tdd init --fresh makes another list.');
+    return 1;
+  }
   const at = now();
   const record = withTdd(files, at, (found) => {
-    const next = asked === null ? decided(context, found) : begun(context, found, asked, { byAgent, at });
+    const next = asked === null ? decided(context, found, agreed) : begun(context, found, asked, { byAgent, at });
     return { next, result: next };
   });
-  const paint = painter(context.forPeople, env);
   context.out(
     context.forPeople ? forReading(record, [], paint) : JSON.stringify({ success: true, ...statusOf(record) }, null, 2),
   );
   return 0;
 }
 
-/** The list with the user's word in it. */
-function decided({ files, values, env }: CommandContext, found: FoundTdd): TddRecord {
+/** What only a list that is made anew takes. */
+const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
+
+/** Shows somebody at a terminal the list and asks: the hash of what was shown, or `no`. null where nobody is asked. */
+async function agreedList(context: CommandContext, paint: Paint): Promise<string | 'no' | null> {
+  if (!context.forPeople || process.stdin.isTTY !== true) return null;
+  const list = listThere(context.files, context.now());
+  if (list.consented) return null;
+  context.err(forReading(list, [], paint));
+  const answer = await ask('An agent made this list. May these commands run? [y/N] ');
+  return /^y(es)?$/i.test(answer ?? '') ? hashTddList(list) : 'no';
+}
+
+/** The list with the user's word in it; `shown` is the hash of the one that they agreed to, where they were asked. */
+function decided({ files, values, env }: CommandContext, found: FoundTdd, shown: string | null): TddRecord {
   const { record } = listOf(found, files.name);
+  if (shown !== null && hashTddList(record) !== shown) {
+    throw new RalphError(
+      'refused',
+      'the list is another one than you were shown. Look again: main.cjs tdd init --consent.',
+    );
+  }
   const accepted = values['accept'] === true ? { scripts: scriptsOfList(files.projectDir, record.scenarios) } : {};
   const environment = decidingEnvironment(env);
   return { ...record, ...accepted, environment, ...(values['consent'] === true && { consented: true }) };

@@ -44,20 +44,29 @@ export function statusOf(record: TddRecord): object {
 
 const COLOURS = { pending: 'dim', red: 'red', green: 'green', refactored: 'green' } as const;
 
+const TAKEN_OVER = (count: number): string =>
+  `${count} of the complete ones ${count === 1 ? 'was' : 'were'} taken over as complete from a tdd-state.json: nothing here has seen a run.`;
+
+/** The list for a person: every description and command as one line that cannot rewrite what is read. */
 export function forReading(record: TddRecord, notes: readonly string[], paint: Paint): string {
   const rows = record.scenarios.map(({ id, description, run }) => {
     const standing = standingOf(record, id);
     const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
-    return [record.current === id ? '>' : ' ', id, broken, printable(description), paint('dim', oneLine(run))];
+    return [record.current === id ? '>' : ' ', id, broken, oneLine(description), paint('dim', oneLine(run))];
   });
+  const proved = new Set(
+    record.log.filter(({ exitCode }) => exitCode !== undefined).map(({ scenarioId }) => scenarioId),
+  );
+  const takenOver = record.completed.filter(({ id }) => !proved.has(id)).length;
   return [
     ...notes.map((note) => paint('yellow', printable(note))),
     `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
     table(rows),
+    ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
     ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${TDD_TEXTS.noConsent}`)]),
   ].join('\n');
 }
 
-function oneLine(run: string): string {
-  return printable(run).replaceAll('\n', ' ⏎ ');
+function oneLine(text: string): string {
+  return printable(text).replaceAll('\n', ' ⏎ ');
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { peopleTerminal } from './support/people-terminal.ts';
 import { type Answer, type Project, project } from './support/project.ts';
 
 const STATE = '.claude/context/runtime/tdd-state.json';
@@ -131,6 +132,42 @@ test('a list that an agent makes runs nothing until the user agrees, in a termin
   assert.equal(told(tdd(where, 'red', AGENT)).ok, true, 'the steps serve agents');
   const swap = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'x', '--command', 'true'], AGENT);
   assert.match(swap.stderr, /it is the user's/);
+});
+
+test('at a terminal the user sees the commands of the list that an agent made, and agrees to those alone', async (t) => {
+  const where = aProject(t);
+  const makes = (command: string, more: readonly string[] = []): Answer =>
+    where.ralph(['tdd', 'init', ...more, '--scenario', 'line one\nline two', '--command', command], AGENT);
+  makes('node --test a.mjs');
+  const question = /May these commands run\? \[y\/N\]/;
+  const no = await peopleTerminal(t, where, '$RALPH tdd init --consent');
+  await no.waitFor(question);
+  assert.match(await no.history(), /line one ⏎ line two +node --test a\.mjs/);
+  await no.submit('n');
+  assert.equal(await no.waitForExit(), 1);
+  assert.equal(tdd(where, 'status').json['consented'], false);
+  const swapped = await peopleTerminal(t, where, '$RALPH tdd init --consent');
+  await swapped.waitFor(question);
+  assert.equal(makes('touch pwned', ['--fresh']).code, 0);
+  await swapped.submit('y');
+  assert.equal(await swapped.waitForExit(), 1);
+  assert.match(await swapped.history(), /another one than you were shown/);
+  assert.equal(tdd(where, 'status').json['consented'], false);
+  const yes = await peopleTerminal(t, where, '$RALPH tdd init --consent');
+  await yes.waitFor(question);
+  await yes.submit('y');
+  assert.equal(await yes.waitForExit(), 0);
+  assert.equal(tdd(where, 'status').json['consented'], true);
+});
+
+test('what agrees to a list makes none', (t) => {
+  const where = aProject(t);
+  one(where, 'exit 1');
+  assert.match(tdd(where, 'init --consent --input other.md').stderr, /--consent is about the list that is there/);
+  assert.match(
+    tdd(where, 'init --accept --fresh').stderr,
+    /--accept is about the list that is there: it takes no --fresh/,
+  );
 });
 
 const LISTS: readonly (readonly [string, string])[] = [
