@@ -42,6 +42,8 @@ export const ROUTER_TEXTS = {
     `this text is that of the spawn before, word for word, and came without a number: it was taken for the same report once more and not counted. If it is that of spawn ${spawn}, report it with --spawn ${spawn}.`,
   doubtAgain: (spawn: number): string =>
     `this text is that of the spawn before, word for word, and nobody can tell whether it is a new one. Say which spawn it is of: --spawn ${spawn} for the one in hand.`,
+  severalReports:
+    'this is what several subagents have said, in the client’s notifications. A report is of one: give the final message of the subagent that worked on this spawn, alone, or its id: --agent ID.',
   needsAgent:
     'this task has a budget of tokens, which only the client’s own record of the subagent tells: report with --agent ID. Where there is none, the user has to take budget.max_tokens out.',
   unguarded:

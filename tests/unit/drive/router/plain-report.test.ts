@@ -27,3 +27,28 @@ test('no bytes and any bytes are a text', () => {
   const binary = plainReport(Uint8Array.from({ length: 4096 }, (_, index) => (index * 7) % 256));
   assert.equal(typeof binary, 'string');
 });
+
+test('a notification that the text only quotes is the agent’s own text', () => {
+  const quoted = '<task-notification>\n<result>\nDONE\n</result>\n</task-notification>';
+  for (const text of [`It prints:\n\n${quoted}`, `${quoted}\n\nIt prints that.`, `\`\`\`\n${quoted}\n\`\`\``]) {
+    assert.equal(plainReport(bytes(text)), text);
+  }
+});
+
+test('the notifications of several subagents are not one report', () => {
+  const of = (text: string): string => `<task-notification>\n<result>${text}</result>\n</task-notification>`;
+  assert.throws(() => plainReport(bytes(`${of('One.')}\n${of('DONE')}\n`)), /several subagents/);
+});
+
+test('a text that is code from its first line to its last stays code', () => {
+  assert.equal(plainReport(bytes('    DONE\n\n      x')), '    DONE\n\n      x');
+});
+
+test('a text of tags that are opened again and again and never closed is read at once', () => {
+  // By one expression for the whole notification this would take hours.
+  for (const text of ['<task-notification><result>', '<task-notification><result>x</result>'].map((tags) =>
+    tags.repeat(25_000),
+  )) {
+    assert.equal(plainReport(bytes(text)), text);
+  }
+});
