@@ -132,7 +132,7 @@ function sitUntil(wait: unknown): number {
 function reportOf({ values, env }: CommandContext): Report {
   const { spawn, agent, file, error } = values;
   const number = spawn === undefined ? null : Number(spawn);
-  if (number !== null && !(Number.isInteger(number) && number > 0)) {
+  if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn))) {
     throw new RalphError('usage', `--spawn ${String(spawn)}: give the number that the answer named.`);
   }
   if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
