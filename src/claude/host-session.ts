@@ -2,6 +2,9 @@ import type { ClientIdentity } from '../core/bind-session.ts';
 import { ancestors, environmentOf, parentOf, sessionLeader } from '../state/ancestors.ts';
 import { identityOf, isAlive } from '../state/process-identity.ts';
 
+/** So begin the ids of sessions outside every client; a client's are UUIDs. */
+const OUTSIDE = 'terminal-';
+
 /** The client from whose shell this process was called, or what stands for one. */
 export interface HostSession extends ClientIdentity {
   /** The client itself names its process: another session of that process is the same client, after `/clear`. */
@@ -19,7 +22,7 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   const sessionId = env['CLAUDE_CODE_SESSION_ID'];
   if (!sessionId) {
     const leader = sessionLeader();
-    return { ...processOf(leader), sessionId: `terminal-${leader}`, named: true, client: false };
+    return { ...processOf(leader), sessionId: `${OUTSIDE}${leader}`, named: true, client: false };
   }
   const pid = Number(env['CLAUDE_PID']);
   if (Number.isInteger(pid) && pid > 0) {
@@ -29,6 +32,11 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
     return { ...processOf(seen ? pid : null), sessionId, named: true, client: true };
   }
   return { ...processOf(starterOf(sessionId)), sessionId, named: false, client: true };
+}
+
+/** Whether a session's id is one of those that stand for a terminal or a script outside every client. */
+export function isOutside(sessionId: string | null): boolean {
+  return sessionId?.startsWith(OUTSIDE) === true;
 }
 
 /** The environment that the client itself was started with; empty where the system does not tell. */

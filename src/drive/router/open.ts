@@ -1,4 +1,4 @@
-import { clientEnvironment, type HostSession, hostSession } from '../../claude/host-session.ts';
+import { clientEnvironment, type HostSession, hostSession, isOutside } from '../../claude/host-session.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { transition } from '../../core/transition.ts';
@@ -18,6 +18,7 @@ import { setBack } from '../turn/set-back.ts';
 import type { StopAnswer } from './answer.ts';
 import { heldBy, holdOf } from './hold.ts';
 import type { Router, RouterOptions } from './router.ts';
+import { handOver } from './spawn-record.ts';
 import { busy, over, trouble } from './stops.ts';
 import { ROUTER_TEXTS } from './texts.ts';
 
@@ -101,7 +102,11 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   const held = hold === 'mine' && state.sessionId === host.sessionId ? state : heldBy(state, host, hold);
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {
-    effects.push(takenOver(state, options, host), { type: 'notify', message: ROUTER_TEXTS.tookOver });
+    const sameKind = !host.client && isOutside(state.sessionId);
+    // Before the state: where this process dies in between, the next one still finds it in the old hand or the new one.
+    if (sameKind) handOver(files, state, held.epoch);
+    const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
+    effects.push(takenOver(state, options, host), { type: 'notify', message });
   }
   const forged = unproved(state) || unagreed(state, stored) || setBack(state, stored, files);
   if (!forged) return { next: held, result: { answer: null, effects, loop: { state: held, stored } } };

@@ -57,3 +57,12 @@ export function spawnInHand(files: LoopFiles, state: LoopState): SpawnRecord | n
   if (record?.loopId !== state.loopId || record.epoch !== state.epoch) return null;
   return isHeard(record, state) ? null : record;
 }
+
+/**
+ * Gives what a script had in hand to the one that goes on for it, under its `epoch`. Who is known by a process that may
+ * live for one call only, as in a job of steps, would be handed out new work at each call, and no report would count.
+ */
+export function handOver(files: LoopFiles, state: LoopState, epoch: number): void {
+  const inHand = spawnInHand(files, state);
+  if (inHand !== null) writeSpawn(files, { ...inHand, epoch });
+}

@@ -14,6 +14,7 @@ export const ROUTER_TEXTS = {
   fenced: 'another session has taken this loop over while this call was at work. It is left alone.',
   tookOver:
     'the session that drove this loop is gone; this one has taken it over. What it had handed out is handed out again.',
+  wentOn: 'the script or terminal that drove this loop is gone; this one goes on with what it had in hand.',
   thenStop: 'Spawn nothing more. Tell the user how the loop ended.',
   thenBusy: 'Spawn nothing. Tell the user who drives the loop.',
   thenNone: (start: string): string => `Spawn nothing. Where the user wants a loop: ${start}`,

@@ -55,6 +55,35 @@ test('a report of the one before, told to the one who took over, counts for noth
   assert.equal(stateOf(project).iteration, 0);
 });
 
+/** A script, or a person at a terminal. */
+const SCRIPT = { CLAUDECODE: '', CLAUDE_CODE_SESSION_ID: '' };
+
+test('a report counts though each call of a script comes from a process of its own, and the loop has its end', async (t) => {
+  const project = aProject(t, '---\nmax_iterations: 2\n---\n\nDo the work.\n');
+  startedRouter(project, { env: { ...project.env, ...SCRIPT } });
+  const first = await spawned(project, null, { env: SCRIPT });
+  const leave = async (): Promise<void> => rewrite(project, { sessionId: 'terminal-1', ...(await goneClient()) });
+  await leave();
+  const again = await spawned(project, null, { env: SCRIPT });
+  assert.deepEqual([again.spawn, again.prompt], [first.spawn, first.prompt], 'the same piece of work');
+  await leave();
+  const next = await spawned(project, { spawn: 1, text: 'One.' }, { env: SCRIPT });
+  assert.deepEqual([next.spawn, next.iteration, stateOf(project).iteration], [2, 2, 1]);
+  assert.match(next.notes.join(), /goes on with what it had in hand/);
+  await leave();
+  const end = await called(project, { spawn: 2, text: 'Two.' }, { env: SCRIPT });
+  assert.ok(end.action === 'stop' && end.status === 'max-iterations', JSON.stringify(end));
+});
+
+test('a script that takes over from a client’s session is handed out anew what that one had in hand', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, await goneClient());
+  const taken = await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: SCRIPT });
+  assert.deepEqual([taken.spawn, stateOf(project).iteration], [2, 0]);
+});
+
 test('after /clear the same client goes on with its loop under a new session', async (t) => {
   const project = aProject(t);
   startedRouter(project);
