@@ -1,10 +1,11 @@
 import { lstatSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type FoundOwner, ownerLives, readOwner } from './lock-owner.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { isAlive } from './process-identity.ts';
 import { removeFolder, removeLock } from './publish-lock.ts';
 import { removeIfThere } from './remove-if-there.ts';
+import { tddFiles } from './tdd-store.ts';
 import { UNIQUE_TOKEN } from './unique-token.ts';
 
 /** A draft lives for milliseconds. Younger ones are left alone, whoever made them: their maker may be on its way. */
@@ -17,6 +18,9 @@ const YOUNG_MS = 60_000;
 const DRAFT =
   /^(?:ralph-|tdd-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
+/** The marker of a reaper for one of our locks, whichever loop's: `<lock>.reap-<token's end>`, and markers for markers. */
+const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree).*?)\.reap-(.+?)(?:\.reap-|$)/;
+
 /**
  * Removes what processes left behind that died in the middle of a step: drafts, and markers of reapers. Gives back the
  * paths. Never the state, a journal, an archived loop or a lock. Needs no lock itself: a draft has one maker, and a
@@ -24,10 +28,10 @@ const DRAFT =
  */
 export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
   const removed: string[] = [];
-  for (const directory of [files.runtimeDir, files.archiveDir, files.outsideDir]) {
+  for (const directory of [files.runtimeDir, files.archiveDir, tddFiles(files).asideDir, files.outsideDir]) {
     for (const name of namesIn(directory)) {
       const path = join(directory, name);
-      const spent = isSpentMarker(path, files);
+      const spent = isSpentMarker(path);
       if (!spent && !isDeadDraft(name)) continue;
       const there = lstatSync(path, { throwIfNoEntry: false });
       if (there === undefined || now - there.mtimeMs < YOUNG_MS) continue;
@@ -56,11 +60,11 @@ function isDeadDraft(name: string): boolean {
   return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
 }
 
-/** A marker of a dead reaper for a token that is gone from the loop's lock. The one for a lock without owner has no token. */
-function isSpentMarker(path: string, files: LoopFiles): boolean {
-  const [, first] = basename(path).slice(basename(files.lock).length).split('.reap-');
-  if (!path.startsWith(`${files.lock}.reap-`) || !first) return false;
-  const lock = readOwner(files.lock);
+/** A marker of a dead reaper for a token that is gone from its lock. The one for a lock without owner has no token. */
+function isSpentMarker(path: string): boolean {
+  const [, lockName, first] = MARKER.exec(basename(path)) ?? [];
+  if (lockName === undefined || first === undefined) return false;
+  const lock = readOwner(join(dirname(path), lockName));
   if (typeof lock === 'object' && lock.token.endsWith(first)) return false;
   const owner: FoundOwner = readOwner(path);
   return owner === 'unreadable' || (owner !== 'gone' && !ownerLives(owner, path));

@@ -29,6 +29,7 @@ test('Drafts of dead processes go, wherever the state layer makes them.', (t) =>
   const marker = `${files.lock}.reap-12345678`;
   const archived = join(files.archiveDir, '2026-02-28T11-00-00Z-complete.json');
   mkdirSync(files.archiveDir, { recursive: true });
+  mkdirSync(tddFiles(files).asideDir, { recursive: true });
   mkdirSync(files.outsideDir, { recursive: true });
   const drafts = [
     `${files.lock}.${token}`,
@@ -40,6 +41,7 @@ test('Drafts of dead processes go, wherever the state layer makes them.', (t) =>
     `${tddFiles(files).state}.${token}.tmp`,
     `${tddFiles(files).record}.${token}.tmp`,
     `${tddFiles(files).lock}.${token}`,
+    join(tddFiles(files).asideDir, `2026-02-28T11-00-00Z-list.json.${token}.tmp`),
   ];
   for (const draft of drafts) writeFileSync(draft, '');
   for (const folder of [`${files.lock}.${token}.folder`, `${marker}.${token}.folder`]) {
@@ -95,6 +97,26 @@ test('Markers of dead reapers go when their lock is gone, and stay while it is t
   writeFileSync(join(folder, 'owner'), JSON.stringify({ ...newOwner(), pid: dead.pid }));
   assert.deepEqual(names(sweepLeftovers(files, LATER)), names([marker, second, folder]));
   assert.deepEqual(readdirSync(files.runtimeDir), []);
+});
+
+test('Markers for every lock of ours go, of whichever loop: the list of scenarios has one, and so has a router.', (t) => {
+  const files = aProject(t);
+  mkdirSync(files.outsideDir, { recursive: true });
+  const dead = (token: string): string => JSON.stringify({ ...newOwner(), pid: deadPid(), token });
+  const locks = [
+    tddFiles(files).lock,
+    tddFiles({ ...files, name: 'docs' }).lock,
+    join(files.outsideDir, 'router.at-work.2.lock'),
+    join(files.outsideDir, 'runner.taking'),
+  ];
+  const spent = locks.flatMap((lock) => [`${lock}.reap-12345678`, `${lock}.reap-12345678.reap-87654321`]);
+  for (const marker of spent) writeFileSync(marker, dead('any'));
+  const [first = ''] = locks;
+  writeFileSync(first, dead('a-lock-of-98765432'));
+  const needed = `${first}.reap-98765432`;
+  writeFileSync(needed, dead('any'));
+  assert.deepEqual(names(sweepLeftovers(files, LATER)), names(spent));
+  assert.deepEqual(readdirSync(files.runtimeDir).sort(), names([first, needed]));
 });
 
 test('Markers of living reapers stay, and so does the one for a lock without an owner.', (t) => {
