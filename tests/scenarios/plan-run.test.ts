@@ -250,13 +250,27 @@ test('a file whose change an agent hides from git is found, and one that was hid
   }
 });
 
-test('the user is told of tasks that were taken out or marked while an agent worked', (t) => {
-  const cut = "sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' -e '/Task 3/,$d' PLAN.md\n";
-  const p = planPlace(t, TWO + task(3), `${AGENT}if [ $task = 1 ]; then ${cut}fi\n`);
-  const { code, stdout } = p.run(null);
-  assert.equal(code, 3);
+test('the user is told of tasks that were taken out, marked, widened, opened again or added while an agent worked', (t) => {
+  const cut = `sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' -e '/Task 3/,/Acceptance/d' \\
+  -e 's/^- \\[x\\] \\(..Task 5\\)/- [ ] \\1/' -e '/Task 4/,/Acceptance/s/work/else/' PLAN.md
+printf -- '%s' '${task(9)}' >> PLAN.md\n`;
+  const plan = TWO + task(3) + task(4) + task(5).replace('[ ]', '[x]');
+  const p = planPlace(t, plan, `${AGENT}if [ $task = 1 ]; then ${cut}fi\n`);
+  const { stdout } = p.run(null, '--max-tasks', '1');
   assert.match(
     stdout,
-    /were taken out or marked while the agent worked: Task 2 \(manual-verify\), Task 3 \(gone\)\. If it/,
+    /changed while the agent worked: Task 2 \(manual-verify\), Task 3 \(gone\), Task 4 \(another scope\), Task 5 \(open again\), Task 9 \(new\)\. If it/,
   );
+});
+
+test('a scope that is widened while its task is worked on counts only once the user resumes', (t) => {
+  const p = planPlace(t, task(1), `${AGENT}sed -i 's/\`work\`/\`work\`, \`evil\`/' PLAN.md\necho x > evil\n`);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 3, stdout);
+  assert.match(stdout, /the scope of Task 1 was changed in PLAN\.md[^\n]*until you stop the loop and resume it/);
+  assert.match(read(p, 'PLAN.progress.md'), /scope: outside the scope of Task 1: evil\./);
+  assert.deepEqual(subjects(p), []);
+  writeFileSync(join(p.dir, 'PLAN.md'), read(p, 'PLAN.md').replace(' (blocked)', ''));
+  assert.equal(p.run(null, '--resume').code, 0);
+  assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^evil$/m);
 });

@@ -51,7 +51,9 @@ function pauseNow(state: Live, at: string): Transition {
 
 function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
   if (state.status !== 'paused') return unchanged(state);
-  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn };
+  // Whoever resumes a plan has had the time to look at it: it is read anew.
+  const plan = state.plan && { plan: { ...state.plan, blocked: null } };
+  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn, ...plan };
   return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
 }
 

@@ -5,7 +5,7 @@ import { planKey, tasksByKey } from '../../core/plan-task.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
 import { removeIfThere } from '../../state/remove-if-there.ts';
 import { untickTask } from '../../task/plan/mark-task.ts';
-import { readPlan } from '../../task/plan/read-plan.ts';
+import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import type { OpenTask } from './open-task-file.ts';
 import type { PlanPlace } from './plan-place.ts';
 import { replaceText } from './settling.ts';
@@ -83,13 +83,22 @@ function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
   return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
 }
 
-/** Tasks that are gone or passed over now, and were to be done: without them a plan is complete that was not worked off. */
+/** What became of tasks meanwhile, each with a word: without it a plan could be complete that was not worked off. */
 function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
   const text = readFileSync(join(files.projectDir, task.planPath), 'utf8');
   if (text === task.plan) return [];
-  const now = tasksByKey(readPlan(text).tasks);
-  return readPlan(task.plan).tasks.flatMap(({ id, status }) => {
-    const became = now.get(planKey(id))?.status ?? 'gone';
-    return status === 'open' && became !== 'open' ? [`${id} (${became})`] : [];
+  const [before, now] = [readPlan(task.plan).tasks, readPlan(text).tasks];
+  const [known, standing] = [tasksByKey(before), tasksByKey(now)];
+  const changed = before.flatMap((was) => {
+    const how = changeOf(was, standing.get(planKey(was.id)), planKey(was.id) === planKey(task.id));
+    return how === null ? [] : [`${was.id} (${how})`];
   });
+  return [...changed, ...now.flatMap(({ id }) => (known.has(planKey(id)) ? [] : [`${id} (new)`]))];
+}
+
+function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: boolean): string | null {
+  if (was.status === 'done') return now?.status === 'open' ? 'open again' : null;
+  if (was.status !== 'open') return null;
+  if (now?.status !== 'open') return now?.status ?? 'gone';
+  return !isCurrent && JSON.stringify(now.scope) !== JSON.stringify(was.scope) ? 'another scope' : null;
 }

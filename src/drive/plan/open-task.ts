@@ -43,6 +43,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (typeof stands === 'string' || stands.head === null || stands.branch === null) {
     return feed({ type: 'agent-failed', at: now(), message: problem ?? PLAN_TEXTS.noBranch });
   }
+  const begins = planIn(place).blocked === null;
   const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stands.head });
   const { current } = planIn(place);
   // A commit whose word the engine had not yet is known now.
@@ -59,7 +60,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     id: task.id,
     title: task.title,
     text: task.text,
-    scope: await resolveScope(directory, task.scope, { env, signal }),
+    // Whoever edits the plan while its agent works may be the agent: only a user who starts or resumes widens a scope.
+    scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, { env, signal }),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
     commit: current.commit,

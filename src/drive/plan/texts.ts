@@ -20,9 +20,9 @@ export const PLAN_TEXTS = {
   progressChanged: (path: string): string =>
     `${path} was changed while the task was worked on. The loop writes it; what was committed was put back.`,
   scopeChanged: (id: string, path: string): string =>
-    `the scope of ${id} was changed in ${path} while the agent worked. It counts from the next attempt on. If it was not you: look at the plan.`,
+    `the scope of ${id} was changed in ${path} while the agent worked. The one that it began with holds until you stop the loop and resume it. If it was not you: look at the plan.`,
   tasksChanged: (changed: readonly string[], path: string): string =>
-    `open tasks of ${path} were taken out or marked while the agent worked: ${changed.join(', ')}. If it was not you: look at the plan.`,
+    `tasks of ${path} were changed while the agent worked: ${listed(changed)}. If it was not you: look at the plan.`,
   folded: (commits: number, id: string): string =>
     `${commits === 1 ? 'a commit' : `${commits} commits`} made while ${id} was worked on ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,

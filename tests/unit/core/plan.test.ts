@@ -60,6 +60,22 @@ test('the first prompt of a plan opens its first task, and says what is passed o
   assert.deepEqual(told(effects), ['passed over: Task 1 (blocked), Task 2 (waits for Task 1).']);
 });
 
+test('a plan that a user resumes is read anew, with the task that was begun and what is blocked by now', () => {
+  const paused = transition(
+    running({ plan: working({ attempts: 1 }) }),
+    { type: 'operator', at: at(3), command: { kind: 'pause' } },
+    POLICY,
+  );
+  const resumed = transition(
+    paused.state,
+    { type: 'operator', at: at(4), command: { kind: 'resume', by: 'user' } },
+    POLICY,
+  );
+  assert.deepEqual([resumed.state.plan?.blocked, resumed.state.plan?.attempts], [null, 1]);
+  const { state } = read(resumed.state, [task('Task 1'), task('Task 2', 'blocked')]);
+  assert.deepEqual([state.plan?.current?.id, state.plan?.blocked], ['Task 1', ['Task 2']]);
+});
+
 test('a task that was begun is gone on with, whatever was put before it', () => {
   const { state } = read(running({ plan: working({ attempts: 1 }) }), [task('Task 0'), task('Task 1')]);
   assert.deepEqual([state.plan?.current?.id, state.plan?.attempts], ['Task 1', 1]);
