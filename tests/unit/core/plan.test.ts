@@ -66,11 +66,7 @@ test('a plan that a user resumes is read anew, with the task that was begun and 
     { type: 'operator', at: at(3), command: { kind: 'pause' } },
     POLICY,
   );
-  const resumed = transition(
-    paused.state,
-    { type: 'operator', at: at(4), command: { kind: 'resume', by: 'user' } },
-    POLICY,
-  );
+  const resumed = transition(paused.state, { type: 'operator', at: at(4), command: { kind: 'resume' } }, POLICY);
   assert.deepEqual([resumed.state.plan?.blocked, resumed.state.plan?.attempts], [null, 1]);
   const { state } = read(resumed.state, [task('Task 1'), task('Task 2', 'blocked')]);
   assert.deepEqual([state.plan?.current?.id, state.plan?.blocked], ['Task 1', ['Task 2']]);
