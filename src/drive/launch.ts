@@ -82,7 +82,8 @@ async function runClient(loop: StartedLoop, options: LaunchOptions, session: str
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
   const args = [
     ...(headless ? ['-p'] : []),
-    prompt,
+    // No argument can hold a NUL, which what a command printed can: it stands as the sign for one that cannot be shown.
+    prompt.replaceAll('\0', '\uFFFD'),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),
     ...(permissionMode === null ? [] : ['--permission-mode', permissionMode]),

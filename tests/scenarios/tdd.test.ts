@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fakeClient } from './support/fake-client.ts';
 import { peopleTerminal } from './support/people-terminal.ts';
 import { type Answer, type Project, project } from './support/project.ts';
 
@@ -157,6 +158,35 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   await yes.waitFor(question);
   await yes.submit('y');
   assert.equal(await yes.waitForExit(), 0);
+  assert.equal(tdd(where, 'status').json['consented'], true);
+});
+
+test('a client is launched with the red evidence, whatever bytes a test has printed', (t) => {
+  const where = aProject(t);
+  assert.equal(where.ralph(['init']).code, 0);
+  one(where, "printf 'a\\0b\\033[31mc\\377\\n'; exit 1");
+  const red = told(tdd(where, 'red'));
+  assert.equal(red.output, 'a\0b\u001b[31mc\uFFFD');
+  const { PATH } = fakeClient(where);
+  const client = String(PATH).split(':')[0] ?? '';
+  writeFileSync(
+    join(client, 'claude'),
+    `#!/bin/sh\ncase $1 in -p) printf %s "$2" > prompt.txt;; *) echo 2.1.330;; esac\n`,
+  );
+  const launched = where.ralph(['start', '--tdd', '--launch', '--headless', '--set', 'permission_mode=acceptEdits'], {
+    PATH,
+  });
+  assert.doesNotMatch(launched.stderr, /should not happen/);
+  assert.match(where.read('prompt.txt'), /verbatim:\n```\na\uFFFDb\u001b\[31mc\uFFFD\n```/);
+});
+
+test('the user who agrees to a loop over scenarios sees what proves them', (t) => {
+  const where = aProject(t);
+  where.write('agent.sh', '#!/bin/sh\ncat > /dev/null\n', 0o755);
+  where.ralph(['tdd', 'init', '--scenario', 'x', '--scenario', 'y', '--command', 'node --test a.mjs'], AGENT);
+  assert.equal(where.ralph(['start', '--tdd'], AGENT).json['status'], 'awaiting-consent');
+  const { stderr } = where.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
+  assert.match(stderr, /scenarios +2, of which 0 complete: main\.cjs tdd status\n +proved by +node --test a\.mjs\n/);
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
