@@ -1,3 +1,5 @@
+import { isLetterOrDigit } from './letter-or-digit.ts';
+
 /** First and last code point. */
 export type Range = readonly [number, number];
 
@@ -118,6 +120,5 @@ function otherCase(ranges: readonly Range[]): Range[] {
 }
 
 function shown(code: number): string {
-  const char = String.fromCodePoint(code);
-  return /[0-9A-Za-z]/.test(char) ? char : `\\u{${code.toString(16)}}`;
+  return isLetterOrDigit(code) ? String.fromCodePoint(code) : `\\u{${code.toString(16)}}`;
 }

@@ -15,6 +15,8 @@ interface Reading {
   readonly dotAll: boolean;
 }
 
+/** What means more than itself. */
+const SYNTAX = '^$\\.*+?()[]{}|/';
 const CONTROLS: Readonly<Record<string, number>> = { a: 7, t: 9, n: 10, v: 11, f: 12, r: 13 };
 const OCTAL = /0[0-7]{0,2}|[1-7][0-7]{1,2}/y;
 const HEX = /x(?:\{([0-9a-fA-F]+)\}|([0-9a-fA-F]{2}))/y;
@@ -167,8 +169,9 @@ function literal(reading: Reading): string {
 
 function shownLiteral(code: number): string {
   const char = String.fromCodePoint(code);
-  if (/[\^$\\.*+?()[\]{}|/]/.test(char)) return `\\${char}`;
-  return /[\u0000-\u001f\u2028\u2029\ud800-\udfff]/.test(char) ? `\\u{${code.toString(16)}}` : char;
+  if (SYNTAX.includes(char)) return `\\${char}`;
+  const isUnseen = code < 0x20 || code === 0x2028 || code === 0x2029 || (code >= 0xd800 && code <= 0xdfff);
+  return isUnseen ? `\\u{${code.toString(16)}}` : char;
 }
 
 function step(reading: Reading, source: string, length = 1): string {

@@ -3,10 +3,9 @@ import { controlProgramIn, isControlBinary, isLauncher } from './control-program
 import type { Guard } from './guard.ts';
 import { controlDenied } from './messages.ts';
 import type { ShellCommand, ShellWord } from './shell/shell-reading.ts';
-import { isShell } from './shell/shells.ts';
+import { isShell, NODE_LIKE } from './shell/shells.ts';
 import { splitOptions } from './shell/split-options.ts';
 
-const NODE_LIKE = /^(node|nodejs|bun|deno|tsx|ts-node)$/;
 const NODE_VALUES =
   '-r -C -e -p --require --import --loader --experimental-loader --env-file --eval --print --conditions --input-type --title';
 /** Options with which the user agrees to something, of commands that serve agents otherwise. */
@@ -54,7 +53,7 @@ function invocationOf(command: ShellCommand, guard: Guard): Invocation | undefin
     const program = script === undefined ? undefined : controlProgramIn(script, command.cwdTemplate, guard);
     return program === undefined ? undefined : { program, args: rest.slice(at + 1) };
   }
-  if (!NODE_LIKE.test(command.name)) return undefined;
+  if (!NODE_LIKE.has(command.name)) return undefined;
   let { operands } = splitOptions(rest, NODE_VALUES, true);
   if (command.name !== 'node' && RUN.test(operands[0]?.template ?? ''))
     operands = splitOptions(operands.slice(1), NODE_VALUES, true).operands;
@@ -75,7 +74,7 @@ function preloadedProgram(command: ShellCommand, guard: Guard): string | undefin
     const program = /^(NODE_OPTIONS|BASH_ENV|ENV)$/.test(name) && value !== null ? named(value) : undefined;
     if (program !== undefined) return program;
   }
-  if (!NODE_LIKE.test(command.name)) return undefined;
+  if (!NODE_LIKE.has(command.name)) return undefined;
   const { options } = splitOptions(command.argv.slice(1), NODE_VALUES, true);
   const loads = options.find(
     (option) => /^(-r|--require|--import|--loader|--experimental-loader)$/.test(option.name) && option.value,

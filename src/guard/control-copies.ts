@@ -6,12 +6,14 @@ import { controlDenied } from './messages.ts';
 import { isBelowProject } from './own-files.ts';
 import { realPath } from './real-path.ts';
 import type { PathUse, ShellCommand, ShellReading } from './shell/shell-reading.ts';
-import { isShell } from './shell/shells.ts';
+import { isShell, NODE_LIKE } from './shell/shells.ts';
 
-const COPIERS = /^(cp|mv|ln|install|rsync|dd|scp|ditto|tar|zip|7z)$/;
+const COPIERS = new Set(['cp', 'mv', 'ln', 'install', 'rsync', 'dd', 'scp', 'ditto', 'tar', 'zip', '7z']);
 /** They pass on what they read as it is, or so that it can be turned back. */
-const CARRIERS = /^(cat|tac|dd|tee|head|tail|sed|awk|gawk|base64|xxd|gzip|xz|zstd|bat|sponge|cpio|openssl|nl|<)$/;
-const INTERPRETERS = /^(node|nodejs|bun|deno|tsx|ts-node)$/;
+const CARRIERS = new Set([
+  ...['cat', 'tac', 'dd', 'tee', 'head', 'tail', 'sed', 'awk', 'gawk', 'base64', 'xxd', 'gzip', 'xz', 'zstd', 'bat'],
+  ...['sponge', 'cpio', 'openssl', 'nl', '<'],
+]);
 
 /** A copy of the control program made elsewhere, or its text handed to an interpreter. Gives the message. */
 export function controlCopyDenial(reading: ShellReading, guard: Guard): string | undefined {
@@ -23,10 +25,10 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
     const program = programIn(use, guard);
     if (program === undefined) continue;
     const deny = (what: string): string => controlDenied(`${what} ${program}`, guard.rules.agentCommands);
-    if (COPIERS.test(use.by)) return deny(`${use.by} would copy`);
-    if (INTERPRETERS.test(use.by) && !isArgument(use, reading)) return deny(`${use.by} would run`);
+    if (COPIERS.has(use.by)) return deny(`${use.by} would copy`);
+    if (NODE_LIKE.has(use.by) && !isArgument(use, reading)) return deny(`${use.by} would run`);
     if (isShell(use.by)) return deny(`${use.by} would run`);
-    const carries = CARRIERS.test(use.by);
+    const carries = CARRIERS.has(use.by);
     if (carries && writesElsewhere(use, reading)) return deny(`${use.by} would copy`);
     if (carries && pipedOn(use, reading)) return deny(`${use.by} would hand on`);
   }
@@ -38,7 +40,7 @@ function programIn(use: PathUse, guard: Guard): string | undefined {
   const direct = controlProgramIn(use.word, use.cwdTemplate, guard);
   if (direct !== undefined) return direct;
   const path = use.word.text;
-  if (path === null || !COPIERS.test(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
+  if (path === null || !COPIERS.has(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
   if (!isBelowProject(path, use.cwdTemplate, guard)) return undefined;
   const absolute = isAbsolute(path) ? path : `${use.cwdTemplate}/${path}`;
   const forms = [absolute, realPath(absolute)].map((each) => comparablePath(each, guard.rules.caseInsensitive));
@@ -78,7 +80,7 @@ function pipedOn(use: PathUse, reading: ShellReading): boolean {
     );
     if (from === -1) return false;
     const later = elements.slice(from + 1).flat();
-    const carried = later.every((command) => CARRIERS.test(command.name) || isEnd(command));
+    const carried = later.every((command) => CARRIERS.has(command.name) || isEnd(command));
     const writes = later.some((command) =>
       reading.writes.some((write) => write.by === command.name && write.position >= command.position),
     );
@@ -87,5 +89,5 @@ function pipedOn(use: PathUse, reading: ShellReading): boolean {
 }
 
 function isEnd(command: ShellCommand): boolean {
-  return INTERPRETERS.test(command.name) || isShell(command.name);
+  return NODE_LIKE.has(command.name) || isShell(command.name);
 }

@@ -4,7 +4,7 @@ import type { Guard } from './guard.ts';
 import { isDistinctive } from './protected-paths.ts';
 import { realPath } from './real-path.ts';
 import { searchFinds } from './search-finds.ts';
-import { matchesGlob } from './shell/glob.ts';
+import { escapeGlob, matchesGlob } from './shell/glob.ts';
 import type { ShellWord } from './shell/shell-reading.ts';
 import { UNKNOWN } from './shell/shell-reading.ts';
 
@@ -19,7 +19,7 @@ export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Gu
   if (template === '' || (!template.includes('.') && !template.includes('/') && !template.includes(UNKNOWN)))
     return undefined;
   if (word.text === null || word.pattern !== undefined || (!isAbsolute(template) && cwdTemplate.includes(UNKNOWN))) {
-    const glob = word.pattern ?? template.replace(/[\\*?[\]!@+()]/g, '\\$&');
+    const glob = word.pattern ?? escapeGlob(template);
     return controlProgramLike(isAbsolute(glob) || glob.startsWith(UNKNOWN) ? glob : `${cwdTemplate}/${glob}`, guard);
   }
   const path = isAbsolute(template) ? template : `${cwdTemplate}/${template}`;

@@ -12,7 +12,7 @@ export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
 
 /** The project that a worktree of one of its loops lies in; null for every other project. */
 export function mainProjectOf(projectDir: string): string | null {
-  const parts = projectDir.split(/[\\/]/);
+  const parts = projectDir.replaceAll('\\', '/').split('/');
   const at = parts.lastIndexOf(LOOP_DIRECTORIES);
   const isWorktree = at > 0 && `${parts[at]}/${parts[at + 1]}` === WORKTREES && parts.length > at + 2;
   return isWorktree ? parts.slice(0, at).join('/') : null;

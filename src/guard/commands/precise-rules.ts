@@ -42,7 +42,11 @@ function isNamed(wanted: string, name: string, caseInsensitive: boolean): boolea
 
 /** `git`, `npm*`, `curl|wget`; a backslash before the bar, as tables in Markdown need it, changes nothing. */
 function isWanted(wanted: string, word: string, caseInsensitive = false): boolean {
-  return wanted.split(/\\?\|/).some((glob) => matchesGlob(glob, word, caseInsensitive));
+  const names = wanted.split('|');
+  return names.some((name, index) => {
+    const isLast = index === names.length - 1;
+    return matchesGlob(!isLast && name.endsWith('\\') ? name.slice(0, -1) : name, word, caseInsensitive);
+  });
 }
 
 interface NamedWord {

@@ -1,3 +1,4 @@
+import { withoutEndSlashes } from '../comparable-path.ts';
 import type { Guard } from '../guard.ts';
 import type { Globs } from '../parts.ts';
 import type { PathForms } from './path-forms.ts';
@@ -13,6 +14,8 @@ export interface PathPattern {
 }
 
 const POLICY = 'policy:';
+/** What makes a glob more than a name. */
+const WILD = '*?[](){}!+@\\';
 
 /**
  * What a glob or a policy covers: picomatch's semantics, dot files included, a glob without a slash held against the
@@ -28,12 +31,16 @@ export async function pathPattern(
     return { pattern, covers: ({ placed }) => placed.some(isSecretBearing), isFast: true };
   if (pattern.startsWith(POLICY)) throw new Error(`the guardrails name a policy that is unknown here: ${pattern}`);
   const { caseInsensitive, home } = guard.rules;
-  const whole = (pattern.startsWith('~/') ? `${home}${pattern.slice(1)}` : pattern).replace(/(?<=.)\/+$/, '');
+  const named = pattern.startsWith('~/') ? `${home}${pattern.slice(1)}` : pattern;
+  const whole = withoutEndSlashes(named) || named.slice(0, 1);
   const byName = !whole.includes('/');
-  const glob = whole.replace(/^(\.\/)+/, '');
+  let glob = whole;
+  while (glob.startsWith('./')) glob = glob.slice('./'.length);
   const simple = simpleGlob(glob, caseInsensitive);
   const itself = simple ?? (await loadGlobs()).picomatchGlob(glob, caseInsensitive);
-  const below = /[*?[\](){}!+@\\]/.test(glob) ? null : literalBelow(glob, byName, caseInsensitive);
+  const below = [...WILD].some((character) => glob.includes(character))
+    ? null
+    : literalBelow(glob, byName, caseInsensitive);
   return {
     pattern,
     isFast: simple !== null,

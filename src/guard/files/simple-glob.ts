@@ -1,7 +1,8 @@
+import { isLetterOrDigit } from '../../core/letter-or-digit.ts';
 import { matchesGlob } from '../shell/glob.ts';
 
-/** Names and stars, as nearly every glob has them; all else is for picomatch. */
-const SIMPLE = /^[\w.\- /*]+$/;
+/** Beside letters and digits. */
+const SIMPLE = '_.- /*';
 
 /**
  * Matches a glob of names, `*` and `**` as picomatch does with `dot`, in time that grows with the path alone and without
@@ -11,17 +12,26 @@ export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: stri
   const segments = glob.split('/');
   // What `a*/**` and `/**/a` cover beside what lies below is picomatch's own affair.
   if (
-    !SIMPLE.test(glob) ||
-    /\*\/\*\*$|^\/\*\*/.test(glob) ||
+    !isNamesAndStars(glob) ||
+    glob.endsWith('*/**') ||
+    glob.startsWith('/**') ||
     segments.some((segment, index) => !isSimple(segment, index))
   )
     return null;
   return (path) => matchesSegments(segments, path.split('/'), caseInsensitive);
 }
 
+/** As nearly every glob is; all else is for picomatch. Without a regular expression, which is compiled at its second use. */
+function isNamesAndStars(glob: string): boolean {
+  for (let at = 0; at < glob.length; at += 1) {
+    if (!isLetterOrDigit(glob.charCodeAt(at)) && !SIMPLE.includes(glob.charAt(at))) return false;
+  }
+  return glob !== '';
+}
+
 function isSimple(segment: string, index: number): boolean {
   if (segment === '') return index === 0;
-  return segment === '**' || !/\*\*|^\.\.?$/.test(segment);
+  return segment === '**' || (isPassable(segment) && !segment.includes('**'));
 }
 
 /** As with `*` in one name: the last `**` takes one name more whenever what follows it does not fit. */

@@ -40,6 +40,8 @@ export function addPathUses(command: ShellCommand, call: Call, walk: Walk): void
 /** Options of many programs that name a file to read: `docker run --env-file .env`, `kubectl … --from-file=k=.env`. */
 function readNamedFiles({ args, read }: PathUses): void {
   args.forEach((word, index) => {
+    // Most words need no look by the expression.
+    if (!word.template.startsWith('--env-file') && !word.template.startsWith('--from-')) return;
     const match = /^--(?:env-file|env-file-if-exists|from-env-file|from-file)(?:=(?:[^=/]+=)?(.*))?$/s.exec(
       word.template,
     );
@@ -49,10 +51,14 @@ function readNamedFiles({ args, read }: PathUses): void {
   });
 }
 
+const GNU_TOOLS = new Set([
+  ...['sed', 'cp', 'mv', 'rm', 'ln', 'tar', 'dd', 'awk', 'tee', 'touch', 'truncate', 'install', 'shred'],
+]);
+
 function userOf(name: string): PathUser | undefined {
   if (name === 'git') return git;
   // GNU tools on a Mac: gsed, gcp, grm.
-  const plain = /^g(sed|cp|mv|rm|ln|tar|dd|awk|tee|touch|truncate|install|shred)$/.test(name) ? name.slice(1) : name;
+  const plain = name.startsWith('g') && GNU_TOOLS.has(name.slice(1)) ? name.slice(1) : name;
   for (const table of TABLES) if (Object.hasOwn(table, plain)) return table[plain];
   return undefined;
 }

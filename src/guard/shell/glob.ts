@@ -75,7 +75,9 @@ function bracket(body: string): (character: string) => boolean {
   };
 }
 
+const GLOB_SYNTAX = '\\*?[]!@+()';
+
 /** A text as a glob that matches only itself. */
 export function escapeGlob(text: string): string {
-  return text.replace(/[\\*?[\]!@+()]/g, '\\$&');
+  return Array.from(text, (character) => (GLOB_SYNTAX.includes(character) ? `\\${character}` : character)).join('');
 }

@@ -109,7 +109,7 @@ function forkOnDefaults(node: Command, world: World): World[] {
       else if (part.type === 'DoubleQuoted') look(part.parts);
     }
   };
-  if (!/\$\{/.test(node.name?.text ?? '') && !node.suffix.some(mayHaveDefault) && !node.prefix.some(mayHaveDefault))
+  if (!node.name?.text.includes('${') && !node.suffix.some(mayHaveDefault) && !node.prefix.some(mayHaveDefault))
     return [world];
   for (const each of [node.name, ...node.suffix, ...node.prefix]) {
     if (each?.type === 'Word') look(each.parts);

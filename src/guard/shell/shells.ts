@@ -1,3 +1,7 @@
+const EXE = '.exe';
+/** Programs that run a JavaScript file. */
+export const NODE_LIKE = new Set(['node', 'nodejs', 'bun', 'deno', 'tsx', 'ts-node']);
+
 const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'mksh', 'ash', 'fish', 'rbash']);
 
 /** Does this command word start a shell that runs what it is given? */
@@ -7,7 +11,8 @@ export function isShell(word: string): boolean {
 
 /** Basename of a command word, without `.exe`. */
 export function basenameOf(word: string): string {
-  return word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
+  const name = word.slice(word.lastIndexOf('/') + 1);
+  return name.slice(-EXE.length).toLowerCase() === EXE ? name.slice(0, -EXE.length) : name;
 }
 
 /** Whether a path is what a command reads as its standard input. */

@@ -77,7 +77,7 @@ export class WordBuilder {
     value.template.split(/[ \t\n]+/).forEach((piece, index) => {
       if (index > 0) this.finishWord();
       if (piece === '') return;
-      if (/[*?[]/.test(piece)) this.globbed(piece);
+      if (piece.includes('*') || piece.includes('?') || piece.includes('[')) this.globbed(piece);
       else this.literal(piece);
       this.under ??= value.under;
     });
