@@ -51,7 +51,8 @@ export async function planToStart(
   if (task === null) throw new RalphError('usage', 'which plan? Give its file: run PLAN.md --plan.');
   const asked = values['consent'] === true ? (readContract(files)?.contract.policy.plan?.from ?? null) : null;
   const from = typeof values['from'] === 'string' ? values['from'] : asked;
-  const start = await checkPlanStart({ projectDir, planPath: task, from, resumes, env });
+  const resumed = resumes && before !== null ? { files, state: before } : null;
+  const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
   for (const note of start.notes) context.err(said(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);
   keepStateOutOfGit(projectDir);

@@ -274,3 +274,22 @@ test('a scope that is widened while its task is worked on counts only once the u
   assert.equal(p.run(null, '--resume').code, 0);
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^evil$/m);
 });
+
+test('a loop that is resumed over files that are none of its work is refused, and goes on over its own', (t) => {
+  const p = planPlace(
+    t,
+    TWO + task(3),
+    `${AGENT}[ -e ../done ] || { touch ../done; echo half > work/half; kill -9 $PPID; }\n`,
+  );
+  assert.equal(p.run(null, '--max-tasks', '1').code, null);
+  assert.equal(p.run(null, '--resume', '--max-tasks', '1').code, 3);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
+  assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/half$/m);
+  writeFileSync(join(p.dir, 'mine.txt'), 'x');
+  writeFileSync(join(p.dir, 'work/1.txt'), 'mine');
+  const refused = p.run(null, '--resume');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /not committed, and are no work of this loop's: mine\.txt, work\/1\.txt\. Commit/);
+  p.git('stash', '-q', '-u', '--', 'mine.txt', 'work/1.txt');
+  assert.equal(p.run(null, '--resume').code, 0);
+});

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nextPlanTask } from '../../core/next-plan-task.ts';
+import { planOf } from '../../core/plan-attempt.ts';
 import { planKey } from '../../core/plan-task.ts';
 import { RalphError } from '../../core/ralph-error.ts';
+import type { LoopState } from '../../core/schema/state.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { regularFile } from '../../state/regular-file.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
 import { MAIN_BRANCHES } from '../../task/plan/guarded-branches.ts';
@@ -11,6 +14,7 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { readRepository } from '../../task/plan/repository.ts';
 import { START_TEXTS } from '../texts.ts';
 import { errorsIn } from './open-task.ts';
+import { readOpenTask } from './open-task-file.ts';
 import { PLAN_TEXTS } from './texts.ts';
 
 export interface PlanStartRequest {
@@ -19,8 +23,8 @@ export interface PlanStartRequest {
   readonly planPath: string;
   /** Id of the task to begin from, as the user gave it. */
   readonly from: string | null;
-  /** A loop that lies here goes on: what is not committed may be its work. */
-  readonly resumes: boolean;
+  /** The loop that goes on, its state as it lies here: what is not committed may be its work; null for a new one. */
+  readonly resumed: { readonly files: LoopFiles; readonly state: LoopState } | null;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -50,8 +54,9 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
     else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
     const own = [planPath, progressPath(planPath)];
-    const dirty = stands.changed.filter((path) => !own.includes(path));
-    if (dirty.length > 0 && !request.resumes) problems.push(PLAN_TEXTS.dirty(dirty));
+    const isKnown = request.resumed === null ? () => false : loopsWork(request.resumed, plan);
+    const dirty = stands.changed.filter((path) => !own.includes(path) && !isKnown(path));
+    if (dirty.length > 0) problems.push(PLAN_TEXTS.dirty(dirty, request.resumed !== null));
   }
   if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
   const warnings = plan.problems.filter(({ severity }) => severity === 'warning');
@@ -60,6 +65,22 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
     from: plan.tasks.find(({ id }) => request.from !== null && planKey(id) === planKey(request.from))?.id ?? null,
     notes: warnings.map(({ line, message }) => `line ${line}: ${message}`),
   };
+}
+
+/** Tells of a file that is not committed whether a loop left it: with the task that it was at, or with one that was blocked. */
+function loopsWork(
+  { files, state }: NonNullable<PlanStartRequest['resumed']>,
+  { tasks }: PlanFile,
+): (path: string) => boolean {
+  const open = readOpenTask(files, state.loopId);
+  if (open === null) return () => false;
+  const key = planKey(open.id);
+  const undone = new Set(tasks.filter(({ status }) => status !== 'done').map(({ id }) => planKey(id)));
+  // A box that was ticked is the loop's word only once the commit is made, too.
+  const current = planOf(state).current;
+  const isOpen = undone.has(key) || (current !== null && planKey(current.id) === key);
+  const left = new Set(Object.entries(open.left ?? {}).flatMap(([of, paths]) => (undone.has(of) ? paths : [])));
+  return (path) => left.has(path) || (isOpen && !open.dirty.includes(path));
 }
 
 /** Whether git knows in whose name a commit is made: asked as the commit is made, since variables may say it, too. */

@@ -40,8 +40,10 @@ export const PLAN_TEXTS = {
     'this plan names no command that has to pass, so that nothing but the scope of a task is verified. Name some under "validation:" in its frontmatter.',
   notUtf8: (path: string): string =>
     `${path} is not UTF-8, and could not be written back byte for byte. Save it as UTF-8.`,
-  dirty: (paths: readonly string[]): string =>
-    `these files are not committed, and would go into the first task's commit: ${listed(paths)}. Commit them, stash them, or ignore them, then start again. Where they are the work of a plan's loop, go on with it: --resume.`,
+  dirty: (paths: readonly string[], resumed: boolean): string =>
+    resumed
+      ? `these files are not committed, and are no work of this loop's: ${listed(paths)}. Commit them, stash them, or ignore them, then resume it again.`
+      : `these files are not committed, and would go into the first task's commit: ${listed(paths)}. Commit them, stash them, or ignore them, then start again. Where they are the work of a plan's loop, go on with it: --resume.`,
   lint: (path: string, list: string): string => `${path} cannot be executed as it is:\n${list}`,
   nothingToDo: (path: string, why: string): string => `there is no task of ${path} to work on: ${why}.`,
   unknownFrom: (id: string, path: string): string => `--from "${id}": ${path} has no such task.`,
