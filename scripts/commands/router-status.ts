@@ -1,6 +1,6 @@
 import { hostSession } from '../../src/claude/host-session.ts';
 import { holdOf } from '../../src/drive/router/hold.ts';
-import { readSpawn, spawnInHand } from '../../src/drive/router/spawn-record.ts';
+import { lastSpawn, spawnInHand } from '../../src/drive/router/spawn-record.ts';
 import { over } from '../../src/drive/router/stops.ts';
 import { said } from '../../src/drive/texts.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
@@ -47,7 +47,7 @@ function statusOf({ env }: CommandContext, files: LoopFiles) {
       inHand === null
         ? null
         : { spawn: inHand.answer.spawn, iteration: inHand.answer.iteration, agentType: inHand.answer.agentType },
-    handedOut: readSpawn(files)?.loopId === loopId ? (readSpawn(files)?.answer.spawn ?? 0) : 0,
+    handedOut: lastSpawn(files, state),
     message: `${status}, ${iteration} of ${maxIterations} iterations done, on ${taskPath}.`,
   };
 }

@@ -5,6 +5,7 @@ import type { Contract } from '../../core/schema/contract.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { readRegularFile } from '../../state/read-regular-file.ts';
 import { withState } from '../../state/with-state.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { hasRules } from '../has-rules.ts';
@@ -18,7 +19,7 @@ import { feed, isStep } from '../turn/turn.ts';
 import { ANY_AGENT, agentType } from './agent-type.ts';
 import type { SpawnAnswer } from './answer.ts';
 import { notesOf, type Router, RouterLeft } from './router.ts';
-import { readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
+import { lastSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
 import { ROUTER_TEXTS } from './texts.ts';
 
 type HandedOut = { readonly answer: SpawnAnswer } | { readonly meanwhile: readonly Effect[] };
@@ -60,12 +61,14 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
 
 /** The piece of work that the host has in hand already. */
 export function handOutAgain(router: Router, { answer }: SpawnRecord): SpawnAnswer {
-  const { options } = router;
+  const { options, files, turn } = router;
   const report = `${options.program} router report${options.options} --spawn ${answer.spawn}`;
   const { prompt, ...rest } = answer;
+  const promptFile = showPrompt(files, prompt, turn.context.now());
   return {
     ...rest,
-    next: ROUTER_TEXTS.thenSpawn(answer.agentType, answer.promptFile, report),
+    promptFile,
+    next: ROUTER_TEXTS.thenSpawn(answer.agentType, promptFile, report),
     notes: notesOf(router),
     // Last: where the client shows a long answer in part, what the host must know stands before it.
     prompt,
@@ -77,9 +80,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   const { files, turn, options } = router;
   const { state } = turn.loaded;
   const iteration = state.iteration + 1;
-  const promptFile = keepPrompt(files, prompt, turn.context.now());
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, () => {
-    const before = readSpawn(files);
     const limit = contract.policy.pace.iterationTimeoutMs;
     const record: SpawnRecord = {
       loopId: state.loopId,
@@ -88,7 +89,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
       doubts: 0,
       answer: {
         action: 'spawn',
-        spawn: before?.loopId === state.loopId ? before.answer.spawn + 1 : 1,
+        spawn: lastSpawn(files, state) + 1,
         loopId: state.loopId,
         loop: files.name,
         iteration,
@@ -97,7 +98,6 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
         description: `ralph iteration ${iteration}`,
         allowedScope: scopeOf(files, contract),
         timeoutSeconds: limit === null ? null : limit / 1000,
-        promptFile,
         prompt,
       },
     };
@@ -106,12 +106,17 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   });
 }
 
-/** A help for a host that would have to copy a long prompt; without it the prompt stands in the answer all the same. */
-function keepPrompt(files: LoopFiles, prompt: string, at: string): string | null {
+/**
+ * A help for a host that would have to copy a long prompt; without it the prompt stands in the answer all the same. The
+ * file lies in the project, where it may have been removed or changed since the prompt was made.
+ */
+function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
   try {
-    mkdirSync(files.runtimeDir, { recursive: true });
-    writeAtomically(path, prompt);
+    if (readRegularFile(path, Buffer.byteLength(prompt)) !== prompt) {
+      mkdirSync(files.runtimeDir, { recursive: true });
+      writeAtomically(path, prompt);
+    }
     return relative(files.projectDir, path);
   } catch (error) {
     log(files, at, 'prompt', (error as Error).message);

@@ -14,7 +14,7 @@ import type { Loaded } from '../turn/turn.ts';
 import type { RouterAnswer } from './answer.ts';
 import { answerNow, proceed } from './proceed.ts';
 import type { Router } from './router.ts';
-import { isHeard, readSpawn, type SpawnRecord, spawnInHand, spawnMark, writeSpawn } from './spawn-record.ts';
+import { isHeard, lastSpawn, noteOf, type SpawnRecord, spawnInHand, spawnMark } from './spawn-record.ts';
 import { ROUTER_TEXTS } from './texts.ts';
 
 export interface Report {
@@ -38,8 +38,7 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   const { files, turn } = router;
   const { state } = turn.loaded;
   const inHand = spawnInHand(files, state);
-  const last = readSpawn(files);
-  const known = last?.loopId === state.loopId ? last.answer.spawn : 0;
+  const known = lastSpawn(files, state);
   if (told.spawn !== null && told.spawn > known) {
     throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, known));
   }
@@ -55,7 +54,7 @@ function doubtful({ files, turn }: Router, inHand: SpawnRecord, { lastTurn }: Lo
   if (lastTurn === null || lastTurn.text !== digest(text)) return false;
   const { spawn } = inHand.answer;
   if (inHand.doubts >= MOST_DOUBTS) throw new RalphError('usage', ROUTER_TEXTS.doubtAgain(spawn));
-  writeSpawn(files, { ...inHand, doubts: inHand.doubts + 1 });
+  noteOf(files, inHand, { doubts: inHand.doubts + 1 });
   turn.notes.push(ROUTER_TEXTS.doubt(spawn));
   return true;
 }
@@ -91,6 +90,6 @@ async function count(router: Router, inHand: SpawnRecord, told: Report): Promise
     return { next: state, result: effects };
   });
   // After the state, which says the same: where this process dies in between, nothing is lost.
-  writeSpawn(files, { ...inHand, heard: true });
+  noteOf(files, inHand, { heard: true });
   return effects;
 }

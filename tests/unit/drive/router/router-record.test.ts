@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { noteOf, readSpawn } from '../../../../src/drive/router/spawn-record.ts';
+import { aProject, put, rewrite, stateOf } from '../support/a-project.ts';
+import { goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
+
+for (const [what, left] of [
+  ['lost', ''],
+  ['of another version', (record: string) => JSON.stringify({ ...JSON.parse(record), answer: { spawn: 2 } })],
+  ['without an end', (record: string) => record.replace('"spawn":2', '"spawn":1e308')],
+] as const) {
+  test(`where the record of what was handed out is ${what}, the next work has a number of its own and counts once`, async (t) => {
+    const project = aProject(t);
+    startedRouter(project);
+    await spawned(project);
+    await spawned(project, { spawn: 1, text: 'One.' });
+    const record = join(project.files.outsideDir, 'router.json');
+    put(record, left === '' ? '' : left(readFileSync(record, 'utf8')));
+    const next = await spawned(project, { spawn: 2, text: 'Two, of nobody.' });
+    assert.deepEqual([next.spawn, next.iteration, stateOf(project).iteration], [3, 2, 1]);
+    assert.match(next.prompt, /Do the work\./);
+    const after = await spawned(project, { spawn: 3, text: 'Three.' });
+    assert.deepEqual([after.spawn, stateOf(project).iteration], [4, 2]);
+  });
+}
+
+test('what is noted of a piece of work leaves alone what the next holder has handed out', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  const before = readSpawn(project.files);
+  assert.ok(before !== null);
+  rewrite(project, await goneClient());
+  await spawned(project, null, { env: host('host-2') });
+  const heirs = readSpawn(project.files);
+  noteOf(project.files, before, { heard: true });
+  assert.deepEqual(readSpawn(project.files), heirs);
+  assert.equal(heirs?.answer.spawn, 2);
+});
+
+test('the file with the prompt is there, as it was, each time that it is named', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  const { promptFile, prompt } = await spawned(project);
+  const path = join(project.directory, promptFile ?? '');
+  for (const spoil of [() => put(path, 'Do something else.'), () => rmSync(path)]) {
+    spoil();
+    await spawned(project);
+    assert.equal(readFileSync(path, 'utf8'), prompt);
+  }
+});
