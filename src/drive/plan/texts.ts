@@ -6,6 +6,8 @@ export const PLAN_TEXTS = {
     `outside the scope of ${id}: ${listed(paths)}. Put these files back as they were. Where ${id} cannot be done without them, end as blocked and say so: the user widens the scope in the plan.`,
   hidden: (paths: readonly string[]): string =>
     `git was told not to look at changes of these files: ${listed(paths)}. Take that back: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
+  hiddenUnknown:
+    'git does not tell any more which files it was told not to look at (git ls-files -v), as it did when the task began. Take back what was changed about that.',
   otherBranch: (branch: string | null, wanted: string): string =>
     `the repository is on ${branch ?? 'no branch'}, and ${wanted} is the branch of this plan. Go back to it: git switch ${wanted}.`,
   unknownStart:

@@ -100,14 +100,15 @@ async function lookAtWork(
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
   const known = task.hidden ?? null;
-  const hides = known === null ? [] : ((await hiddenFiles(directory, { env, signal })) ?? []);
-  const hidden = hides.filter((path) => known?.includes(path) === false);
+  const hides = known === null ? [] : await hiddenFiles(directory, { env, signal });
+  const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
   // Where no command has to pass, changed files are all that speaks for the work.
   const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
   const results = [
     ...(idle ? [fail('work', PLAN_TEXTS.nothingChanged(task.id))] : []),
     ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
     ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
+    ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { results, changes, notes };

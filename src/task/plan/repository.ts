@@ -1,5 +1,7 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { isLoopsOwn } from '../progress/left-out.ts';
-import { type GitOptions, runGit } from '../progress/run-git.ts';
+import { eachOfGit, type GitOptions, runGit } from '../progress/run-git.ts';
 
 /** How a project stands in its repository. */
 export interface Repository {
@@ -51,14 +53,20 @@ function fromProject(path: string, prefix: string): string {
   return `${'../'.repeat(prefix.split('/').length - 1)}${path}`;
 }
 
+/** Above this nobody reads them, and the note of a task has no room. */
+const MOST_HIDDEN = 10_000;
+
 /**
- * Files of the project at whose changes git was told not to look (assume-unchanged, skip-worktree); null where it does
- * not say, as in a repository of some eighty thousand files.
+ * Files of the project at whose changes git was told not to look (assume-unchanged, skip-worktree), and which are there:
+ * those that a sparse checkout leaves out hide nothing. null where git does not say, or there are more than 10,000.
  */
 export async function hiddenFiles(projectDir: string, options: Options): Promise<string[] | null> {
-  const answer = await runGit(projectDir, ['ls-files', '-v', '-z'], { ...options, timeMs: TIME_MS });
-  if (answer.kind !== 'answer') return null;
-  return answer.text.split('\0').flatMap((line) => (/^[a-zS] /.test(line) ? [line.slice(2)] : []));
+  const hidden: string[] = [];
+  const isThere = (path: string): boolean => lstatSync(join(projectDir, path), { throwIfNoEntry: false }) !== undefined;
+  const answered = await eachOfGit(projectDir, ['ls-files', '-v', '-z'], { ...options, timeMs: TIME_MS }, (line) => {
+    if (hidden.length <= MOST_HIDDEN && /^[a-zS] /.test(line) && isThere(line.slice(2))) hidden.push(line.slice(2));
+  });
+  return answered && hidden.length <= MOST_HIDDEN ? hidden : null;
 }
 
 /** The subject of HEAD and its first parent; null where it has none, or git does not say. */

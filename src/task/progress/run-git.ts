@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { devNull } from 'node:os';
 import { onPath } from '../on-path.ts';
 
@@ -56,6 +56,42 @@ export async function runGit(
   });
   signal.throwIfAborted();
   return answer;
+}
+
+/**
+ * The same for a question with an answer of any size: `take` is given each part of it, as NUL ends them. Gives whether
+ * git answered to its end. Rejects only with the abort's reason.
+ */
+export async function eachOfGit(
+  directory: string,
+  words: readonly string[],
+  { env, timeMs, signal }: GitOptions,
+  take: (part: string) => void,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) return false;
+  const answered = await new Promise<boolean>((resolve) => {
+    const child = spawn(program, words, {
+      cwd: directory,
+      env: gitEnvironment(env, SETTINGS) as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeMs,
+      killSignal: 'SIGKILL',
+      windowsHide: true,
+      signal,
+    });
+    let rest = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      const parts = `${rest}${chunk}`.split('\0');
+      rest = parts.pop() ?? '';
+      for (const part of parts) take(part);
+    });
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+  signal.throwIfAborted();
+  return answered;
 }
 
 function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
