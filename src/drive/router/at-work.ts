@@ -7,6 +7,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { removeIfThere } from '../../state/remove-if-there.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
+import { RouterLeft } from './router.ts';
 
 const LOOK_MS = 100;
 
@@ -14,9 +15,14 @@ const LOOK_MS = 100;
  * Lets one call of a loop's holder work at a time: checks and commands take their time, and a host that calls again
  * meanwhile must not have them run twice. `epoch` is the holder's: what an older one has left at work is in nobody's
  * way, since it can no longer write. Waits for the other call until `until` (epoch milliseconds); gives what ends the
- * work, or null where the other one is still at it.
+ * work, or null where the other one is still at it. Throws RouterLeft where this process was told to go meanwhile.
  */
-export async function takeWork(files: LoopFiles, epoch: number, until: number): Promise<(() => void) | null> {
+export async function takeWork(
+  files: LoopFiles,
+  epoch: number,
+  until: number,
+  signal: AbortSignal,
+): Promise<(() => void) | null> {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const pathOf = (of: number): string =>
     join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
@@ -25,6 +31,7 @@ export async function takeWork(files: LoopFiles, epoch: number, until: number): 
   for (;;) {
     const done = take(path);
     if (done !== null || Date.now() >= until) return done;
+    if (signal.aborted) throw new RouterLeft();
     await sleep(LOOK_MS);
   }
 }

@@ -1,5 +1,7 @@
 import { hostSession } from '../../claude/host-session.ts';
+import { isBefore } from '../../core/clock.ts';
 import { RalphError } from '../../core/ralph-error.ts';
+import type { LoopState } from '../../core/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process-identity.ts';
 import { obeyFlags } from '../task/obey-flags.ts';
@@ -11,7 +13,7 @@ import { type Report, report } from './report.ts';
 import { RouterLeft, type RouterOptions } from './router.ts';
 import { trouble } from './stops.ts';
 import { ROUTER_TEXTS } from './texts.ts';
-import { workingAnswer } from './waits.ts';
+import { waitingAnswer, workingAnswer } from './waits.ts';
 
 /** A call that comes while another one of the same host is at work waits so long for it. */
 const PATIENCE_MS = 20_000;
@@ -44,9 +46,11 @@ export async function routerCall(
 async function call(files: LoopFiles, options: RouterOptions, told: Report | null): Promise<RouterAnswer> {
   const opened = openRouter(files, options);
   if ('action' in opened) return opened;
-  const { epoch } = opened.turn.loaded.state;
-  const done = await takeWork(files, epoch, Math.max(options.sitUntil, Date.now() + PATIENCE_MS));
-  if (done === null) return workingAnswer(opened);
+  const { state } = opened.turn.loaded;
+  // A call that sits out a wait does so for long, and what it will say is known.
+  const patience = restsUntil(state, options.now()) === null ? PATIENCE_MS : 0;
+  const done = await takeWork(files, state.epoch, Math.max(options.sitUntil, Date.now() + patience), options.signal);
+  if (done === null) return meanwhile(files, options);
   try {
     const contract = opened.turn.loaded.stored?.contract;
     if (contract !== undefined)
@@ -59,6 +63,20 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   } finally {
     done();
   }
+}
+
+/** What a call is told while another one of the same host is at work. */
+function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
+  const router = openRouter(files, options);
+  if ('action' in router) return router;
+  const until = restsUntil(router.turn.loaded.state, options.now());
+  return until === null ? workingAnswer(router) : waitingAnswer(router, until);
+}
+
+/** Until when nothing is to be done but to wait; null where something is, or may be. */
+function restsUntil(state: LoopState, now: string): string | null {
+  if (state.status !== 'waiting' || state.waiting.woken) return null;
+  return isBefore(now, state.waiting.until) ? state.waiting.until : null;
 }
 
 /** Another session has taken the loop over while this call was at work. */
