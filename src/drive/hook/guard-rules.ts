@@ -17,22 +17,12 @@ import { readOpenTask } from '../plan/open-task-file.ts';
 import { withTddCalls } from '../tdd/with-tdd-calls.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
 
+/** For the host of a router loop. Its subagents have its session's name: from one of them a report would count. */
+const HOSTS = 'router';
+
 /** Commands that serve agents; every other one is the user's alone. */
 const AGENT_COMMANDS = [
-  ...[
-    'router',
-    'tdd',
-    'status',
-    'explain',
-    'check',
-    'plan',
-    'logs',
-    'signs',
-    'list',
-    'statusline',
-    'draft',
-    'scaffold',
-  ],
+  ...[HOSTS, 'tdd', 'status', 'explain', 'check', 'plan', 'logs', 'signs', 'list', 'statusline', 'draft', 'scaffold'],
   ...['help', '--help', '-h', '--version'],
 ];
 
@@ -82,7 +72,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       { dir: join(claude, 'agents'), prefix: 'ralph-' },
     ],
     controlProgram: [...programs, ...launchers],
-    agentCommands: AGENT_COMMANDS,
+    agentCommands: env['RALPH_DRIVER'] === 'router' ? AGENT_COMMANDS.filter((name) => name !== HOSTS) : AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
     variables: variables(env),
     scope: plan?.scope ?? null,

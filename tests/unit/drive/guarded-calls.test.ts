@@ -235,3 +235,16 @@ test('A subagent of a router’s host hears what the user says, and is told when
   const late = await ask(project, { ...TEST, env, now: '2026-02-28T10:01:01Z' });
   assert.match(reasonOf(late) ?? '', /time is up/);
 });
+
+test('A subagent of a router’s host is refused what the host alone may call, and may look.', async (t) => {
+  const project = aGuardedLoop(t);
+  rewrite(project, { mode: 'router' });
+  const env = { RALPH_DRIVER: 'router' };
+  const main = join(project.directory, '.claude/skills/ralph-loop/scripts/main.cjs');
+  const run = (words: string): { input: object } => ({ input: { command: `node ${main} ${words}` } });
+  for (const words of ['router report --spawn 1 --file said.txt', 'router next', 'router start --loop other']) {
+    assert.match(reasonOf(await ask(project, { ...run(words), env })) ?? '', /"router" is not a command for agents/);
+    assert.equal(await ask(project, run(words)), null, 'control: an agent that no router drives may be a host');
+  }
+  assert.equal(await ask(project, { ...run('status'), env }), null);
+});
