@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { shellWord } from '../../src/install/shell-word.ts';
 import { readRunState } from '../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
 import { projectPath } from '../../src/task/project-file.ts';
@@ -23,10 +24,16 @@ export interface TaskPlace {
  */
 export function taskPlace(projectDir: string, given: string): TaskPlace {
   const path = resolve(pathNamed(projectDir, given));
-  if (!existsSync(path)) throw new RalphError('usage', `${given}: there is no such task folder.`);
+  if (!existsSync(path)) {
+    const what = /\.md$/i.test(given) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
+    throw new RalphError('usage', `${given}: there is no such ${what}.`);
+  }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {
-    throw new RalphError('usage', `${given} is no RALPH.md. Name a task folder, or the RALPH.md or task.md in it.`);
+    throw new RalphError(
+      'usage',
+      `${given} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: main.cjs plan check ${shellWord(given)}`,
+    );
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
   if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {

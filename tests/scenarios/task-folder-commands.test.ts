@@ -280,6 +280,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--loop', 'a'], /--loop is for printing/],
     [['taken'], /taken is no task folder/],
     [['nowhere'], /there is no such task folder/],
+    [['nowhere.md'], /nowhere\.md: there is no such file/],
   ] as const) {
     const { code, stderr } = p.ralph(['logs', ...args]);
     assert.equal(code, 1, args.join(' '));
