@@ -1,5 +1,6 @@
 import { hostSession } from '../../claude/host-session.ts';
 import { RalphError } from '../../core/ralph-error.ts';
+import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
@@ -18,8 +19,9 @@ export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | '
 
 /**
  * Starts a router loop, unless this host drives one on the task already, or somebody else drives the loop that lies
- * here: then nothing changes, and the answer is null: whoever asks what to do next is told. A loop that an agent starts runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent
- * resumes. Throws RalphError with every problem at once.
+ * here: then nothing changes, and the answer is null: whoever asks what to do next is told. A loop that an agent starts
+ * runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent resumes. Throws RalphError
+ * with every problem at once, and where this host's own loop would have to be another than it is.
  */
 export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop | null {
   if (isDriven(files, request)) return null;
@@ -32,7 +34,8 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
   return started;
 }
 
-function isDriven(files: LoopFiles, { env, existing, task }: RouterStart): boolean {
+function isDriven(files: LoopFiles, request: RouterStart): boolean {
+  const { env, existing, task } = request;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return false;
   const { state } = current;
@@ -43,8 +46,23 @@ function isDriven(files: LoopFiles, { env, existing, task }: RouterStart): boole
     release(files, state.loopId);
     return false;
   }
-  if (task === null || task === state.taskPath) return true;
-  throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, task));
+  if (task !== null && task !== state.taskPath) {
+    throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, task));
+  }
+  // A start that is made again finds the loop that it began, and no work done.
+  const begun = existing === 'fresh' && state.iteration > 0 ? ['--fresh'] : [];
+  const dropped = [...begun, ...unheard(files, request)];
+  if (dropped.length === 0) return true;
+  throw new RalphError('refused', ROUTER_TEXTS.liveAlready(state.taskPath, dropped));
+}
+
+/** What a start asks for that the live loop was not begun with, so that nobody believes it was heard. */
+function unheard(files: LoopFiles, { flags, args }: RouterStart): string[] {
+  const contract = readContract(files)?.contract;
+  if (contract === undefined) return []; // whoever asks what to do next is told
+  const differ = (given: Readonly<Record<string, unknown>>, stands: Readonly<Record<string, unknown>>): string[] =>
+    Object.keys(given).filter((key) => String(given[key]) !== String(stands[key]));
+  return [...differ(flags, contract.flags), ...differ(args ?? {}, contract.task?.args ?? {})];
 }
 
 /** Nobody's loop any more, so that it can be put into the archive. */

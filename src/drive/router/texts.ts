@@ -49,6 +49,8 @@ export const ROUTER_TEXTS = {
     'this task has a budget of tokens, which only the client’s own record of the subagent tells: report with --agent ID. Where there is none, the user has to take budget.max_tokens out.',
   unguarded:
     'the guardrails of this task hold only in the agents ralph-qa and ralph-developer, which the project has not: nothing holds this subagent to them. main.cjs init installs them; then restart the session.',
+  liveAlready: (task: string, dropped: readonly string[]): string =>
+    `a router loop on ${task} is live in this session and stays as it was begun, so that this cannot be heard: ${dropped.join(', ')}. Go on with: router next. For a loop that is otherwise the user ends this one: main.cjs cancel, in a terminal.`,
   anotherTask: (lies: string, wanted: string): string =>
     `a router loop on ${lies} is live in this session, and ${wanted} is another task. Run it beside: router start --loop NAME. Or the user ends the first: main.cjs cancel, in a terminal.`,
 } as const;

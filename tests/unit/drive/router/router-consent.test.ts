@@ -124,3 +124,17 @@ test('a start over another task of the same session is refused by name', async (
   assert.throws(() => startedRouter(project, { task: 'OTHER.md' }), /OTHER\.md is another task/);
   assert.equal(startedRouter(project), null);
 });
+
+test('a start over the live loop of the same session that asks for other settings is refused and names them', async (t) => {
+  const project = aProject(t);
+  startedRouter(project, { flags: { max_iterations: '5' } });
+  await spawned(project);
+  assert.equal(startedRouter(project, { flags: { max_iterations: '5' } }), null, 'the same call once more');
+  assert.equal(startedRouter(project, { flags: { max_iterations: '5' }, existing: 'fresh' }), null, 'no work is done');
+  assert.equal(startedRouter(project, { existing: 'resume' }), null);
+  const resumed = { existing: 'resume', flags: { max_iterations: '9', 'idle.delay': '1s' } } as const;
+  assert.throws(() => startedRouter(project, resumed), /cannot be heard: max_iterations, idle\.delay/);
+  await spawned(project, { spawn: 1, text: 'One.' });
+  assert.throws(() => startedRouter(project, { existing: 'fresh' }), /cannot be heard: --fresh/);
+  assert.equal(stateOf(project).maxIterations, 5);
+});
