@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
 import { RalphError } from '../core/ralph-error.ts';
@@ -54,7 +54,7 @@ export interface TddChange<T> {
   readonly result: T;
 }
 
-/** A list of 500 scenarios with full outputs has some 30 MB. */
+/** A list of 500 scenarios with full outputs has some 30 MB, twice that where few of the characters are ASCII. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -79,8 +79,10 @@ export function withTdd<T>(files: LoopFiles, at: string, decide: (found: FoundTd
       const { next, result } = decide({ kind: 'none', left });
       if (next === 'keep') return result;
       assertHeld();
-      if (left.kind !== 'absent') moveAside(paths, at, 'before');
-      write(files, paths, next, null);
+      // What is moved aside before there is a record would be lost to the next caller if this one died in between.
+      write(files, paths, next, null, () => {
+        if (left.kind !== 'absent') moveAside(paths, at, 'before');
+      });
       return result;
     }
     const mended = mend(paths, record, left, at);
@@ -141,12 +143,12 @@ type Json =
 function readJson(path: string): Json {
   let text: string;
   try {
-    const { size } = lstatSync(path);
+    const { size } = statSync(regularFile(path));
     if (size > MAX_BYTES) return { kind: 'unusable', problem: `it has ${size} bytes` };
-    text = readFileSync(regularFile(path), 'utf8');
+    text = readFileSync(path, 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? { kind: 'absent' } : { kind: 'unusable', problem: code ?? message };
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? { kind: 'absent' } : { kind: 'unusable', problem: code ?? 'it is no regular file' };
   }
   if (text.trim() === '') return { kind: 'empty' };
   try {
@@ -191,11 +193,31 @@ function mend(paths: TddFiles, record: TddRecord, left: LeftState, at: string): 
   return { write: agreed === 'behind', notes: [], others: state };
 }
 
-function write(files: LoopFiles, paths: TddFiles, record: TddRecord, others: TddState | null): void {
+function write(
+  files: LoopFiles,
+  paths: TddFiles,
+  record: TddRecord,
+  others: TddState | null,
+  inBetween = (): void => {},
+): void {
+  const recordText = `${JSON.stringify(record)}\n`;
+  const stateText = `${JSON.stringify(withOthersKeys(publishedState(record), others), null, 2)}\n`;
+  for (const [path, text] of [
+    [paths.record, recordText],
+    [paths.state, stateText],
+  ] as const) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_BYTES) throw new RalphError('refused', tooLong(path, bytes));
+  }
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(paths.record, `${JSON.stringify(record)}\n`, 0o600);
-  const state = withOthersKeys(publishedState(record), others);
-  writeAtomically(paths.state, `${JSON.stringify(state, null, 2)}\n`);
+  writeAtomically(paths.record, recordText, 0o600);
+  inBetween();
+  writeAtomically(paths.state, stateText);
+}
+
+/** What nobody could read again is not written. */
+function tooLong(path: string, bytes: number): string {
+  return `${path} would have ${bytes} bytes, and at most ${MAX_BYTES} can be read again: nothing was recorded. Make a list of the scenarios that are left: main.cjs tdd init --fresh --input FILE.`;
 }
 
 /** Moves what lies in the state's place aside, whole, and gives back where it went. Called under the lock. */
@@ -206,9 +228,13 @@ function moveAside(paths: TddFiles, at: string, label: 'before' | 'corrupt' | 't
   return path;
 }
 
-/** Keeps the record of a list that is given up beside the states that were moved aside. Called under the lock. */
+/**
+ * Keeps the record of a list that is given up beside the states that were moved aside, less the environment of whoever
+ * agreed to it, which is nobody else's. Called under the lock.
+ */
 export function keepOldRecord(files: LoopFiles, at: string, record: TddRecord): void {
-  writeAtomically(freePath(tddFiles(files), at, 'list'), `${JSON.stringify(record, null, 2)}\n`);
+  const kept = `${JSON.stringify({ ...record, environment: {} }, null, 2)}\n`;
+  writeAtomically(freePath(tddFiles(files), at, 'list'), kept);
 }
 
 function freePath({ asideDir }: TddFiles, at: string, label: string): string {

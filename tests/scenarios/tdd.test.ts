@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClient } from './support/fake-client.ts';
@@ -273,6 +273,21 @@ test('a state that is missing, empty, broken or of a newer program is a clear wo
     }
     assert.equal(where.read(STATE), content);
   }
+});
+
+test('what is in the way of a folder is named', (t) => {
+  const where = aProject(t);
+  one(where, 'exit 1');
+  where.write(STATE, '{}');
+  where.write('.claude/context/runtime/tdd-archive', 'in the way');
+  const first = tdd(where, 'next');
+  assert.match(first.stderr, /^ralph: \S+tdd-archive cannot be used: a file, or a link that leads nowhere, lies where/);
+  rmSync(join(where.dir, '.claude/context'), { recursive: true });
+  symlinkSync(join(where.dir, 'nowhere'), join(where.dir, '.claude/context'));
+  assert.match(
+    tdd(where, 'next').stderr,
+    /^ralph: \S+ cannot be used: a file, or a link that leads nowhere, lies where/,
+  );
 });
 
 test("a state in the text's own form is taken over with what it holds as proved, once the user says by which command", (t) => {

@@ -3,7 +3,7 @@ import { mayRun } from '../../core/tdd/may-run.ts';
 import { recordBroken, recordPhase } from '../../core/tdd/record-phase.ts';
 import { scenarioAtWork, standingOf } from '../../core/tdd/standing.ts';
 import { TDD_TEXTS } from '../../core/tdd/texts.ts';
-import { findContract } from '../../state/contract-store.ts';
+import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
@@ -73,11 +73,11 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
 
 /**
  * The guardrails of the loop that is live here. To start it over this list was to agree to its commands, so that an
- * allowlist does not have to name them again; what is blocked stays blocked.
+ * allowlist does not have to name them again; what is blocked stays blocked. Throws RalphError where they cannot be read.
  */
 function judgeOf(files: LoopFiles): (run: string, directory: string) => string | null {
-  const stored = findContract(files);
-  if (typeof stored === 'string') return () => null;
+  const stored = readContract(files);
+  if (stored === null) return () => null;
   const { contract } = stored;
   if (contract.tdd === undefined) return evidenceJudge(contract);
   return evidenceJudge({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });

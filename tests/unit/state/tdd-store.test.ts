@@ -7,6 +7,8 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +18,7 @@ import { RalphError } from '../../../src/core/ralph-error.ts';
 import type { TddRecord } from '../../../src/core/schema/tdd-state.ts';
 import { publishedState } from '../../../src/core/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { type FoundTdd, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
+import { type FoundTdd, keepOldRecord, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
 import { AT, after, aList } from '../core/tdd/support/a-list.ts';
 
 function aProject(context: TestContext): LoopFiles {
@@ -150,6 +152,53 @@ test('a state that is behind its record is caught up silently', (context) => {
   assert.deepEqual(found.kind === 'list' && found.notes, []);
   assert.deepEqual(shown(files), publishedState(PROVED));
   assert.deepEqual(aside(files), []);
+});
+
+test('a state that is a link to an endless file is not read', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  const { state } = tddFiles(files);
+  const big = join(files.projectDir, 'big');
+  writeFileSync(big, '');
+  truncateSync(big, 2 ** 40);
+  rmSync(state);
+  symlinkSync(big, state);
+  const found = look(files);
+  assert.match((found.kind === 'list' && found.notes[0]) || '', /it has 1099511627776 bytes/);
+  assert.deepEqual(shown(files), publishedState(PROVED));
+});
+
+test('a list that takes over a state stands before that state is moved: whoever dies in between has lost nothing', (context) => {
+  const files = aProject(context);
+  const { state, asideDir } = tddFiles(files);
+  put(state, publishedState(PROVED));
+  put(asideDir, 'in the way');
+  assert.throws(() => keep(files, PROVED), /EEXIST/);
+  rmSync(asideDir);
+  const found = look(files);
+  assert.deepEqual(found.kind === 'list' && found.record, PROVED);
+});
+
+test('nothing is recorded that could not be read again', (context) => {
+  const files = aProject(context);
+  keep(files, PROVED);
+  const output = 'x'.repeat(64 * 1024 * 1024);
+  const log = [...PROVED.log, { scenarioId: 'sc-002', phase: 'red' as const, output, timestamp: AT }];
+  assert.throws(
+    () => keep(files, { ...PROVED, log }),
+    (error) => error instanceof RalphError && /nothing was recorded/.test(error.message),
+  );
+  assert.deepEqual(look(files), { kind: 'list', record: PROVED, notes: [] });
+});
+
+test('a list that is given up is kept without the environment of whoever agreed to it', (context) => {
+  const files = aProject(context);
+  withTdd(files, AT, () => {
+    keepOldRecord(files, AT, { ...PROVED, environment: { PATH: '/secret' } });
+    return { next: 'keep', result: undefined };
+  });
+  const [kept = ''] = aside(files);
+  assert.deepEqual(JSON.parse(readFileSync(join(tddFiles(files).asideDir, kept), 'utf8')), PROVED);
 });
 
 test('files of a newer program are left as they are, and the message names them', (context) => {

@@ -6,6 +6,7 @@ import { agreementMark } from '../../../../src/drive/agreement-mark.ts';
 import { giveConsent } from '../../../../src/drive/give-consent.ts';
 import { prepareContract } from '../../../../src/drive/prepare-contract.ts';
 import { type StartRequest, startLoop } from '../../../../src/drive/start-loop.ts';
+import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import { tddChecks } from '../../../../src/drive/tdd/tdd-checks.ts';
 import { tddFacts } from '../../../../src/drive/tdd/tdd-facts.ts';
 import { tddSpawnPart } from '../../../../src/drive/tdd/tdd-spawn-part.ts';
@@ -171,6 +172,14 @@ test('what the user was shown of a loop is its list, too: another one is not sta
   assert.equal(stateOf(project).status, 'awaiting-consent');
   const shownAnew = agreementMark(prepareContract(request), termsOf(listThere(files, AT)));
   assert.equal(startLoop({ ...request, agreedTo: shownAnew }).state.status, 'running', 'control');
+});
+
+test('nothing runs where nobody can say what the guardrails are', async (t) => {
+  const { project } = aTddLoop(t);
+  writeFileSync(project.files.contract, '{');
+  const { signal } = new AbortController();
+  const request = { phase: 'red', id: null, again: false, env: project.env, signal, now: () => AT } as const;
+  await assert.rejects(() => provePhase(project.files, request), /cannot be read/);
 });
 
 test('a state that was forged during the loop is told in the next prompt', async (t) => {
