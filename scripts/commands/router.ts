@@ -138,9 +138,9 @@ function reportOf({ values, env }: CommandContext): Report {
   if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
     throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
   }
-  const none = { spawn: number, usage: null, error: null };
+  const none = { spawn: number, agent: null, usage: null, error: null };
   if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
-  if (typeof agent === 'string') return { ...none, ...workOf(agent, env) };
+  if (typeof agent === 'string') return { ...none, agent, ...workOf(agent, env) };
   return { ...none, text: plainReport(messageIn(typeof file === 'string' ? file : null)) };
 }
 

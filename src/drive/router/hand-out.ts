@@ -19,7 +19,7 @@ import { feed, isStep } from '../turn/turn.ts';
 import { ANY_AGENT, agentType } from './agent-type.ts';
 import type { SpawnAnswer } from './answer.ts';
 import { notesOf, type Router, RouterLeft } from './router.ts';
-import { lastSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
+import { lastSpawn, readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
 import { ROUTER_TEXTS } from './texts.ts';
 
 type HandedOut = { readonly answer: SpawnAnswer } | { readonly meanwhile: readonly Effect[] };
@@ -81,11 +81,13 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   const { state } = turn.loaded;
   const iteration = state.iteration + 1;
   return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, () => {
+    const before = readSpawn(files);
     const limit = contract.policy.pace.iterationTimeoutMs;
     const record: SpawnRecord = {
       loopId: state.loopId,
       epoch: state.epoch,
       heard: false,
+      heardOf: before?.loopId === state.loopId ? before.heardOf : null,
       doubts: 0,
       answer: {
         action: 'spawn',

@@ -20,6 +20,8 @@ import { ROUTER_TEXTS } from './texts.ts';
 export interface Report {
   /** Which piece of work it is of; null where the host does not say: then of the one in hand. */
   readonly spawn: number | null;
+  /** The client's id of the agent; null where the host gives its text alone. */
+  readonly agent: string | null;
   /** The agent's final message. */
   readonly text: string;
   /** Why the agent could not work; null where it did. */
@@ -32,7 +34,8 @@ const MOST_DOUBTS = 3;
 
 /**
  * A subagent has ended: its iteration is counted, once however often it is told, claims are checked, and the answer is
- * what comes next. Throws RalphError `usage` for a spawn that was never handed out.
+ * what comes next. Throws RalphError `usage` for a spawn that was never handed out, and for an agent
+ * that has been heard of for the one before.
  */
 export async function report(router: Router, told: Report): Promise<RouterAnswer> {
   const { files, turn } = router;
@@ -44,6 +47,11 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   }
   const asked = told.spawn === null || told.spawn === inHand?.answer.spawn;
   if (inHand === null || !asked) return answerNow(router);
+  if (told.agent !== null && told.agent === inHand.heardOf) {
+    // Without a number it is the same report once more.
+    if (told.spawn === null) return answerNow(router);
+    throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, inHand.answer.spawn));
+  }
   if (told.spawn === null && told.error === null && doubtful(router, inHand, state, told.text))
     return answerNow(router);
   return proceed(router, await count(router, inHand, told));
@@ -90,6 +98,6 @@ async function count(router: Router, inHand: SpawnRecord, told: Report): Promise
     return { next: state, result: effects };
   });
   // After the state, which says the same: where this process dies in between, nothing is lost.
-  noteOf(files, inHand, { heard: true });
+  noteOf(files, inHand, { heard: true, heardOf: told.agent ?? inHand.heardOf });
   return effects;
 }

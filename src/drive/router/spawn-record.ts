@@ -17,13 +17,15 @@ export interface SpawnRecord {
   readonly answer: Omit<SpawnAnswer, 'notes' | 'next' | 'promptFile'>;
   /** Its report was heard. The state says so too, unless somebody rewrote that. */
   readonly heard: boolean;
+  /** The subagent whose report was heard last in this loop, where the host named it; it is not heard once more. */
+  readonly heardOf: string | null;
   /** How many times a text came without the number of its spawn that may have been the last one's once more. */
   readonly doubts: number;
 }
 
 /** One that another version has written, or somebody else, is no piece of work that could be handed out again. */
 const RECORD: Shape = {
-  ...{ loopId: 'text', epoch: 'count', heard: 'boolean', doubts: 'count' },
+  ...{ loopId: 'text', epoch: 'count', heard: 'boolean', heardOf: 'string?', doubts: 'count' },
   answer: {
     ...{ action: '=spawn', spawn: '1..999999999', loopId: 'text', loop: 'string?', iteration: 'count' },
     ...{ maxIterations: 'count', agentType: 'text', description: 'string', allowedScope: ['null', ['string']] },
@@ -86,7 +88,11 @@ export function spawnInHand(files: LoopFiles, state: LoopState): SpawnRecord | n
 }
 
 /** Notes more of a piece of work, unless another holder has handed out one meanwhile: that stands. */
-export function noteOf(files: LoopFiles, of: SpawnRecord, more: Partial<Pick<SpawnRecord, 'heard' | 'doubts'>>): void {
+export function noteOf(
+  files: LoopFiles,
+  of: SpawnRecord,
+  more: Partial<Pick<SpawnRecord, 'heard' | 'heardOf' | 'doubts'>>,
+): void {
   withState(files, LOCK_WAIT, () => {
     const now = readSpawn(files);
     const same = now?.loopId === of.loopId && now.epoch === of.epoch && now.answer.spawn === of.answer.spawn;

@@ -45,6 +45,8 @@ export const ROUTER_TEXTS = {
     `this text is that of the spawn before, word for word, and nobody can tell whether it is a new one. Say which spawn it is of: --spawn ${spawn} for the one in hand.`,
   severalReports:
     'this is what several subagents have said, in the client’s notifications. A report is of one: give the final message of the subagent that worked on this spawn, alone, or its id: --agent ID.',
+  heardOfAgent: (agent: string, spawn: number): string =>
+    `the report of subagent ${agent} was heard for an earlier spawn. Spawn ${spawn} is the work of a new subagent; router next has its prompt.`,
   needsAgent:
     'this task has a budget of tokens, which only the client’s own record of the subagent tells: report with --agent ID. Where there is none, the user has to take budget.max_tokens out.',
   unguarded:

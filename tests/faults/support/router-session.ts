@@ -12,6 +12,7 @@ import { loopFiles } from '../../../src/state/loop-files.ts';
  */
 const [projectDir = '', sessionId = '', way = ''] = process.argv.slice(2);
 const env = { ...process.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: sessionId, CLAUDE_PID: String(process.pid) };
+const NOBODY = { agent: null, error: null, usage: null };
 const files = loopFiles(projectDir, null, env);
 
 type Answer = NonNullable<Awaited<ReturnType<typeof routerCall>>>;
@@ -50,7 +51,7 @@ async function drive(): Promise<void> {
       say('busy');
       await sleep(10 + Math.random() * 40);
       // Whoever drives the loop is not to be disturbed by another's report either.
-      const told = Math.random() < 0.3 ? { spawn: null, text: `of ${sessionId}`, error: null, usage: null } : null;
+      const told = Math.random() < 0.3 ? { ...NOBODY, spawn: null, text: `of ${sessionId}` } : null;
       answer = await call(told);
       continue;
     }
@@ -63,9 +64,7 @@ async function drive(): Promise<void> {
     say(`spawn ${spawn}`);
     const text = `Work of spawn ${spawn}.`;
     answer = await thrice((time) =>
-      way === 'numberless'
-        ? { spawn: null, text: `${text} ${time}`, error: null, usage: null }
-        : { spawn, text, error: null, usage: null },
+      way === 'numberless' ? { ...NOBODY, spawn: null, text: `${text} ${time}` } : { ...NOBODY, spawn, text },
     );
   }
   say(`stop ${answer.status}`);

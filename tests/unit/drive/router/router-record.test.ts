@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { noteOf, readSpawn } from '../../../../src/drive/router/spawn-record.ts';
 import { aProject, put, rewrite, stateOf } from '../support/a-project.ts';
-import { goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
+import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 
 for (const [what, left] of [
   ['lost', ''],
@@ -50,4 +50,16 @@ test('the file with the prompt is there, as it was, each time that it is named',
     await spawned(project);
     assert.equal(readFileSync(path, 'utf8'), prompt);
   }
+});
+
+test('the report of one subagent is heard for one piece of work', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  const told = { agent: 'a1', text: 'One.' };
+  for (const spawn of [1, 1, null]) assert.equal((await spawned(project, { ...told, spawn })).spawn, 2, `${spawn}`);
+  await assert.rejects(called(project, { ...told, spawn: 2 }), /subagent a1 was heard for an earlier spawn/);
+  assert.equal(stateOf(project).iteration, 1);
+  await spawned(project, { agent: 'a2', text: 'One.', spawn: 2 });
+  assert.equal(stateOf(project).iteration, 2);
 });
