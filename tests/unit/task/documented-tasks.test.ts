@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openFindings } from '../../../src/core/findings-log.ts';
+import { parseSigns } from '../../../src/core/signs.ts';
+import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { readPlan } from '../../../src/task/plan/read-plan.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+
+/** The indented blocks of a Markdown text, as they are without their indentation. */
+function examples(path: string): string[] {
+  const text = readFileSync(join(root, path), 'utf8');
+  const blocks = [...text.matchAll(/(?<=\n\n)(?: {4}[^\n]*\n|\n(?= {4}))+/g)];
+  return blocks.map(([block]) => block.replace(/^ {4}/gm, ''));
+}
+
+const TASKS = ['SKILL.md', 'templates/implementation-template.md'].flatMap((path) =>
+  examples(path)
+    .filter((text) => text.startsWith('---\n'))
+    .map((text) => ({ path, text })),
+);
+const PLANS = ['SKILL.md', 'docs/tasks.md'].flatMap((path) =>
+  examples(path)
+    .filter((text) => /^- \[ \] (?:\([\w-]+\) )?\*\*/.test(text))
+    .map((text) => ({ path, text })),
+);
+
+for (const { path, text } of TASKS) {
+  const mission = /# Mission\n+(.*)/.exec(text)?.[1] ?? '';
+  test(`the task file of ${path} (${mission}) has no problems, for a loop in a session and in a folder of its own`, () => {
+    assert.deepEqual(checkTaskFile('.claude/ralph/PROMPT.md', text).problems, []);
+    assert.deepEqual(checkTaskFile('x/RALPH.md', text).problems, []);
+  });
+}
+
+for (const { path, text } of PLANS) {
+  test(`the plan of ${path} is one that the loop executes`, () => {
+    const { tasks, problems } = readPlan(text);
+    assert.ok(tasks.length > 0);
+    assert.deepEqual(problems, []);
+  });
+}
+
+test('the examples are found, and a sign and a finding are read as they are shown', () => {
+  assert.deepEqual([TASKS.length, PLANS.length], [5, 2]);
+  const skill = readFileSync(join(root, 'SKILL.md'), 'utf8').replace(/^ {6}/gm, '');
+  assert.equal(parseSigns(skill)[0]?.name, 'Name');
+  const [finding] = examples('SKILL.md').filter((text) => text.startsWith('### FINDING'));
+  assert.deepEqual(
+    openFindings(finding ?? '').map(({ id }) => id),
+    ['FINDING-001'],
+  );
+});
+
+test('the control: an example with a key that does not exist, and a plan whose task hangs in the air, are seen', () => {
+  assert.notDeepEqual(checkTaskFile('x/RALPH.md', '---\nvalidate: [a]\n---\n\nDo it.\n').problems, []);
+  const { problems } = readPlan('- [ ] **Task 1: One**\n  - Depends on: Task 9\n  - Acceptance: it is there\n');
+  assert.notDeepEqual(problems, []);
+});
