@@ -106,3 +106,16 @@ test('what router cannot be told is refused with how to say it', (t) => {
   }
   assert.equal(p.ralph(['router', 'next']).json['status'], 'none');
 });
+
+test('an agent of the user’s own under the name of ours is told of where the task has guardrails, and ours is not', (t) => {
+  const p = project(t);
+  const agent = '.claude/agents/ralph-qa.md';
+  const notes = (): string => String(p.ralph(['router', 'start', '--fresh']).json['notes']);
+  p.write(TASK, '---\nguardrails: {protected_files: [secret]}\n---\n\nDo it.\n');
+  p.write(agent, '---\nname: ralph-qa\ndescription: mine\n---\n\nNo ralph-router-tool-use.cjs here.\n');
+  assert.match(notes(), /do not hold this subagent: the agent ralph-qa in [^ ]*ralph-qa\.md is not the one/);
+  p.ralph(['cancel']);
+  p.sh(`rm ${agent}`);
+  assert.equal(p.ralph(['init']).code, 0);
+  assert.doesNotMatch(notes(), /hold/);
+});

@@ -16,7 +16,7 @@ import { HOOK_TEXTS } from '../texts.ts';
 import { freshPrompt } from '../turn/fresh-prompt.ts';
 import { readTask } from '../turn/read-task.ts';
 import { feed, isStep } from '../turn/turn.ts';
-import { ANY_AGENT, agentType } from './agent-type.ts';
+import { ANY_AGENT, agentType, foreignAgent } from './agent-type.ts';
 import type { SpawnAnswer } from './answer.ts';
 import { notesOf, type Router, RouterLeft } from './router.ts';
 import { lastSpawn, readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
@@ -53,10 +53,15 @@ export async function handOut(router: Router, step: Extract<Effect, { type: 'pro
   // Whoever stood in its way is gone again: it is made anew.
   if (made === 'overtaken') return { meanwhile: [step] };
   const record = keep(router, stored.contract, made.prompt);
-  if (record.answer.agentType === ANY_AGENT && hasRules(stored.contract.guardrails)) {
-    turn.notes.push(ROUTER_TEXTS.unguarded);
-  }
+  if (hasRules(stored.contract.guardrails)) turn.notes.push(...unguarded(router, stored.contract, record));
   return { answer: handOutAgain(router, record) };
+}
+
+/** That nothing holds the subagent to the rules of its task, where that is so. */
+function unguarded({ options }: Router, contract: Contract, { answer: { agentType: type } }: SpawnRecord): string[] {
+  if (type === ANY_AGENT) return [ROUTER_TEXTS.unguarded];
+  const foreign = foreignAgent(type, contract, options.env);
+  return foreign === null ? [] : [ROUTER_TEXTS.foreignAgent(type, foreign)];
 }
 
 /** The piece of work that the host has in hand already. */

@@ -51,6 +51,8 @@ export const ROUTER_TEXTS = {
     'this task has a budget of tokens, which only the client’s own record of the subagent tells: report with --agent ID. Where there is none, the user has to take budget.max_tokens out.',
   unguarded:
     'the guardrails of this task hold only in the agents ralph-qa and ralph-developer, which the project has not: nothing holds this subagent to them. main.cjs init installs them; then restart the session.',
+  foreignAgent: (type: string, file: string): string =>
+    `the guardrails of this task do not hold this subagent: the agent ${type} in ${file} is not the one that main.cjs init installs, and has not its hooks. Give that file another name, run main.cjs init, and restart the session.`,
   liveAlready: (task: string, dropped: readonly string[]): string =>
     `a router loop on ${task} is live in this session and stays as it was begun, so that this cannot be heard: ${dropped.join(', ')}. Go on with: router next. For a loop that is otherwise the user ends this one: main.cjs cancel, in a terminal.`,
   anotherTask: (lies: string, wanted: string): string =>
