@@ -42,7 +42,8 @@ export interface PhaseAnswer {
 
 /**
  * Runs the evidence command of a scenario for a phase and records what it proves. The list's lock is held before and
- * after, never while the command runs: where somebody else has gone on with the list meanwhile, nothing is recorded. A
+ * after, never while the command runs: where somebody else has gone on with the list meanwhile, nothing is recorded,
+ * and where they have proved this very phase, that is the answer. A
  * process that is killed has recorded all or nothing. Throws RalphError where there is no list; rejects with the abort's reason.
  */
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
@@ -62,7 +63,12 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     const current = listOf(found, files.name);
     const still = mayRun(current.record, phase, id, again);
     const all = [...notes, ...current.notes];
-    const same = current.record.listId === record.listId && current.record.log.length === record.log.length;
+    const sameList = current.record.listId === record.listId;
+    // The same call, made twice at once: the phase stands by the other one's run.
+    if (sameList && still.kind === 'done' && still.scenario.id === may.scenario.id) {
+      return { next: 'keep', result: standing(current.record, still.scenario, phase, all) };
+    }
+    const same = sameList && current.record.log.length === record.log.length;
     if (!same || still.kind !== 'run' || still.scenario.id !== may.scenario.id) {
       return { next: 'keep', result: refusal(current.record, id, TDD_TEXTS.meanwhile, all) };
     }

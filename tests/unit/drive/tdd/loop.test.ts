@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TddRecord } from '../../../../src/core/schema/tdd-state.ts';
 import { agreementMark } from '../../../../src/drive/agreement-mark.ts';
@@ -172,6 +173,29 @@ test('what the user was shown of a loop is its list, too: another one is not sta
   assert.equal(stateOf(project).status, 'awaiting-consent');
   const shownAnew = agreementMark(prepareContract(request), termsOf(listThere(files, AT)));
   assert.equal(startLoop({ ...request, agreedTo: shownAnew }).state.status, 'running', 'control');
+});
+
+test('of a step that is asked for twice at once each call is answered by the one run that is recorded', async (t) => {
+  const { project } = aTddLoop(t, {}, aList(1));
+  const { files, env } = project;
+  keep(project, (record) => after(record, 'sc-001 red'));
+  const { signal } = new AbortController();
+  const request = { phase: 'green', id: null, again: false, env, signal, now: () => AT } as const;
+  mkdirSync(join(project.directory, 'tests'));
+  writeFileSync(join(project.directory, 'tests', '1.test.js'), "require('node:test')('is there', () => {});\n");
+  const answers = await Promise.all([provePhase(files, request), provePhase(files, { ...request, id: 'sc-001' })]);
+  assert.deepEqual(
+    answers.map(({ ok, problem }) => [ok, problem]),
+    [
+      [true, null],
+      [true, null],
+    ],
+  );
+  assert.deepEqual(answers.map(({ ran }) => ran).sort(), [false, true]);
+  assert.deepEqual(
+    peekTdd(files)?.log.map(({ phase }) => phase),
+    ['red', 'green'],
+  );
 });
 
 test('nothing runs where nobody can say what the guardrails are', async (t) => {
