@@ -7,6 +7,7 @@ import { plainReport, REPORT_LIMIT } from '../../src/drive/router/plain-report.t
 import type { Report } from '../../src/drive/router/report.ts';
 import type { RouterOptions } from '../../src/drive/router/router.ts';
 import { startRouter } from '../../src/drive/router/start.ts';
+import { GIVE_TEXT } from '../../src/drive/router/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { shellWord } from '../../src/install/shell-word.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
@@ -146,7 +147,7 @@ function reportOf({ values, env }: CommandContext): Report {
 
 function workOf(id: string, env: NodeJS.ProcessEnv): Pick<Report, 'text' | 'usage'> {
   const work = readSubagent(id, env);
-  const instead = "Give its final message on standard input instead: router report --spawn N <<'END'.";
+  const instead = `Give its final message instead: ${GIVE_TEXT}`;
   if (work === null)
     throw new RalphError('usage', `the client keeps no record of a subagent ${id} of this session. ${instead}`);
   if (!work.finished)

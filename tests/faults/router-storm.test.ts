@@ -131,7 +131,7 @@ test(`a host that is killed ${KILLS} times is taken over once each time, and no 
     sessions.push(aSession(loop, `session-${sessions.length}`));
   }
   await Promise.all(sessions.map(({ done }) => done));
-  assert.ok(killed.size > 0);
+  assert.ok(killed.size >= KILLS / 2, `the loop was over after ${killed.size} kills`);
   assert.equal(iterationsIn(loop), ITERATIONS);
   const takenOver = journal(loop.files.events).filter(({ type }) => type === 'loop.taken-over');
   assert.ok(

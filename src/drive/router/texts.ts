@@ -1,5 +1,9 @@
 import { forLoop } from '../../term/for-loop.ts';
 
+/** A message with a line of its own that ends the here-document would have the rest of it run by the host's shell. */
+export const GIVE_TEXT =
+  '--file PATH, or on standard input, by a here-document whose end mark is a random word that the message cannot hold.';
+
 /** What the router says to its host and to people: what happened, what to do next. */
 export const ROUTER_TEXTS = {
   none: 'there is no router loop here.',
@@ -22,7 +26,7 @@ export const ROUTER_TEXTS = {
     [
       `Start one new subagent (Agent tool, subagent_type ${agentType}) with exactly this prompt${promptFile === null ? '' : ` or, where it is long, with: "Read the file ${promptFile} whole and work by it."`} Do not do its work yourself.`,
       `When it has ended, call: ${report} --agent AGENT_ID`,
-      'Where that does not find it, give its final message, unchanged, on standard input in place of --agent.',
+      `Where that does not find it, give its final message, unchanged, in place of --agent: ${GIVE_TEXT}`,
       `If it could not work at all: ${report} --error "WHY"`,
     ].join('\n'),
   thenWait: (next: string, seconds: number): string =>
