@@ -71,7 +71,8 @@ function decided({ files, values, env }: CommandContext, found: FoundTdd, shown:
       'the list is another one than you were shown. Look again: main.cjs tdd init --consent.',
     );
   }
-  const accepted = values['accept'] === true ? { scripts: scriptsOfList(files.projectDir, record.scenarios) } : {};
+  const scripts = scriptsOfList(files.projectDir, record.scenarios);
+  const accepted = values['accept'] === true ? { scripts, redScripts: scripts } : {};
   const environment = decidingEnvironment(env);
   return { ...record, ...accepted, environment, ...(values['consent'] === true && { consented: true }) };
 }

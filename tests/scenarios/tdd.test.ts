@@ -120,6 +120,25 @@ test('a script that was changed since is not run, until the user adopts it', (t)
   assert.equal(told(tdd(where, 'red')).ok, true);
 });
 
+test('what was red has to become green: a script that came after the list is held from its red run on', (t) => {
+  const where = aProject(t);
+  const script = (test: string): void => where.write('package.json', { scripts: { test } });
+  one(where, 'npm test');
+  script('exit 1');
+  assert.equal(told(tdd(where, 'red')).ok, true);
+  script('exit 0');
+  const swapped = told(tdd(where, 'green'));
+  assert.match(swapped.problem ?? '', /package\.json#scripts\.test was changed since .* its test was red/);
+  script('test -f a.txt');
+  assert.equal(told(tdd(where, 'red --again')).ok, true, 'red may be proved again with another script');
+  where.write('a.txt', '');
+  assert.equal(told(tdd(where, 'green')).ok, true);
+  script('true');
+  assert.match(told(tdd(where, 'refactored')).problem ?? '', /was changed/);
+  assert.equal(tdd(where, 'init --accept').code, 0);
+  assert.equal(told(tdd(where, 'refactored')).ok, true);
+});
+
 test('a list that an agent makes runs nothing until the user agrees, in a terminal of their own', (t) => {
   const where = aProject(t);
   const init = where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'touch ran; exit 1'], AGENT);
@@ -238,6 +257,9 @@ test('everything that is wrong with a list is said at once, and nothing is made'
   for (const said of [/descripton is no key/, /\[0\]\.description is missing/, /\[1\] must be/, /\[2\] is empty/]) {
     assert.match(worse.stderr, said);
   }
+  where.write('worst.json', [{ description: 'x'.repeat(4_001), command: 'echo \0' }]);
+  const worst = where.ralph(['tdd', 'init', '--input', 'worst.json']);
+  for (const said of [/sc-001: its command holds a NUL/, /has 4001 characters/]) assert.match(worst.stderr, said);
   assert.match(where.ralph(['tdd', 'init', '--scenario', 'x']).stderr, /no command that proves it/);
   assert.match(where.ralph(['tdd', 'init', '--command', 'x']).stderr, /needs scenarios/);
   assert.match(

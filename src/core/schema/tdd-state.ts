@@ -63,6 +63,8 @@ export const tddRecord = z.strictObject({
   scenarios: z.array(tddScenario),
   /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
   scripts: z.record(z.string(), z.string()),
+  /** The same as the last red run met them: a script that came after the list was made. What was red has to become green. */
+  redScripts: z.record(z.string(), z.string()).optional(),
   /** PATH and the like of whoever agreed: they decide what the commands' words mean. */
   environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),

@@ -13,7 +13,7 @@ export const TDD_TEXTS = {
   greenFirst: (id: string): string => `${id} is not green yet: main.cjs tdd green`,
   unavailable: (why: string): string => `the command could not be started: ${why}.`,
   changed: (what: string): string =>
-    `the command was not run: ${what} since the list was made. Put it back as it was; where the change is right, the user adopts it with main.cjs tdd init --accept.`,
+    `the command was not run: ${what} since the list was made, or since its test was red. Put it back as it was; where the change is right, the user adopts it with main.cjs tdd init --accept.`,
   blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
   timedOut: 'the command ran out of time, which is neither a failing test nor a passing one.',
   ended: (signal: string): string =>

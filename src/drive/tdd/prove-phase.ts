@@ -6,6 +6,7 @@ import { TDD_TEXTS } from '../../core/tdd/texts.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
+import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
 import { evidenceJudge } from '../task/gather-evidence.ts';
 import { listOf } from './list-of.ts';
@@ -57,7 +58,9 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   if (may.kind === 'refused') return refusal(record, id, may.why, notes);
   if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
   const judge = judgeOf(files);
-  const options = { projectDir: files.projectDir, signal, env, judge };
+  const { projectDir } = files;
+  const options = { projectDir, signal, env, judge };
+  const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario]) : record.redScripts;
   const run = await runScenario(record, may.scenario, phase, options);
   return withTdd(files, now(), (found) => {
     const current = listOf(found, files.name);
@@ -72,7 +75,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     if (!same || still.kind !== 'run' || still.scenario.id !== may.scenario.id) {
       return { next: 'keep', result: refusal(current.record, id, TDD_TEXTS.meanwhile, all) };
     }
-    const next = after(current.record, may.scenario.id, phase, run, now());
+    const proved = after(current.record, may.scenario.id, phase, run, now());
+    const next = proved && redScripts ? { ...proved, redScripts } : proved;
     return { next: next ?? 'keep', result: answer(next ?? current.record, may.scenario, run, all) };
   });
 }

@@ -9,6 +9,8 @@ import type { WantedScenario } from './read-scenarios.ts';
 /** As for every command. */
 export const DEFAULT_TIMEOUT_SECONDS = 60;
 const MAX_SCENARIOS = 500;
+/** In characters. */
+const MAX_DESCRIPTION = 4_000;
 const ID = /^\w[\w.-]{0,63}$/;
 
 export interface ListTerms {
@@ -73,6 +75,12 @@ function scenario(
   const named = id ?? freeId(index + 1, taken);
   const proof = run ?? command;
   if (proof === null) problems.push(`${named} ("${description}") has no command that proves it: --command "…"`);
+  if (proof?.includes('\0')) problems.push(`${named}: its command holds a NUL, which no program can be given`);
+  if (description.length > MAX_DESCRIPTION) {
+    problems.push(
+      `${named}: its description has ${description.length} characters, and each prompt holds it; at most ${MAX_DESCRIPTION}`,
+    );
+  }
   const seconds = timeoutSeconds ?? given ?? DEFAULT_TIMEOUT_SECONDS;
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3600) {
     problems.push(`${named}: a timeout of ${seconds} is none; whole seconds from 1 to 3600`);

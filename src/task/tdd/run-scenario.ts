@@ -40,7 +40,9 @@ export async function runScenario(
   const rule = judge(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
-  const ran = await runPinnedCommand(record, projectDir, command, {
+  // A test that is to be red may come with a new script; one that is to pass is run as it failed.
+  const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
+  const ran = await runPinnedCommand({ scripts }, projectDir, command, {
     signal,
     env: withDeciding(env, record.environment),
   });
