@@ -4,6 +4,10 @@ const MOST_SHOWN = 20;
 export const PLAN_TEXTS = {
   outOfScope: (paths: readonly string[], id: string): string =>
     `outside the scope of ${id}: ${listed(paths)}. Put these files back as they were. Where ${id} cannot be done without them, end as blocked and say so: the user widens the scope in the plan.`,
+  nested: (paths: readonly string[]): string =>
+    `git repositories of their own: ${listed(paths)}. A commit would hold a link to them and none of their files. Take their .git away (of a worktree: git worktree remove), or have git ignore them.`,
+  unsaved: (paths: readonly string[]): string =>
+    `submodules with changes that are not committed in them: ${listed(paths)}. The commit of the task holds no more than a link to a submodule's own commit: make that one, or take the changes back.`,
   hidden: (paths: readonly string[]): string =>
     `git was told not to look at changes of these files: ${listed(paths)}. Take that back: git update-index --no-assume-unchanged PATH, and git update-index --no-skip-worktree PATH.`,
   hiddenUnknown:

@@ -5,6 +5,7 @@ import { attemptVerdict, type PlanAttempt } from '../../core/plan-attempt.ts';
 import { planKey } from '../../core/plan-task.ts';
 import { isSecretBearing } from '../../guard/files/secret-bearing.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
+import { nestedRepositories } from '../../task/plan/nested-repositories.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
 import { commitsSince, hiddenFiles, readRepository } from '../../task/plan/repository.ts';
 import { isInScope } from '../../task/plan/task-scope.ts';
@@ -99,6 +100,8 @@ async function lookAtWork(
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []
     : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
+  const within = changes.filter((path) => !outside.includes(path));
+  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, { env, signal });
   const known = task.hidden ?? null;
   const hides = known === null ? [] : await hiddenFiles(directory, { env, signal });
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
@@ -107,6 +110,8 @@ async function lookAtWork(
   const results = [
     ...(idle ? [fail('work', PLAN_TEXTS.nothingChanged(task.id))] : []),
     ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
+    ...(strange.length === 0 ? [] : [fail('repositories', PLAN_TEXTS.nested(strange))]),
+    ...(unsaved.length === 0 ? [] : [fail('submodules', PLAN_TEXTS.unsaved(unsaved))]),
     ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
     ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),

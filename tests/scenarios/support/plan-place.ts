@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -13,6 +13,11 @@ task=$(sed -n 's/^Current task: Task \\([0-9]*\\),.*/\\1/p' | head -1)
 mkdir -p work && echo done > work/$task.txt
 echo "Summary: made $task."
 `;
+
+/** A task that AGENT does; `more` are further lines of it. */
+export const task = (id: number, more = ''): string =>
+  `- [ ] **Task ${id}: Make ${id}**\n  - Scope: \`work\`\n  - Acceptance: it is there\n${more}`;
+export const TWO = task(1) + task(2);
 
 export interface Ran {
   /** null where it was killed. */
@@ -76,3 +81,9 @@ kill -9 $PPID
     },
   };
 }
+
+/** Of the commits since the place was made, oldest first. */
+export const subjects = ({ git }: PlanPlace): string[] =>
+  git('log', '--reverse', '--format=%s').trim().split('\n').slice(1);
+
+export const read = ({ dir }: PlanPlace, path: string): string => readFileSync(join(dir, path), 'utf8');
