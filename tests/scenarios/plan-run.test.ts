@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from './support/plan-place.ts';
@@ -194,4 +194,44 @@ test('a loop that is resumed over files that are none of its work is refused, an
   assert.match(refused.stderr, /not committed, and are no work of this loop's: mine\.txt, work\/1\.txt\. Commit/);
   p.git('stash', '-q', '-u', '--', 'mine.txt', 'work/1.txt');
   assert.equal(p.run(null, '--resume').code, 0);
+});
+
+test('what an agent puts in the place of the plan or its progress file is not written into', (t) => {
+  const replaced = `outside=$(dirname "$PWD")/outside
+if [ $task = 2 ]; then cp PLAN.md ../plan; echo mine > $outside; rm PLAN.md PLAN.progress.md
+ln -s $outside PLAN.progress.md; ln -s ../plan PLAN.md; fi
+if [ $task = 3 ]; then rm PLAN.progress.md; mkfifo PLAN.progress.md; fi\n`;
+  const p = planPlace(t, TWO + task(3), `${AGENT}${replaced}`);
+  assert.equal(p.run(null).code, 3);
+  assert.equal(p.run(null, '--resume').code, 3);
+  const progress = read(p, 'PLAN.progress.md');
+  assert.match(progress, /plan: PLAN\.md was taken away or replaced[^\n]*\/ progress: PLAN\.progress\.md was changed/);
+  assert.equal(progress.split('- Status: blocked').length, 3);
+  assert.equal(read(p, '../outside'), 'mine\n');
+  assert.match(read(p, '../plan'), /^- \[ \] \*\*Task 2/m);
+  assert.match(read(p, 'PLAN.md'), /^- \[ \] \(blocked\) \*\*Task 2/m);
+  assert.ok(lstatSync(join(p.dir, 'PLAN.md')).isFile());
+});
+
+test('a plan behind a link is ticked in each commit, also when it was not committed and a task was blocked before', (t) => {
+  const p = planPlace(t, TWO + task(3), `${AGENT}if [ $task = 2 ]; then touch out; fi\n`);
+  mkdirSync(join(p.dir, 'docs'));
+  p.git('mv', 'PLAN.md', 'docs/plan.md');
+  symlinkSync('docs/plan.md', join(p.dir, 'PLAN.md'));
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Move the plan');
+  appendFileSync(join(p.dir, 'docs/plan.md'), '\nA late thought.\n');
+  assert.equal(p.run(null).code, 3);
+  assert.equal(p.run(null, '--resume').code, 3);
+  assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1', 'feat: Task 3 - Make 3']);
+  for (const at of ['HEAD', 'HEAD~1']) assert.match(p.git('show', '--name-only', '--format=', at), /^docs\/plan\.md$/m);
+  assert.match(p.git('show', 'HEAD:docs/plan.md'), /^- \[x\] \*\*Task 3/m);
+});
+
+test('a plan whose progress file cannot be one is refused', (t) => {
+  const p = planPlace(t, TWO);
+  mkdirSync(join(p.dir, 'PLAN.progress.md'));
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(stderr, /PLAN\.progress\.md is where the progress of the plan is written, and no plain file\. Move it/);
 });

@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CheckResult } from '../../core/events.ts';
 import { planKey, tasksByKey } from '../../core/plan-task.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
-import { removeIfThere } from '../../state/remove-if-there.ts';
 import { untickTask } from '../../task/plan/mark-task.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
+import { linkText } from './link-text.ts';
 import type { OpenTask } from './open-task-file.ts';
 import type { PlanPlace } from './plan-place.ts';
 import { replaceText } from './settling.ts';
@@ -41,13 +41,22 @@ export async function heldPlan(place: PlanPlace, task: OpenTask): Promise<HeldPl
   return { results, notes };
 }
 
-function putBackPlan({ files }: PlanPlace, { planPath, plan }: OpenTask): boolean {
+/** What a link leads to now would be written over with the next tick, wherever it lies. */
+function putBackPlan({ files }: PlanPlace, { planPath, plan, planLink = null }: OpenTask): boolean {
   const path = join(files.projectDir, planPath);
-  if (readRegularFile(path, MOST_BYTES) !== null) return false;
-  mkdirSync(dirname(path), { recursive: true });
-  rmSync(path, { recursive: true, force: true });
+  const isReadable = (): boolean => readRegularFile(path, MOST_BYTES) !== null;
+  if (isReadable() && linkText(path) === planLink) return false;
+  makeRoom(path);
+  if (planLink !== null) symlinkSync(planLink, path);
+  if (isReadable()) return true;
+  makeRoom(path);
   writeFileSync(path, plan);
   return true;
+}
+
+function makeRoom(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  rmSync(path, { recursive: true, force: true });
 }
 
 /** A task for a person to verify is theirs to tick, whenever they like. Gives the ids of the others. */
@@ -67,12 +76,13 @@ function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
   return ticked;
 }
 
+/** A plain file or none, in which nothing but the engine's own entries stands: no link is written through. */
 function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenTask): boolean {
   const path = join(files.projectDir, progressPath);
-  const now = readRegularFile(path, MOST_BYTES);
-  if (now === progress) return false;
-  if (progress === null) removeIfThere(path);
-  else writeFileSync(path, progress);
+  const isPlain = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+  if (isPlain && readRegularFile(path, MOST_BYTES) === progress) return false;
+  makeRoom(path);
+  if (progress !== null) writeFileSync(path, progress);
   return true;
 }
 

@@ -27,6 +27,8 @@ export interface OpenTask {
   readonly left?: Readonly<Record<string, readonly string[]>>;
   /** The plan and the progress file as the engine left them; null where there was none. */
   readonly plan: string;
+  /** What the plan's name linked to then; null or absent where it was the file itself. */
+  readonly planLink?: string | null;
   readonly progress: string | null;
 }
 

@@ -13,8 +13,9 @@ import { resolveScope } from '../../task/plan/task-scope.ts';
 import { besideTask } from '../beside-task.ts';
 import { guardrailsPath } from '../guardrails-path.ts';
 import { HOOK_TEXTS } from '../texts.ts';
+import { linkText } from './link-text.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 import { dropSettling, recoverSettling } from './settling.ts';
 import { PLAN_TEXTS } from './texts.ts';
 
@@ -54,7 +55,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
   const again = isSame && before.commit === current.commit ? before : null;
   const left = leftUndone(before, plan.tasks, stands.changed);
-  const known = [contract.taskPath, progressOf(place), ...(left[planKey(task.id)] ?? [])];
+  const known = [...ownPaths(directory, contract.taskPath), ...(left[planKey(task.id)] ?? [])];
   writeOpenTask(files, {
     loopId: contract.loopId,
     id: task.id,
@@ -71,6 +72,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     hidden: again?.hidden ?? (await hiddenFiles(directory, { env, signal })),
     left,
     plan: text,
+    planLink: linkText(join(directory, contract.taskPath)),
     progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),
   });
   return effects;

@@ -1,3 +1,5 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Effect } from '../../core/effects.ts';
 import type { EngineEvent } from '../../core/events.ts';
 import { planOf } from '../../core/plan-attempt.ts';
@@ -27,4 +29,30 @@ export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
 /** The progress file, relative to the project. */
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {
   return progressPath(contract.taskPath);
+}
+
+/**
+ * The plan and its progress file by the names that git may have for them, relative to the project: as they are called,
+ * and where they lie behind links within it. Those that are not there are among them, too.
+ */
+export function ownPaths(projectDir: string, planPath: string): string[] {
+  const own = [planPath, progressPath(planPath)];
+  const root = real(projectDir);
+  const behind = own.flatMap((path) => {
+    const folder = real(join(projectDir, dirname(path)));
+    return [folder === null ? null : join(folder, basename(path)), real(join(projectDir, path))];
+  });
+  const named = behind.flatMap((path) => {
+    const from = path === null || root === null ? '..' : relative(root, path).split('\\').join('/');
+    return from.startsWith('..') ? [] : [from];
+  });
+  return [...new Set([...own, ...named])];
+}
+
+function real(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null; // what is not there lies nowhere else
+  }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nextPlanTask } from '../../core/next-plan-task.ts';
 import { planOf } from '../../core/plan-attempt.ts';
@@ -15,6 +15,7 @@ import { readRepository } from '../../task/plan/repository.ts';
 import { START_TEXTS } from '../texts.ts';
 import { errorsIn } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
+import { ownPaths } from './plan-place.ts';
 import { PLAN_TEXTS } from './texts.ts';
 
 export interface PlanStartRequest {
@@ -45,6 +46,9 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
   const plan = readPlan(readText(projectDir, planPath));
   const broken = errorsIn(plan);
   const problems = broken === null ? beginProblems(plan, request) : [PLAN_TEXTS.lint(planPath, broken)];
+  const progress = progressPath(planPath);
+  const standing = lstatSync(join(projectDir, progress), { throwIfNoEntry: false });
+  if (standing?.isFile() === false) problems.push(PLAN_TEXTS.noProgressFile(progress));
   const stands = await readRepository(projectDir, { env, signal: new AbortController().signal });
   let mainBranch: string | null = null;
   if (typeof stands === 'string') problems.push(PLAN_TEXTS.noRepository(stands));
@@ -53,7 +57,7 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
     if (!(await hasIdentity(projectDir, env))) problems.push(PLAN_TEXTS.noIdentity);
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
     else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
-    const own = [planPath, progressPath(planPath)];
+    const own = ownPaths(projectDir, planPath);
     const isKnown = request.resumed === null ? () => false : loopsWork(request.resumed, plan);
     const dirty = stands.changed.filter((path) => !own.includes(path) && !isKnown(path));
     if (dirty.length > 0) problems.push(PLAN_TEXTS.dirty(dirty, request.resumed !== null));

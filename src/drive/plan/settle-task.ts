@@ -10,7 +10,7 @@ import { blockTask, tickTask } from '../../task/plan/mark-task.ts';
 import { type PlanFileTask, readPlan } from '../../task/plan/read-plan.ts';
 import { readRepository } from '../../task/plan/repository.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
+import { ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 import { dropSettling, noteSettling, replaceText, type Settling, undoSettling } from './settling.ts';
 
 export interface Settled {
@@ -131,7 +131,7 @@ async function commit(place: PlanPlace, task: OpenTask, subject: string): Promis
   if (!reset.ok) return reset;
   const unstaged = await readRepository(directory, { env, signal });
   if (typeof unstaged === 'string') return { ok: false, said: unstaged };
-  const own = [contract.taskPath, progressOf(place)];
+  const own = ownPaths(directory, contract.taskPath);
   const isOurs = (path: string): boolean => own.includes(path) || !task.dirty.includes(path);
   const paths = unstaged.changed.filter(isOurs);
   // Status names no file that git ignores, once it is not staged any more.

@@ -5,7 +5,7 @@ import { removeIfThere } from '../../state/remove-if-there.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
 import { lastCommit } from '../../task/plan/repository.ts';
-import { type PlanPlace, progressOf } from './plan-place.ts';
+import { ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
 /**
  * What the engine is about to write for a task that passed, noted outside the project before the first byte: a kill
@@ -74,9 +74,11 @@ export async function undoSettling(place: PlanPlace, settling: Settling): Promis
   if (readRegularFile(plan, MOST_BYTES) === settling.after) replaceText(plan, settling.before);
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, settling);
-  const paths = [contract.taskPath, ...(existsSync(progress) ? [progressOf(place)] : [])];
+  const directory = files.projectDir;
   // What was staged for the commit that did not come. Where git knows none of them there is nothing to unstage.
-  await changeByGit({ directory: files.projectDir, words: ['reset', '--quiet', '--', ...paths], env });
+  for (const path of ownPaths(directory, contract.taskPath)) {
+    await changeByGit({ directory, words: ['reset', '--quiet', '--', path], env });
+  }
 }
 
 /** Cuts the entry from the end of the progress file, or what of it was written before a kill. */

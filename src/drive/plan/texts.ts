@@ -18,7 +18,8 @@ export const PLAN_TEXTS = {
     'what this task began from is not known any more, so that the attempt could not be verified. Say once more that it is done.',
   ticked: (ids: readonly string[], path: string): string =>
     `${ids.join(', ')}: a box in ${path} was ticked while the task was worked on. Boxes are ticked by the loop once a task is verified, so it was taken out again.`,
-  gonePlan: (path: string): string => `${path} was taken away while the task was worked on. It was put back.`,
+  gonePlan: (path: string): string =>
+    `${path} was taken away or replaced while the task was worked on. It was put back.`,
   secrets: (paths: readonly string[]): string =>
     `these files may hold credentials, and are not committed: ${listed(paths)}. Take them away, or have git ignore them.`,
   nothingChanged: (id: string): string =>
@@ -34,6 +35,8 @@ export const PLAN_TEXTS = {
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
   noRepository: (why: string): string =>
     `a plan is executed with one commit for each task, and here: ${why} Begin one: git init, then commit what is there.`,
+  noProgressFile: (path: string): string =>
+    `${path} is where the progress of the plan is written, and no plain file. Move it away.`,
   noCommit: 'the repository has no commit yet. Commit what is there first.',
   noIdentity:
     'git does not know in whose name to commit here. Tell it: git config user.name NAME, and git config user.email ADDRESS.',

@@ -11,7 +11,7 @@ import { commitsSince, hiddenFiles, readRepository } from '../../task/plan/repos
 import { isInScope } from '../../task/plan/task-scope.ts';
 import { heldPlan } from './held-plan.ts';
 import { type OpenTask, readOpenTask } from './open-task-file.ts';
-import { type PlanPlace, planIn } from './plan-place.ts';
+import { ownPaths, type PlanPlace, planIn } from './plan-place.ts';
 import { settleBlocked, settlePartial, settleTask } from './settle-task.ts';
 import { recoverSettling } from './settling.ts';
 import { PLAN_TEXTS } from './texts.ts';
@@ -93,9 +93,8 @@ async function lookAtWork(
     if (typeof after === 'string') return { ...none, results: [fail('repository', after)] };
     changed = after.changed;
   }
-  const changes = changed.filter(
-    (path) => path !== task.planPath && path !== task.progressPath && !task.dirty.includes(path),
-  );
+  const own = ownPaths(directory, task.planPath);
+  const changes = changed.filter((path) => !own.includes(path) && !task.dirty.includes(path));
   const outside = changes.filter((path) => !isInScope(path, task.scope));
   const secrets = contract.guardrails.lifted?.includes('secrets')
     ? []
