@@ -1,3 +1,3 @@
-import { loadPart } from '../src/drive/hook/load-part.ts';
+import { loadPart } from '../src/drive/load-part.ts';
 
 loadPart('ralph-tool-note.cjs');

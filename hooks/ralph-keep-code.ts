@@ -1,1 +1,1 @@
-export { keepCode, type Uncached } from '../src/drive/hook/keep-code.ts';
+export { keepCode, type Uncached } from '../src/drive/keep-code.ts';

@@ -15,6 +15,7 @@ import { skillInput, skillOutput } from '../src/core/schema/skill-contract.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
 import { tddRecord, tddState } from '../src/core/schema/tdd-state.ts';
 import { publishedFrontmatter } from '../src/task/frontmatter-schema.ts';
+import { COMMANDS } from './commands/commands.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
@@ -121,6 +122,8 @@ async function bundle(): Promise<void> {
     platform: 'node',
     format: 'cjs',
     target: 'node20',
+    // What is loaded through vm.Script has no loader for `import()`: it becomes a `require`.
+    supported: { 'dynamic-import': false },
     absWorkingDir: root,
     minify: true,
     metafile: true,
@@ -142,24 +145,35 @@ async function bundle(): Promise<void> {
     if (js === GUARD) for (const name of names) shareBuiltins(join(draft, 'hooks', `${name}.cjs`));
   };
   await bundleHooks(PARTS, {});
-  const digests = { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map(digestOf))) };
+  const digests = { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map((part) => digestOf(part)))) };
   await bundleHooks(HOOKS, digests);
   // Registered by the agents of router mode, which says by itself that a loop may run.
   await bundleHooks(['router-tool-use'], digests, '');
   // A host calls them by themselves, whether a loop may run or not.
   await bundleHooks(['pre-execute', 'post-execute'], {}, '');
-  const scripts = await esbuild.build({
-    ...shared,
-    entryPoints: ['scripts/main.ts', 'scripts/statusline.ts'],
-    outdir: '.build/dist/scripts',
-    banner: { js: '#!/usr/bin/env node' },
-  });
-  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks, scripts: scripts.metafile }));
+  const scripts = (entries: Record<string, string>, define: Record<string, string>, js = '#!/usr/bin/env node') =>
+    esbuild.build({
+      ...shared,
+      entryPoints: entries,
+      outdir: '.build/dist/scripts',
+      external: ['./ralph-*.cjs'],
+      banner: { js },
+      define,
+    });
+  await scripts({ 'ralph-main': 'scripts/main.ts', 'ralph-keep-code': 'scripts/ralph-keep-code.ts' }, {}, '');
+  await scripts(
+    { main: 'scripts/load-main.ts', statusline: 'scripts/statusline.ts' },
+    {
+      PART_DIGESTS: JSON.stringify(Object.fromEntries([digestOf('ralph-main', 'scripts')])),
+      COMMAND_NAMES: JSON.stringify(Object.keys(COMMANDS)),
+    },
+  );
+  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks }));
 }
 
 /** The digest by which a loader knows the code cache of exactly this part. */
-function digestOf(part: string): [string, string] {
-  const text = readFileSync(join(draft, 'hooks', `${part}.cjs`));
+function digestOf(part: string, folder: 'hooks' | 'scripts' = 'hooks'): [string, string] {
+  const text = readFileSync(join(draft, folder, `${part}.cjs`));
   return [`${part}.cjs`, createHash('sha256').update(text).digest('hex').slice(0, 16)];
 }
 

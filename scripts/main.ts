@@ -8,45 +8,11 @@ import type { Command } from './commands/command.ts';
 import { commandHelp } from './commands/command-help.ts';
 import { commandList } from './commands/command-list.ts';
 import { commandName } from './commands/command-name.ts';
+import { COMMANDS } from './commands/commands.ts';
 import { parseOptions } from './commands/parse-options.ts';
 import { refuseAgent } from './commands/refuse-agent.ts';
 import { systemErrorText } from './commands/system-error-text.ts';
 import { VERSION } from './commands/version.ts';
-
-/**
- * Every command, loaded when it is called: `status` and the status line must not pay for zod and yaml.
- * In the order of the help.
- */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  start: async () => (await import('./commands/start.ts')).START_COMMAND,
-  run: async () => (await import('./commands/run.ts')).RUN_COMMAND,
-  router: async () => (await import('./commands/router.ts')).ROUTER_COMMAND,
-  stop: async () => (await import('./commands/stop.ts')).STOP_COMMAND,
-  cancel: async () => (await import('./commands/cancel.ts')).CANCEL_COMMAND,
-  pause: async () => (await import('./commands/pause.ts')).PAUSE_COMMAND,
-  resume: async () => (await import('./commands/resume.ts')).RESUME_COMMAND,
-  wake: async () => (await import('./commands/wake.ts')).WAKE_COMMAND,
-  steer: async () => (await import('./commands/steer.ts')).STEER_COMMAND,
-  accept: async () => (await import('./commands/accept.ts')).ACCEPT_COMMAND,
-  statusline: async () => (await import('./commands/statusline.ts')).STATUSLINE_COMMAND,
-  draft: async () => (await import('./commands/draft.ts')).DRAFT_COMMAND,
-  scaffold: async () => (await import('./commands/scaffold.ts')).SCAFFOLD_COMMAND,
-  init: async () => (await import('./commands/init.ts')).INIT_COMMAND,
-  uninit: async () => (await import('./commands/uninit.ts')).UNINIT_COMMAND,
-  doctor: async () => (await import('./commands/doctor.ts')).DOCTOR_COMMAND,
-  status: async () => (await import('./commands/status.ts')).STATUS_COMMAND,
-  list: async () => (await import('./commands/list.ts')).LIST_COMMAND,
-  explain: async () => (await import('./commands/explain.ts')).EXPLAIN_COMMAND,
-  worktree: async () => (await import('./commands/worktree.ts')).WORKTREE_COMMAND,
-  logs: async () => (await import('./commands/logs.ts')).LOGS_COMMAND,
-  archive: async () => (await import('./commands/archive.ts')).ARCHIVE_COMMAND,
-  signs: async () => (await import('./commands/signs.ts')).SIGNS_COMMAND,
-  tdd: async () => (await import('./commands/tdd.ts')).TDD_COMMAND,
-  check: async () => (await import('./commands/check.ts')).CHECK_COMMAND,
-  plan: async () => (await import('./commands/plan.ts')).PLAN_COMMAND,
-  config: async () => (await import('./commands/config.ts')).CONFIG_COMMAND,
-  reset: async () => (await import('./commands/reset.ts')).RESET_COMMAND,
-};
 
 /** What is about a loop finds it where it lies, in a worktree too; every other command is about the project. */
 const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -72,4 +82,41 @@ test('Where no cache can be kept a hook works all the same.', (context) => {
   mkdirSync(dirname(cache), { recursive: true });
   writeFileSync(cache, 'a file where the folder would be');
   assert.equal(stop(), '');
+});
+
+test('A command keeps the code that it ran where loops have been, and leaves nothing behind elsewhere.', (context) => {
+  const home = mkdtempSync(join(tmpdir(), 'ralph-code-'));
+  context.after(() => rmSync(home, { recursive: true, force: true }));
+  const outside = join(home, 'outside', 'ralph-loop');
+  const call = (...args: string[]): string => {
+    const { stdout, stderr } = spawnSync(process.execPath, [join(DIST, 'scripts', 'main.cjs'), ...args], {
+      env: { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: join(home, 'outside') },
+      cwd: home,
+      encoding: 'utf8',
+    });
+    return stdout + stderr;
+  };
+  const first = call('list');
+  assert.equal(existsSync(outside), false);
+  mkdirSync(outside, { recursive: true });
+  assert.equal(call('list'), first);
+  assert.equal(call('no-such-command'), call('no-such-command'));
+  const kept = readdirSync(join(outside, 'code-cache')).map((name) => name.replace(/-[0-9a-f]{16}-/, '-'));
+  assert.deepEqual(
+    kept.map((name) => name.slice(0, 'ralph-main.cjs-'.length)),
+    ['ralph-main.cjs-', 'ralph-main.cjs-'],
+    'one for the command, and one for all words that are none',
+  );
+  assert.ok(kept.some((name) => name.endsWith('-list')));
+  const path = join(
+    outside,
+    'code-cache',
+    readdirSync(join(outside, 'code-cache')).find((name) => name.endsWith('-list')) ?? '',
+  );
+  const before = readFileSync(path);
+  assert.equal(call('list'), first, 'what was kept changes nothing');
+  assert.deepEqual(readFileSync(path), before, 'it was taken as it is');
+  writeFileSync(path, before.subarray(0, before.length / 2));
+  assert.equal(call('list'), first);
+  assert.ok(readFileSync(path).length > before.length / 2, 'what V8 refused is made anew');
 });

@@ -26,6 +26,9 @@ const AGENT_COMMANDS = [
   ...['help', '--help', '-h', '--version'],
 ];
 
+/** The command line, and the part of it that does its work when it is called by itself. */
+const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
+
 /** Of a project, relative to it: where its loops lie, and what decides about them. */
 const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.claude/ralph/config.json', RUN_CONFIG];
@@ -44,7 +47,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   const main = mainProjectOf(files.projectDir);
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
-  const programs = bundles.map((path) => join(path, 'scripts', 'main.cjs'));
+  const programs = bundles.flatMap((path) => PROGRAMS.map((name) => join(path, 'scripts', name)));
   const plan = stored !== null && rulesHold(stored, env) ? planScope(files, stored) : null;
   const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
   return {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Command } from '../../../scripts/commands/command.ts';
+import { COMMANDS } from '../../../scripts/commands/commands.ts';
 import { parseOptions } from '../../../scripts/commands/parse-options.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -30,11 +31,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 const LAUNCHER = /^(?:exec )?\.claude[/\\]ralph[/\\]ralph-audit\.(?:sh|bat)(?= |$)/;
 const MAIN = /^(?:node )?(?:\S*[/\\])?main\.cjs(?= |$)/;
 
-const names = Object.keys(
-  Object.fromEntries(
-    [...read('scripts/main.ts').matchAll(/^ {2}(\w+): async \(\) =>/gm)].map(([, name = '']) => [name, 1]),
-  ),
-);
+const names = Object.keys(COMMANDS);
 
 async function commandOf(name: string): Promise<Command> {
   const path = join(root, 'scripts', 'commands', `${name}.ts`);

@@ -248,3 +248,13 @@ test('A subagent of a router’s host is refused what the host alone may call, a
   }
   assert.equal(await ask(project, { ...run('status'), env }), null);
 });
+
+test('The part of the command line that does its work is guarded as the command line is.', async (t) => {
+  const project = aGuardedLoop(t);
+  const scripts = join(project.directory, '.claude/skills/ralph-loop/scripts');
+  for (const name of ['main.cjs', 'ralph-main.cjs']) {
+    const call = (words: string): { input: object } => ({ input: { command: `node ${join(scripts, name)} ${words}` } });
+    assert.match(reasonOf(await ask(project, call('cancel'))) ?? '', /"cancel" is not a command for agents/);
+    assert.equal(await ask(project, call('status')), null);
+  }
+});

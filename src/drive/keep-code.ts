@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Script } from 'node:vm';
-import { removeIfThere } from '../../state/remove-if-there.ts';
-import { writeAtomically } from '../../state/write-atomically.ts';
+import { removeIfThere } from '../state/remove-if-there.ts';
+import { writeAtomically } from '../state/write-atomically.ts';
 
 export interface Uncached {
   readonly script: Script;

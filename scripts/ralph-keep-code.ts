@@ -1,0 +1,1 @@
+export { keepCode, type Uncached } from '../src/drive/keep-code.ts';
