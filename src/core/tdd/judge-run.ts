@@ -24,14 +24,27 @@ const ENDED_FROM_OUTSIDE = new Set([130, 137, 143]);
 const NEVER_BEGAN = [
   /^\S*(?:sh|dash|bash|zsh): (?:-c: )?(?:line )?\d+: (?:-c: line \d+: )?syntax error\b/im,
   /^\S*(?:sh|dash|bash|zsh): (?:-c: )?(?:line )?\d+: unexpected EOF\b/im,
+  /^\S*(?:sh|dash): \d+: (?:cannot open|Can't open) /m,
+  /: cd: .*: (?:No such file or directory|Not a directory)$/m,
   /^Could not find '.*'$/m, // node --test
-  /^npm (?:error|ERR!) Missing script:/m,
-  /^ ?ERR_PNPM_(?:NO_SCRIPT|RECURSIVE_EXEC_FIRST_FAIL)\b/m,
-  /^error Command ".*" not found\.$/m, // yarn
+  /^ +requireStack: \[\]$/m, // node: the file that it was to run
+  /^node: bad option: /m,
+  /^npm (?:error|ERR!) (?:Missing script:|code E404\b|could not determine executable|(?:enoent )?Could not read package\.json)/im,
+  /^ ?ERR_PNPM_(?:NO_SCRIPT|RECURSIVE_EXEC_FIRST_FAIL|NO_IMPORTER_MANIFEST_FOUND|NO_PKG_MANIFEST)\b/m,
+  /^error (?:Command ".*" not found\.$|Couldn't find a package\.json file\b)/m, // yarn
+  /^Usage Error: Couldn't find a script named /m, // yarn from version 2
+  /^error: Script not found "/m, // bun
   /^ERROR: file or directory not found:/m, // pytest
-  /\*\*\* No rule to make target /,
-  /^error: no (?:test|bin|example) target named /m, // cargo
+  /^\S*python[\d.]*(?:\.exe)?: (?:can't open file |No module named )/m,
+  /^\S*ruby[\d.]*: No such file or directory -- /m,
+  /^Can't open perl script "/m,
+  /^Could not open input file: /m, // php
+  /\*\*\* No (?:rule to make target |targets specified and no makefile found)/,
+  /^error: (?:no (?:test|bin|example) target named |could not find `Cargo\.toml`|no such command: )/m, // cargo
+  /^go: (?:cannot find main module|go\.mod file not found|no modules were found)/m,
 ];
+/** Those who print colours print them for no terminal too, where they are told to. */
+const COLOUR = /\u001b\[[0-9;]*m/g;
 
 /** null when a run counts for its phase, else why it does not: red has to fail, green and refactored have to pass. */
 export function judgeRun(phase: TddPhase, { end, output, tests }: TddRun): string | null {
@@ -58,7 +71,9 @@ function judgeExit(phase: TddPhase, code: number, output: string, tests: TestCou
   if (ENDED_FROM_OUTSIDE.has(code)) return TDD_TEXTS.ended(`signal ${code - 128}`);
   if (isVacuous(tests)) return TDD_TEXTS.noTest;
   if (code === 0) return phase === 'red' ? TDD_TEXTS.passes : null;
-  if (NEVER_BEGAN.some((pattern) => pattern.test(output))) return TDD_TEXTS.neverBegan(code);
+  const plain = output.replace(COLOUR, '');
+  // Where a runner has counted tests, such a word is what one of them printed: of a program that is not written yet.
+  if (!tests.seen && NEVER_BEGAN.some((pattern) => pattern.test(plain))) return TDD_TEXTS.neverBegan(code);
   if (phase === 'red') return null;
   return phase === 'green' ? TDD_TEXTS.fails(code) : TDD_TEXTS.broken(code);
 }

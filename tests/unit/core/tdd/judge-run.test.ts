@@ -42,7 +42,26 @@ const NEVER_BEGAN: readonly (readonly [number, string])[] = [
   [1, 'npm error Missing script: "test:none"\nnpm error'],
   [1, 'npm ERR! Missing script: "test:none"'],
   [1, ' ERR_PNPM_NO_SCRIPT  Missing script: none'],
+  [254, "npm error code ENOENT\nnpm error enoent Could not read package.json: Error: ENOENT: no such file, open 'p'"],
+  [1, '\u001b[31mnpm error\u001b[0m code E404\nnpm error 404 Not Found - GET https://registry.npmjs.org/none'],
+  [1, 'npm error could not determine executable to run'],
+  [1, ' ERR_PNPM_NO_IMPORTER_MANIFEST_FOUND  No package.json was found'],
   [1, 'error Command "none" not found.'],
+  [1, 'error Couldn\'t find a package.json file in "/p"'],
+  [1, 'Usage Error: Couldn\'t find a script named "none".'],
+  [1, 'error: Script not found "none"'],
+  [1, "Error: Cannot find module '/p/none.js'\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}"],
+  [9, 'node: bad option: --none'],
+  [2, "/usr/bin/python3.11: can't open file '/p/none.py': [Errno 2] No such file or directory"],
+  [1, '/usr/bin/python3: No module named pytest'],
+  [1, 'ruby: No such file or directory -- none.rb (LoadError)'],
+  [2, 'Can\'t open perl script "none.pl": No such file or directory'],
+  [1, 'Could not open input file: none.php'],
+  [2, 'sh: 0: cannot open none.sh: No such file'],
+  [1, 'bash: line 1: cd: none: No such file or directory'],
+  [2, 'make: *** No targets specified and no makefile found.  Stop.'],
+  [101, 'error: could not find `Cargo.toml` in `/p` or any parent directory'],
+  [1, 'go: cannot find main module, but found .git/config in /p'],
   [4, 'ERROR: file or directory not found: tests/none.py\n\n=== no tests ran in 0.00s ==='],
   [2, "make: *** No rule to make target 'none'.  Stop."],
   [101, 'error: no test target named `none`.'],
@@ -56,10 +75,19 @@ for (const [code, output] of NEVER_BEGAN) {
 test('a test that fails because what it asks for is not there yet is red', () => {
   for (const output of [
     "Error: Cannot find module '../src/new.js'\n# tests 1\n# pass 0\n# fail 1",
+    "Error: Cannot find module '../src/new.js'\nRequire stack:\n- /p/a.js\n  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/p/a.js' ]",
+    "ModuleNotFoundError: No module named 'add'\n=== 1 error in 0.05s ===",
     "ImportError: cannot import name 'add'\n=== 1 error in 0.05s ===",
     './add_test.go:5:2: undefined: Add\nFAIL\tproject [build failed]',
   ]) {
     assert.equal(judgeRun('red', run(1, output)), null, output);
+  }
+});
+
+test('what a test printed of a program that is not there yet keeps it from being red no more than anything else', () => {
+  for (const [code, output] of NEVER_BEGAN) {
+    if (code === 126 || code === 127 || /no tests ran/.test(output)) continue;
+    assert.equal(judgeRun('red', run(code, `${output}\n${FAILING}`)), null, output);
   }
 });
 
