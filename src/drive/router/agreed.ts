@@ -12,24 +12,30 @@ import { userConfigPath } from '../read-configs.ts';
 
 /** Flags that only say how far a loop may go, within what every loop may. */
 const LIMITS = ['max_iterations', 'max_tasks'];
+
+/** The settings of the command line that somebody has to agree to, as `key=value`: whoever resumes the loop keeps them. */
+export function settingsToAgreeTo({ flags }: Contract): string[] {
+  return Object.entries(flags).flatMap(([key, value]) => (LIMITS.includes(key) ? [] : [`${key}=${String(value)}`]));
+}
 /** Clocks of the file system and of the process table tick in hundredths of a second. */
 const MARGIN_MS = 100;
 /** A shell becomes node within that; a container's other clock is further away. */
 const MOST_ASKEW_MS = 2_000;
 
 /**
- * Whether a loop that a session starts needs no further consent: it runs no command by itself, or everything that says
- * what it runs lay there, as it is, before the session's client began, so that no agent of this session has written it.
- * The time of a file's last change is the system's; nobody sets it. Where that cannot be told, the answer is no.
+ * Whether a loop that a session starts needs no further consent: its command line sets nothing but limits, and it runs
+ * no command by itself, or everything that says what it runs lay there, as it is, before the session's client began, so
+ * that no agent of this session has written it. The time of a file's last change is the system's; nobody sets it. Where
+ * that cannot be told, the answer is no.
  */
 export function isAgreed(files: LoopFiles, contract: Contract, host: HostSession, env: NodeJS.ProcessEnv): boolean {
+  if (settingsToAgreeTo(contract).length > 0) return false;
   // A list of scenarios has the user's agreement by itself, or has it not.
   if (contract.tdd !== undefined && peekTdd(files)?.consented !== true) return false;
   const { task, validation } = contract;
   if (validation.length === 0 && (task?.commands ?? []).length === 0) return true;
   // Words of the command line are the agent's, even where they are quoted into a command of the user's.
   if (Object.keys(contract.task?.args ?? {}).length > 0) return false;
-  if (Object.keys(contract.flags).some((key) => !LIMITS.includes(key))) return false;
   const began = beginningOf(host);
   if (began === null || !isProjectsOwn(contract)) return false;
   const { projectDir, taskPath, scripts } = contract;

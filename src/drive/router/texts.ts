@@ -36,8 +36,8 @@ export const ROUTER_TEXTS = {
   thenConsent: (next: string): string =>
     `Spawn nothing. Show the user these commands and the line of the message, word for word, and end your turn. When they have agreed, call: ${next}`,
   thenWorking: (next: string): string => `Call again in a moment: ${next}`,
-  consent: (agree: string): string =>
-    `the loop awaits the consent of the user, because its commands were written or changed since this session began. They agree in another terminal: ${agree}`,
+  consent: (agree: string, settings: readonly string[]): string =>
+    `the loop awaits the consent of the user, because ${settings.length > 0 ? `its start has set ${settings.join(', ')}` : 'its commands were written or changed since this session began, or it was resumed from here'}. They agree in another terminal: ${agree}`,
   idle: (until: string): string => `the agent has nothing to do; the loop waits until ${until}.`,
   pace: (until: string): string => `the task wants a pause between two iterations; the loop waits until ${until}.`,
   working: 'an earlier call of this session is still at work on the loop (commands or checks run).',

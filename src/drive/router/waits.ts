@@ -1,4 +1,5 @@
 import { elapsed } from '../../core/clock.ts';
+import { settingsToAgreeTo } from './agreed.ts';
 import type { WaitAnswer } from './answer.ts';
 import { commandsOf } from './commands-of.ts';
 import { notesOf, type Router } from './router.ts';
@@ -29,8 +30,10 @@ export function pausedAnswer(router: Router, message: string): WaitAnswer {
 /** The user sees what would run before they agree to it. */
 export function consentAnswer(router: Router): WaitAnswer {
   const { options, turn } = router;
-  const commands = turn.loaded.stored === null ? [] : commandsOf(router.files, turn.loaded.stored.contract);
-  const message = ROUTER_TEXTS.consent(`${options.program} start --consent${options.options}`);
+  const contract = turn.loaded.stored?.contract;
+  const commands = contract === undefined ? [] : commandsOf(router.files, contract);
+  const settings = contract === undefined ? [] : settingsToAgreeTo(contract);
+  const message = ROUTER_TEXTS.consent(`${options.program} start --consent${options.options}`, settings);
   return {
     ...wait(router, 'awaiting-consent', message),
     commands,

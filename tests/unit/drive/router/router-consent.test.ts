@@ -64,6 +64,18 @@ test('settings of the command line are the agent’s words and need consent', as
   assert.equal(agreed(project, client, { flags: { max_iterations: '3' } }), true);
 });
 
+test('settings of the command line need consent where nothing runs as well: whoever resumes the loop keeps them', async (t) => {
+  const project = aProject(t);
+  for (const flags of [{ agent: 'touch evil' }, { worktree_setup: 'touch evil' }, { 'idle.delay': '1s' }]) {
+    startedRouter(project, { byUser: false, existing: 'fresh', flags });
+    assert.equal(stateOf(project).status, 'awaiting-consent', JSON.stringify(flags));
+  }
+  const wait = await called(project);
+  assert.ok(wait.action === 'wait' && /its start has set idle\.delay=1s\./.test(wait.message), JSON.stringify(wait));
+  startedRouter(project, { byUser: false, existing: 'fresh', flags: { max_iterations: '3' } });
+  assert.equal(stateOf(project).status, 'running');
+});
+
 test('a task that came with a package needs consent, through a link as well', async (t) => {
   const project = aProject(t);
   const path = join(project.directory, 'node_modules/evil/task-of-its-own.md');
