@@ -1,3 +1,4 @@
+import { quoted } from '../../src/core/quoted.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { listArchive } from '../../src/state/archive.ts';
 import { archiveRun } from '../../src/state/archive-run.ts';
@@ -7,7 +8,6 @@ import { table } from '../../src/term/table.ts';
 import type { Command, CommandContext } from './command.ts';
 import { type EndedLoop, endedLoopOf } from './last-ended.ts';
 import { liveLoopsOn } from './live-loops.ts';
-import { quoted } from './quoted.ts';
 import { refuseAgent } from './refuse-agent.ts';
 import { taskPlace } from './task-place.ts';
 

@@ -1,9 +1,9 @@
 import { relative } from 'node:path';
+import { quoted } from '../../src/core/quoted.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { CommandContext } from './command.ts';
 import { draftOf, placeFor } from './draft.ts';
 import { writeTaskFile } from './new-task-folder.ts';
-import { quoted } from './quoted.ts';
 import { reviewDraft } from './review-draft.ts';
 
 /**

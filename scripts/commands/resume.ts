@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { quoted } from '../../src/core/quoted.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Operated } from '../../src/drive/operate.ts';
 import { clientAlive } from '../../src/drive/turn/ownership.ts';
 import type { Command, CommandContext } from './command.ts';
 import { chosenLoop, type LiveLoop, liveLoopsOn } from './live-loops.ts';
 import { operateOn } from './operator-command.ts';
-import { quoted } from './quoted.ts';
 import { START_COMMAND } from './start.ts';
 import { onePath, taskPlace } from './task-place.ts';
 

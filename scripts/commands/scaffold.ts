@@ -10,7 +10,7 @@ export const PRESETS: readonly string[] = [
   ...['default', 'fix-tests', 'migration', 'research-report', 'security-audit', 'audit', 'tdd', 'plan'],
 ];
 
-import { quoted } from './quoted.ts';
+import { quoted } from '../../src/core/quoted.ts';
 
 export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',

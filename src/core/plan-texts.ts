@@ -1,11 +1,13 @@
 import type { PlanStop, ToldTask } from './plan-attempt.ts';
 import { planKey } from './plan-task.ts';
+import { quoted } from './quoted.ts';
 import type { PlanState } from './schema/plan-state.ts';
 
 /** The last words of a loop over a plan: what is done, why it ends, and what to do next. */
 export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): string {
   const { choice } = stop;
   const passed = passedText(stop);
+  const again = `main.cjs run ${quoted(path.replace(/^-/, './-'))} --plan`;
   switch (stop.as) {
     case 'complete':
       return `all ${tasks.length} tasks of ${path} are done${doneText(plan)}.`;
@@ -15,13 +17,13 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
         stop.why === 'max-tasks'
           ? `${count(plan.done.length)} done in this session: ${plan.done.join(', ')}.`
           : `what was to be done from the task to begin from on is done; tasks before it are left.`;
-      const from = choice.next === null ? '' : ` --from "${choice.next.id}"`;
-      return `${why}${next}${passed} Look at the commits, then go on: main.cjs run ${path} --plan${from}.`;
+      const from = choice.next === null ? '' : ` --from ${quoted(choice.next.id)}`;
+      return `${why}${next}${passed} Look at the commits, then go on: ${again}${from}.`;
     }
     case 'needs-verification': {
       const manual = choice.passed.filter(({ id, because, why }) => why === 'manual-verify' && id === because);
       const list = manual.map(({ id }) => manualText(tasks.find((task) => planKey(task.id) === planKey(id))));
-      return `what is left of ${path} a person has to verify${doneText(plan)}.\n${list.join('\n')}\nTick each box that holds, then go on with what waits for it: main.cjs run ${path} --plan.${passed}`;
+      return `what is left of ${path} a person has to verify${doneText(plan)}.\n${list.join('\n')}\nTick each box that holds, then go on with what waits for it: ${again}.${passed}`;
     }
     case 'blocked': {
       const blocked = stop.became.length > 0 ? stop.became : roots(stop);
@@ -31,7 +33,7 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
         blocked.length === 0
           ? 'no task of the plan can be worked on'
           : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
-      return `${named}${doneText(plan)}.${chain} The progress file beside ${path} says why; what was tried lies in the working tree, not committed. Mend it, take "(blocked)" out of the plan, and go on: main.cjs run ${path} --plan.`;
+      return `${named}${doneText(plan)}.${chain} The progress file beside ${path} says why; what was tried lies in the working tree, not committed. Mend it, take "(blocked)" out of the plan, and go on: ${again} --resume.`;
     }
     default:
       return stop satisfies never;
