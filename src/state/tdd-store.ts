@@ -93,10 +93,18 @@ export function withTdd<T>(files: LoopFiles, at: string, decide: (found: FoundTd
   });
 }
 
-/** The record as it stands, without a lock and without mending anything; null where there is none that can be read. */
+/**
+ * The record as it stands, without a lock and without a look at the project; null where there is none. Throws RalphError
+ * as `withTdd` for one that cannot be read.
+ */
+export function provedTdd(files: LoopFiles): TddRecord | null {
+  return readRecord(tddFiles(files));
+}
+
+/** The same, null also where it cannot be read. Never throws. */
 export function peekTdd(files: LoopFiles): TddRecord | null {
   try {
-    return readRecord(tddFiles(files));
+    return provedTdd(files);
   } catch {
     return null;
   }

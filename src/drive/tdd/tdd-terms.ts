@@ -5,21 +5,21 @@ import { allComplete } from '../../core/tdd/standing.ts';
 import { TDD_TEXTS } from '../../core/tdd/texts.ts';
 import { hashTddList } from '../../state/hash-tdd-list.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { peekTdd, withTdd } from '../../state/tdd-store.ts';
+import { provedTdd, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment } from '../../task/tdd/deciding-environment.ts';
 import { listOf } from './list-of.ts';
 
 /**
  * What the contract of a loop says of the list that lies there; undefined for a loop that is none of tests first: it
  * was not asked for, and `resumed`, the loop that goes on, was not started over this list. Throws RalphError where the
- * list is missing or has nothing left to do.
+ * list is missing, cannot be read (whose it is nobody knows then), or has nothing left to do.
  */
 export function tddTerms(
   files: LoopFiles,
   { tdd, at }: { readonly tdd?: boolean; readonly at: string },
   resumed: string | null,
 ): Contract['tdd'] {
-  if (tdd !== true && (resumed === null || peekTdd(files)?.loopId !== resumed)) return undefined;
+  if (tdd !== true && (resumed === null || provedTdd(files)?.loopId !== resumed)) return undefined;
   const record = listThere(files, at);
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
   return termsOf(record);

@@ -135,6 +135,19 @@ test('a loop that goes on is a TDD loop still, by whichever word it is started',
   assert.equal(fresh.stored.contract.tdd, undefined);
 });
 
+test('a loop does not go on as another kind because its list cannot be read', (t) => {
+  const { project } = aTddLoop(t);
+  const { directory, env, files } = project;
+  writeFileSync(tddFiles(files).record, '{');
+  const resume = (): unknown =>
+    startLoop({
+      ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
+      ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+    });
+  assert.throws(resume, /the record of the TDD list, .* cannot be read/);
+  assert.equal(stateOf(project).status, 'running');
+});
+
 test("an agent's start agrees to no command; the user's consent to the loop is one to the list", (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   assert.equal(peekTdd(project.files)?.consented, false);
