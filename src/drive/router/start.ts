@@ -10,7 +10,7 @@ import { type StartedLoop, type StartRequest, startLoop } from '../start-loop.ts
 import { clientAlive } from '../turn/ownership.ts';
 import { isAgreed } from './agreed.ts';
 import { holdOf } from './hold.ts';
-import { ROUTER_TEXTS } from './texts.ts';
+import { inRouter, ROUTER_TEXTS } from './texts.ts';
 
 export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | 'headless' | 'launched'> {
   /** A person at a terminal of their own; what an agent starts, they may have to agree to. */
@@ -18,8 +18,8 @@ export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | '
 }
 
 /**
- * Starts a router loop, unless this host drives one on the task already, or somebody else drives the loop that lies
- * here: then nothing changes, and the answer is null: whoever asks what to do next is told. A loop that an agent starts
+ * Starts a router loop, unless this host drives one on the task already or is to take up the one that lies ready, or
+ * somebody else drives the loop that lies here: then nothing changes, and the answer is null: whoever asks what to do next is told. A loop that an agent starts
  * runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent resumes. Throws RalphError
  * with every problem at once, and where this host's own loop would have to be another than it is.
  */
@@ -35,12 +35,17 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
 }
 
 function isDriven(files: LoopFiles, request: RouterStart): boolean {
-  const { env, existing, task } = request;
+  const { env, existing, task, byUser } = request;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return false;
   const { state } = current;
-  const mine = state.mode === 'router' && holdOf(state, hostSession(env)) === 'mine';
-  if (!mine) return clientAlive(state);
+  const hold = state.mode === 'router' ? holdOf(state, hostSession(env)) : null;
+  // What a user has made ready for the first session that asks; they themselves may ask for it otherwise.
+  const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !byUser;
+  if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
+    throw new RalphError('refused', inRouter(ROUTER_TEXTS.lies(state.taskPath, state.iteration), files.name));
+  }
+  if (hold !== 'mine' && !ready) return clientAlive(state);
   // Asked for by an agent and never begun: it may be asked for otherwise.
   if (existing === 'fresh' && state.status === 'awaiting-consent' && state.iteration === 0) {
     release(files, state.loopId);
@@ -57,12 +62,13 @@ function isDriven(files: LoopFiles, request: RouterStart): boolean {
 }
 
 /** What a start asks for that the live loop was not begun with, so that nobody believes it was heard. */
-function unheard(files: LoopFiles, { flags, args }: RouterStart): string[] {
+function unheard(files: LoopFiles, { flags, args, tdd }: RouterStart): string[] {
   const contract = readContract(files)?.contract;
   if (contract === undefined) return []; // whoever asks what to do next is told
   const differ = (given: Readonly<Record<string, unknown>>, stands: Readonly<Record<string, unknown>>): string[] =>
     Object.keys(given).filter((key) => String(given[key]) !== String(stands[key]));
-  return [...differ(flags, contract.flags), ...differ(args ?? {}, contract.task?.args ?? {})];
+  const asTdd = tdd === true && contract.tdd === undefined ? ['--tdd'] : [];
+  return [...differ(flags, contract.flags), ...differ(args ?? {}, contract.task?.args ?? {}), ...asTdd];
 }
 
 /** Nobody's loop any more, so that it can be put into the archive. */

@@ -57,10 +57,12 @@ export const ROUTER_TEXTS = {
     'the guardrails of this task hold only in the agents ralph-qa and ralph-developer, which the project has not: nothing holds this subagent to them. main.cjs init installs them; then restart the session.',
   foreignAgent: (type: string, file: string): string =>
     `the guardrails of this task do not hold this subagent: the agent ${type} in ${file} is not the one that main.cjs init installs, and has not its hooks. Give that file another name, run main.cjs init, and restart the session.`,
+  lies: (task: string, iteration: number): string =>
+    `a router loop on ${task} lies here (iteration ${iteration} done), and the session that drove it is gone. Go on with it: main.cjs router next. Put it into the archive and begin anew: main.cjs router start --fresh.`,
   liveAlready: (task: string, dropped: readonly string[]): string =>
-    `a router loop on ${task} is live in this session and stays as it was begun, so that this cannot be heard: ${dropped.join(', ')}. Go on with: router next. For a loop that is otherwise the user ends this one: main.cjs cancel, in a terminal.`,
+    `a router loop on ${task} is live here and stays as it was begun, so that this cannot be heard: ${dropped.join(', ')}. Go on with: router next. For a loop that is otherwise the user ends this one: main.cjs cancel, in a terminal.`,
   anotherTask: (lies: string, wanted: string): string =>
-    `a router loop on ${lies} is live in this session, and ${wanted} is another task. Run it beside: router start --loop NAME. Or the user ends the first: main.cjs cancel, in a terminal.`,
+    `a router loop on ${lies} is live here, and ${wanted} is another task. Run it beside: router start --loop NAME. Or the user ends the first: main.cjs cancel, in a terminal.`,
 } as const;
 
 /** What the engine advises, made to mean a router's loop. */

@@ -8,8 +8,8 @@ import type { HostSession } from '../../../../src/claude/host-session.ts';
 import { giveConsent } from '../../../../src/drive/give-consent.ts';
 import { isAgreed } from '../../../../src/drive/router/agreed.ts';
 import { identityOf } from '../../../../src/state/process-identity.ts';
-import { AT, aProject, type Project, put, stateOf } from '../support/a-project.ts';
-import { called, spawned, startedRouter } from '../support/a-router.ts';
+import { AT, aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
+import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
 
@@ -149,4 +149,24 @@ test('a start over the live loop of the same session that asks for other setting
   await spawned(project, { spawn: 1, text: 'One.' });
   assert.throws(() => startedRouter(project, { existing: 'fresh' }), /cannot be heard: --fresh/);
   assert.equal(stateOf(project).maxIterations, 5);
+});
+
+test('a loop that a user has made ready at a terminal is taken up by the session that starts it', async (t) => {
+  const project = aProject(t, CHECKED);
+  startedRouter(project);
+  const { loopId } = stateOf(project);
+  assert.throws(() => startedRouter(project, { byUser: false, flags: { agent: 'x' } }), /cannot be heard: agent/);
+  assert.equal(startedRouter(project, { byUser: false }), null);
+  const first = await spawned(project);
+  assert.deepEqual([first.spawn, first.loopId], [1, loopId]);
+});
+
+test('a start over the loop of a session that is gone is refused with the ways to go on as a router', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, await goneClient());
+  const env = { ...project.env, ...host('host-2') };
+  assert.throws(() => startedRouter(project, { byUser: false, env }), /router next.*router start --fresh/);
+  assert.ok(startedRouter(project, { byUser: false, env, existing: 'fresh' }) !== null);
 });
