@@ -209,6 +209,15 @@ test('the user who agrees to a loop over scenarios sees what proves them', (t) =
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
+test('a host that drives a loop is told that it does not become one by tests first', (t) => {
+  const where = aProject(t);
+  const session = { CLAUDE_CODE_SESSION_ID: 'session-1' };
+  one(where, 'exit 1');
+  assert.equal(where.ralph(['router', 'start'], session).json['action'], 'spawn');
+  const again = where.ralph(['router', 'start', '--tdd', '--task', '.claude/ralph/PROMPT.md'], session);
+  assert.match(again.stderr, /--tdd/);
+});
+
 test('what agrees to a list makes none', (t) => {
   const where = aProject(t);
   one(where, 'exit 1');

@@ -28,6 +28,8 @@ export const TDD_TEXTS = {
   fails: (code: number): string => `it fails still (exit code ${code}).`,
   broken: (code: number): string =>
     `it passed before the refactoring and fails now (exit code ${code}). Mend it or take the change back; the next scenario comes after that.`,
+  unusable: (why: string): string =>
+    `the list of scenarios cannot be used (${why}), so that nothing of it can be proved. Tell the user, and do nothing else.`,
   listChanged:
     'the list of scenarios is not the one that this loop was started over. The user puts it back, or starts the loop again: main.cjs start --tdd --fresh.',
   brokenSince: (id: string): string => `${id} fails since its refactoring: mend it, then main.cjs tdd refactored.`,

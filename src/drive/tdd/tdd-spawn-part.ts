@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { section } from '../../core/assemble-prompt.ts';
 import { RalphError } from '../../core/ralph-error.ts';
 import type { Contract } from '../../core/schema/contract.ts';
 import type { TddStanding } from '../../core/schema/tdd-state.ts';
@@ -43,14 +44,16 @@ export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): 
       const next = nextScenario(list);
       return { next: next.record === list ? 'keep' : next.record, result: { ...next, notes } };
     });
-    const section = sectionText(record, scenario, commandLine(files, contract), notes);
-    if (scenario === null) return { scenario, redEvidence: null, section, agentType };
+    const text = sectionText(record, scenario, commandLine(files, contract), notes);
+    if (scenario === null) return { scenario, redEvidence: null, section: text, agentType };
     const { id, description, run: command } = scenario;
     const shown = { id, description, command, status: standingOf(record, id) };
-    return { scenario: shown, redEvidence: redEvidence(record, id)?.output ?? null, section, agentType };
+    return { scenario: shown, redEvidence: redEvidence(record, id)?.output ?? null, section: text, agentType };
   } catch (error) {
-    if (!(error instanceof RalphError)) throw error;
-    return { scenario: null, redEvidence: null, section: `## Scenarios\n\n${error.message}`, agentType };
+    const ofTheSystem = error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (!ofTheSystem && !(error instanceof RalphError)) throw error;
+    const why = ofTheSystem ? TDD_TEXTS.unusable(error.message) : error.message;
+    return { scenario: null, redEvidence: null, section: section('Scenarios', [why]), agentType };
   }
 }
 

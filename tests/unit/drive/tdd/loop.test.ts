@@ -98,6 +98,15 @@ test('a list that was swapped, lost or rewritten proves nothing', (t) => {
   assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'failed');
 });
 
+test('a list that the system keeps from being mended loses no iteration: the prompt says so', async (t) => {
+  const { project } = aTddLoop(t);
+  const { state, asideDir } = tddFiles(project.files);
+  writeFileSync(state, '{}');
+  writeFileSync(asideDir, 'in the way');
+  const answer = await aStop(project, {}, { RALPH_ACTIVE: '1' });
+  assert.match(answer?.reason ?? '', /## Scenarios\n\nthe list of scenarios cannot be used \(EEXIST/);
+});
+
 test('a session is sent its scenario, and is complete once all are proved, without any signal', async (t) => {
   const { project } = aTddLoop(t);
   const bound = { RALPH_ACTIVE: '1' };
