@@ -53,7 +53,11 @@ export const ROUTER_COMMAND: Command = {
       value: 'ID',
       help: 'report: the subagent whose final message it is, from the client’s own record.',
     },
-    file: { type: 'string', value: 'PATH', help: 'report: the file that holds the final message.' },
+    file: {
+      type: 'string',
+      value: 'PATH',
+      help: 'report: the file that holds the final message; "-" is standard input.',
+    },
     error: { type: 'string', value: 'WHY', help: 'report: the subagent could not work, and why.' },
     wait: {
       type: 'string',
@@ -142,7 +146,7 @@ function reportOf({ values, env }: CommandContext): Report {
   const none = { spawn: number, agent: null, usage: null, error: null };
   if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
   if (typeof agent === 'string') return { ...none, agent, ...workOf(agent, env) };
-  return { ...none, text: plainReport(messageIn(typeof file === 'string' ? file : null)) };
+  return { ...none, text: plainReport(messageIn(typeof file === 'string' && file !== '-' ? file : null)) };
 }
 
 function workOf(id: string, env: NodeJS.ProcessEnv): Pick<Report, 'text' | 'usage'> {
@@ -151,7 +155,10 @@ function workOf(id: string, env: NodeJS.ProcessEnv): Pick<Report, 'text' | 'usag
   if (work === null)
     throw new RalphError('usage', `the client keeps no record of a subagent ${id} of this session. ${instead}`);
   if (!work.finished)
-    throw new RalphError('usage', `subagent ${id} is still at work, by the client’s record. Report when it has ended.`);
+    throw new RalphError(
+      'usage',
+      `subagent ${id} is still at work, by the client’s record. Report when it has ended; of one that was stopped: --error "WHY".`,
+    );
   return { text: work.text, usage: work.usage };
 }
 

@@ -24,7 +24,7 @@ test('a script drives a loop with start, next, report and status, and each says 
   const rejected = p.ralph(['router', 'report', '--spawn', '1', '--file', 'said.txt']).json;
   assert.match(String(rejected['prompt']), /was rejected/);
   p.write('done', '');
-  const end = p.sh(`node '${DIST}/scripts/main.cjs' router report --spawn 2`, DONE);
+  const end = p.sh(`node '${DIST}/scripts/main.cjs' router report --spawn 2 --file -`, DONE);
   assert.deepEqual(
     [end.code, end.json['action'], end.json['status'], end.json['verified'], end.json['exitCode']],
     [0, 'stop', 'complete', true, 0],
