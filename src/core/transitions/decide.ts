@@ -1,12 +1,22 @@
-import { tripped } from '../breaker/breaker.ts';
+import { type Trip, tripped } from '../breaker/breaker.ts';
 import { type BudgetReading, readBudget } from '../budget.ts';
-import type { Effect, Sign } from '../effects.ts';
+import type { Effect } from '../effects.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { Failure, StateOf } from '../schema/state.ts';
-import { budgetText, budgetWarningText, maxIterationsText, signalName, stoppedText, tripText } from '../texts.ts';
-import { end, event, type Transition } from './common.ts';
+import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import { budgetWarningText } from '../texts.ts';
+import { event, type Transition } from './common.ts';
 
 type Running = StateOf<'running'>;
+
+/** What ends a loop that is not complete. */
+export type Reached =
+  | { readonly by: 'failure'; readonly failure: Failure }
+  | { readonly by: 'user' | 'iterations' }
+  | { readonly by: 'breaker'; readonly trip: Trip }
+  | { readonly by: 'budget'; readonly budget: BudgetReading };
+
+/** `endBy` (ends.ts), or what stands for it in the file that every Stop loads: an end needs texts that it does not carry. */
+export type EndBy = (state: LoopState, at: string, policy: Policy, reached: Reached) => Transition;
 
 /** What follows a counted iteration that is not complete: its failure ends the loop, unless the user has already. */
 export function decide(
@@ -14,10 +24,11 @@ export function decide(
   at: string,
   policy: Policy,
   failure: Failure | null,
+  endBy: EndBy,
   goOn: (warned: Running) => Transition,
 ): Transition {
-  if (failure && !state.stopRequested) return end(state, at, failure.as, failure.message);
-  return withinLimits(state, at, policy, goOn);
+  if (failure && !state.stopRequested) return endBy(state, at, policy, { by: 'failure', failure });
+  return withinLimits(state, at, policy, endBy, goOn);
 }
 
 /**
@@ -28,27 +39,24 @@ export function withinLimits(
   state: Running,
   at: string,
   policy: Policy,
+  endBy: EndBy,
   goOn: (warned: Running) => Transition,
 ): Transition {
-  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state));
-  if (state.iteration >= state.maxIterations) {
-    const barren = policy.pace.tracksProgress && !state.progressed;
-    const as = barren ? 'no-progress-exhaustion' : 'max-iterations';
-    return end(state, at, as, maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0));
-  }
-  const trip = tripped(state.breaker, policy.breaker);
-  if (trip) {
-    const message = tripText(trip);
-    const stopped = end(state, at, 'circuit-open', message);
-    const sign = tripSign(signalName(trip.signal), trip.evidence);
-    return { state: stopped.state, effects: [{ type: 'add-sign', sign }, ...stopped.effects] };
-  }
   const readings = readBudget(state.usage, state.startedAt, at, policy.budget);
-  const over = readings.find(({ used, limit }) => used >= limit);
-  if (over) return end(state, at, 'budget-exhausted', budgetText(over.name, over.text));
+  const reached = firstReached(state, policy, readings);
+  if (reached !== null) return endBy(state, at, policy, reached);
   const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
   const next = goOn(warned);
   return { state: next.state, effects: [...warnings, ...next.effects] };
+}
+
+function firstReached(state: Running, { breaker }: Policy, readings: readonly BudgetReading[]): Reached | null {
+  if (state.stopRequested) return { by: 'user' };
+  if (state.iteration >= state.maxIterations) return { by: 'iterations' };
+  const trip = tripped(state.breaker, breaker);
+  if (trip) return { by: 'breaker', trip };
+  const budget = readings.find(({ used, limit }) => used >= limit);
+  return budget ? { by: 'budget', budget } : null;
 }
 
 function warn(state: Running, at: string, readings: BudgetReading[], warnAt: number): [Running, Effect[]] {
@@ -69,13 +77,4 @@ function warn(state: Running, at: string, readings: BudgetReading[], warnAt: num
       { type: 'notify', message: budgetWarningText(name, text) },
     ]),
   ];
-}
-
-function tripSign(signal: string, evidence: string): Sign {
-  return {
-    name: `Circuit breaker: ${signal}`,
-    trigger: `Iterations repeat themselves (${signal}).`,
-    instruction: 'Do it another way, or say plainly what blocks you.',
-    addedAfter: evidence,
-  };
 }

@@ -6,9 +6,8 @@ import { normalisedReply } from '../normalised-reply.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
 import { readSignals, type Signals } from '../signals.ts';
-import { stoppedText } from '../texts.ts';
 import { addUsage } from '../usage.ts';
-import { end, event, prompt, release, releasePaused, running, type Transition } from './common.ts';
+import { event, prompt, release, releasePaused, running, type Transition } from './common.ts';
 import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './conclude.ts';
 import { decide, withinLimits } from './decide.ts';
 import { type Seldom, STRUGGLE } from './seldom.ts';
@@ -31,13 +30,13 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom
   };
   if (heard.status === 'paused') return releasePaused(heard);
   const users = state.turn === 'user' || ended.origin === 'user';
-  if (state.stopRequested && users) return end(heard, ended.at, 'stopped', stoppedText(state));
+  if (state.stopRequested && users) return seldom.endBy(heard, ended.at, policy, { by: 'user' });
   if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(heard, ended.at);
-  return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy, seldom);
+  return users ? afterUserTurn(heard, ended.at, policy, seldom) : count(heard, ended, policy, seldom);
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
-function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
+function afterUserTurn(state: Live, at: string, policy: Policy, { endBy }: Seldom): Transition {
   const answered = event(state, at, 'user.answered');
   if (state.status === 'waiting') {
     return {
@@ -45,7 +44,7 @@ function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
       effects: [answered, { type: 'wait', until: state.waiting.until }],
     };
   }
-  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, 'after the user'));
+  const next = withinLimits(running(state), at, policy, endBy, (warned) => prompt(warned, at, 'after the user'));
   return { state: next.state, effects: [answered, ...next.effects] };
 }
 
@@ -68,7 +67,7 @@ function count(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Trans
   const verdict =
     signals.completion === 'claimed'
       ? seldom.verify(next, ended.at, account.failure)
-      : decide(next, ended.at, policy, account.failure, (warned) =>
+      : decide(next, ended.at, policy, account.failure, seldom.endBy, (warned) =>
           policy.pace.delayMs > 0 ? seldom.pace(warned, ended.at, policy) : prompt(warned, ended.at, 'next iteration'),
         );
   return conclude(state, next, ended, signals, 'working', named, verdict);

@@ -13,6 +13,7 @@ import { readSignals } from '../signals.ts';
 import { end, event, overtaken, running, type Transition } from './common.ts';
 import type { Ended, Live } from './conclude.ts';
 import { decide } from './decide.ts';
+import { endBy } from './ends.ts';
 import { iterationEnded } from './iteration-ended.ts';
 import { nextIteration, SELDOM } from './seldom.ts';
 import { reasonText } from './verified.ts';
@@ -89,7 +90,7 @@ function follow(
         const verified = stop.as === 'complete' && checked;
         return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath), verified);
       }
-      return decide(loop, at, policy, null, (warned) => nextIteration(warned, at, policy));
+      return decide(loop, at, policy, null, endBy, (warned) => nextIteration(warned, at, policy));
     }
     case 'blocked': {
       const plan = { ...before, current: null };
@@ -102,7 +103,7 @@ function follow(
     case 'failed': {
       const plan = { ...before, attempts: before.attempts + (as === 'failed' ? 1 : 0) };
       const loop = { ...running(state), plan, notices: { ...state.notices, rejection: [...reasons] } };
-      return decide(loop, at, policy, failure, (warned) => nextIteration(warned, at, policy));
+      return decide(loop, at, policy, failure, endBy, (warned) => nextIteration(warned, at, policy));
     }
     default:
       return as satisfies never;

@@ -7,7 +7,8 @@ import { failedText, idleLimitText, PAUSED_INTERRUPTED, struggleText, timedOutTe
 import { counted } from './checklist.ts';
 import { common, end, event, pause, prompt, running, type Transition, tellPause } from './common.ts';
 import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './conclude.ts';
-import { decide } from './decide.ts';
+import { decide, type EndBy } from './decide.ts';
+import { endBy } from './ends.ts';
 
 /**
  * What follows from few turns. `iterationEnded` is given it, so that the file which decides the Stop that comes again
@@ -25,11 +26,13 @@ export interface Seldom {
    * Esc. The client announces such a command to no hook, so it shows only here.
    */
   readonly interrupted: (state: Live, at: string) => Transition;
+  /** The loop is over. */
+  readonly endBy: EndBy;
   /** Asked of a turn that failed or struggled, and where progress is tracked. `state` has the turn counted. */
   readonly account: (state: Running, ended: Ended, policy: Policy) => Account;
 }
 
-export const SELDOM: Seldom = { idle: idleIteration, pace: nextIteration, verify, interrupted, account };
+export const SELDOM: Seldom = { idle: idleIteration, pace: nextIteration, verify, interrupted, endBy, account };
 
 /** So many failed commands in one iteration mean that the approach is wrong, not the typing. */
 export const STRUGGLE = 3;
@@ -48,7 +51,7 @@ function idleIteration(state: Live, ended: Ended, policy: Policy, idle: IdlePoli
     idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
   };
   const next = noted(counted, ended, policy, signals, account(counted, ended, policy));
-  const verdict = decide(next, at, policy, null, (warned) => waitIdle(warned, at, idle, ended.seen));
+  const verdict = decide(next, at, policy, null, endBy, (warned) => waitIdle(warned, at, idle, ended.seen));
   const named = event(next, at, 'iteration.idle', {
     consecutiveIdle: next.idle.consecutive,
     delayMs: verdict.state.status === 'waiting' ? verdict.state.waiting.delayMs : 0,

@@ -6,6 +6,7 @@ import type { LoopState, StateOf } from '../schema/state.ts';
 import { idleLimitText } from '../texts.ts';
 import { end, event, overtaken, prompt, release, running, type Transition } from './common.ts';
 import { withinLimits } from './decide.ts';
+import { endBy } from './ends.ts';
 
 type Passed = Extract<EngineEvent, { type: 'time-passed' }>;
 type Waiting = StateOf<'waiting'>;
@@ -47,7 +48,7 @@ function onThisClock(state: Waiting, at: string): Waiting {
 }
 
 function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {
-  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, detail));
+  const next = withinLimits(running(state), at, policy, endBy, (warned) => prompt(warned, at, detail));
   const ended = event(state, at, `${state.waiting.why ?? 'idle'}.ended`, { why: detail });
   return { state: next.state, effects: [ended, ...next.effects] };
 }

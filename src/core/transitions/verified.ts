@@ -7,6 +7,7 @@ import { shorten } from '../shorten.ts';
 import { completeText } from '../texts.ts';
 import { end, event, overtaken, running, type Transition } from './common.ts';
 import { decide } from './decide.ts';
+import { endBy } from './ends.ts';
 import { planVerified } from './plan.ts';
 import { nextIteration } from './seldom.ts';
 
@@ -40,7 +41,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     gateFailures,
     notices: { ...state.notices, rejection: reasons },
   };
-  const next = decide(rejected, at, policy, state.verifying.failure ?? null, (warned) =>
+  const next = decide(rejected, at, policy, state.verifying.failure ?? null, endBy, (warned) =>
     nextIteration(warned, at, policy),
   );
   const rejection = event(state, at, 'completion.rejected', { reasons });

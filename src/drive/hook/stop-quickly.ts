@@ -75,7 +75,7 @@ const QUICK: readonly Effect['type'][] = ['prompt', 'ignore', 'notify', 'record-
 /** Stands for what is no part of this file: answers that are none of the quick ones, and so are never used. */
 const slowly = (state: LoopState): Transition => ({ state, effects: [{ type: 'look' }] });
 const SLOWLY: Seldom = {
-  ...{ idle: slowly, pace: slowly, verify: slowly, interrupted: slowly },
+  ...{ idle: slowly, pace: slowly, verify: slowly, interrupted: slowly, endBy: slowly },
   account: () => ({ warnings: [], failure: { as: 'error', message: '' }, progress: {} }),
 };
 
