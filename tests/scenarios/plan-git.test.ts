@@ -122,3 +122,18 @@ test('the commit of a task moves a submodule on to what was committed in it, and
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/lib$/m);
   assert.match(read(p, 'PLAN.progress.md'), /submodules with changes that are not committed in them: work\/lib\./);
 });
+
+test('an agent that left HEAD in the middle of a rebase is told so, and passes once it is back on the branch', (t) => {
+  const agent = `#!/bin/sh
+cat > ../prompt; mkdir -p work
+if grep -q 'on no branch' ../prompt; then git rebase --abort; echo ok > work/told; exit; fi
+task=$(sed -n 's/^Current task: Task \\([0-9]*\\),.*/\\1/p' ../prompt)
+echo x > work/$task.txt
+if [ $task = 2 ]; then git add -A; git commit -q -m mine; git rebase -q --root --exec false; fi; true
+`;
+  const p = planPlace(t, TWO, agent);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/2\.txt\nwork\/told$/m);
+});

@@ -24,7 +24,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
  * whatever way, are open again, and the progress file is as it was; both are told as failures. Everything else in the
  * plan is the user's to change. Throws what the disk says.
  */
-export async function heldPlan(place: PlanPlace, task: OpenTask): Promise<HeldPlan> {
+export function heldPlan(place: PlanPlace, task: OpenTask): HeldPlan {
   const gone = putBackPlan(place, task);
   const ticked = takeOutTicks(place, task);
   const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });

@@ -30,7 +30,22 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const { files, contract, env, signal, feed, now } = place;
   const directory = files.projectDir;
   const committed = await recoverSettling(place);
-  const text = readText(join(directory, contract.taskPath));
+  const stands = await readRepository(directory, { env, signal });
+  if (typeof stands === 'string') {
+    return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.noRepository(stands) });
+  }
+  const { current: atWork, blocked } = planIn(place);
+  const begins = blocked === null;
+  const before = readOpenTask(files, contract.loopId);
+  const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
+  // An agent that left the branch in the middle of its task has been told, and may go back to it: the plan that lies
+  // elsewhere is another one.
+  const away = isAtWork && !begins && stands.branch !== before.branch ? before : null;
+  const [head, branch] = away === null ? [stands.head, stands.branch] : [away.commit, away.branch];
+  if (head === null || branch === null) {
+    return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.noBranch });
+  }
+  const text = away === null ? readText(join(directory, contract.taskPath)) : away.plan;
   if (text === null) {
     return feed({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
@@ -39,23 +54,16 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (broken !== null) {
     return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
   }
-  const stands = await readRepository(directory, { env, signal });
-  const problem = typeof stands === 'string' ? PLAN_TEXTS.noRepository(stands) : null;
-  if (typeof stands === 'string' || stands.head === null || stands.branch === null) {
-    return feed({ type: 'agent-failed', at: now(), message: problem ?? PLAN_TEXTS.noBranch });
-  }
-  const begins = planIn(place).blocked === null;
-  const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stands.head });
+  const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: head });
   const { current } = planIn(place);
   // A commit whose word the engine had not yet is known now.
   if (committed !== null && current?.id !== committed) dropSettling(place);
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
-  if (!current || !task || effects.some(({ type }) => type === 'allow')) return effects;
-  const before = readOpenTask(files, contract.loopId);
+  if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
   const again = isSame && before.commit === current.commit ? before : null;
-  const left = leftUndone(before, plan.tasks, stands.changed);
-  const known = [...ownPaths(directory, contract.taskPath), ...(left[planKey(task.id)] ?? [])];
+  const undone = leftUndone(before, plan.tasks, stands.changed);
+  const known = [...ownPaths(directory, contract.taskPath), ...(undone[planKey(task.id)] ?? [])];
   writeOpenTask(files, {
     loopId: contract.loopId,
     id: task.id,
@@ -66,11 +74,11 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     planPath: contract.taskPath,
     progressPath: progressOf(place),
     commit: current.commit,
-    branch: again?.branch ?? stands.branch,
+    branch: again?.branch ?? branch,
     // What is there before the first attempt is not the task's; the plan itself goes with the first commit.
     dirty: again?.dirty ?? stands.changed.filter((path) => !known.includes(path)),
     hidden: again?.hidden ?? (await hiddenFiles(directory, { env, signal })),
-    left,
+    left: undone,
     plan: text,
     planLink: linkText(join(directory, contract.taskPath)),
     progress: readRegularFile(join(directory, progressOf(place)), MOST_BYTES),

@@ -13,7 +13,7 @@ export const PLAN_TEXTS = {
   hiddenUnknown:
     'git does not tell any more which files it was told not to look at (git ls-files -v), as it did when the task began. Take back what was changed about that.',
   otherBranch: (branch: string | null, wanted: string): string =>
-    `the repository is on ${branch ?? 'no branch'}, and ${wanted} is the branch of this plan. Go back to it: git switch ${wanted}.`,
+    `the repository is on ${branch ?? 'no branch'}, and ${wanted} is the branch of this plan. Go back to it: git switch ${wanted} (a rebase or merge that is in the middle: end it first, git rebase --abort or git merge --abort).`,
   unknownStart:
     'what this task began from is not known any more, so that the attempt could not be verified. Say once more that it is done.',
   ticked: (ids: readonly string[], path: string): string =>
