@@ -63,6 +63,7 @@ const NEVER_BEGAN: readonly (readonly [number, string])[] = [
   [101, 'error: could not find `Cargo.toml` in `/p` or any parent directory'],
   [1, 'go: cannot find main module, but found .git/config in /p'],
   [4, 'ERROR: file or directory not found: tests/none.py\n\n=== no tests ran in 0.00s ==='],
+  [4, 'ERROR: file or directory not found: tests/none.py'],
   [2, "make: *** No rule to make target 'none'.  Stop."],
   [101, 'error: no test target named `none`.'],
 ];

@@ -71,4 +71,15 @@ test("keys that are none of ours are their owner's, and are kept", () => {
   assert.equal(kept['scenarios']?.[1]?.['status'], 'red');
   assert.equal(kept['evidenceLog']?.[0]?.['seenBy'], 'Bob');
   assert.equal(kept['evidenceLog']?.length, 4);
+  const moved = changed((one) => {
+    Object.assign(one.scenarios[1] as object, { owner: 'Ada' });
+    one.scenarios.reverse();
+    Object.assign(one.evidenceLog[0] as object, { seenBy: 'Bob', phase: 'green' });
+  });
+  const mended = withOthersKeys(publishedState(record), moved) as unknown as Record<string, object[]>;
+  assert.equal(Object.hasOwn(mended['evidenceLog']?.[0] ?? {}, 'seenBy'), false, 'nobody gets the keys of another');
+  assert.deepEqual(
+    mended['scenarios']?.map((one) => Object.hasOwn(one, 'owner')),
+    [false, true, false],
+  );
 });

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { TddPhase } from '../../../../src/core/schema/tdd-state.ts';
 import { mayRun } from '../../../../src/core/tdd/may-run.ts';
 import { nextScenario } from '../../../../src/core/tdd/next-scenario.ts';
-import { recordBroken } from '../../../../src/core/tdd/record-phase.ts';
-import { allComplete, standingOf } from '../../../../src/core/tdd/standing.ts';
+import { recordBroken, recordPhase } from '../../../../src/core/tdd/record-phase.ts';
+import { allComplete, redEvidence, standingOf } from '../../../../src/core/tdd/standing.ts';
 import { after, aList, entry } from './support/a-list.ts';
 
 const may = (list: ReturnType<typeof aList>, phase: TddPhase, id: string | null = null, again = false): string => {
@@ -28,6 +28,7 @@ test('a scenario goes from red over green to refactored, and each phase that sta
   assert.match(may(green, 'red'), /sc-001 is complete and is never run again/);
   assert.match(may(green, 'red', null, true), /never run again/);
   assert.equal(may(green, 'green'), 'done sc-001');
+  assert.equal(may(green, 'green', null, true), 'done sc-001', 'only red is run once more');
   assert.equal(may(green, 'refactored'), 'run sc-001');
 
   const refactored = after(green, 'sc-001 refactored');
@@ -63,9 +64,20 @@ test('green completes a scenario with both evidences, for good', () => {
       passedAt: entry('sc-001', 'green').timestamp,
     },
   ]);
+  assert.equal(after(list, 'sc-001 green').completed.length, 1, 'for good, however often it is said');
   const refactored = after(list, 'sc-001 refactored');
   assert.deepEqual(refactored.completed, list.completed);
   assert.equal(refactored.log.length, 4);
+});
+
+test('the red evidence is what the last red run printed', () => {
+  const red = [entry('sc-001', 'red', 'the first'), entry('sc-001', 'red', 'the sharper one')].reduce(
+    recordPhase,
+    aList(),
+  );
+  assert.equal(redEvidence(red, 'sc-001')?.output, 'the sharper one');
+  assert.equal(after(red, 'sc-001 green').completed[0]?.redEvidence, 'the sharper one');
+  assert.equal(redEvidence(red, 'sc-002'), null);
 });
 
 test('next stays with a scenario until it is green, then goes on in order, and at last gives none', () => {
