@@ -137,3 +137,22 @@ if [ $task = 2 ]; then git add -A; git commit -q -m mine; git rebase -q --root -
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/2\.txt\nwork\/told$/m);
 });
+
+test('what a hook formats and leaves in the tree is in the one commit of its task', (t) => {
+  const p = planPlace(t, TWO);
+  const hook = '#!/bin/sh\nfor file in $(git diff --cached --name-only); do echo formatted >> $file; done\n';
+  writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
+  assert.equal(p.run(null).code, 0);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+  assert.equal(p.git('status', '--porcelain', '-uno'), '');
+  assert.equal(p.git('show', 'HEAD:work/2.txt'), 'done\nformatted\n');
+});
+
+test('the user is told of files outside the scope that a hook put into the commit of a task', (t) => {
+  const p = planPlace(t, task(1));
+  const hook = '#!/bin/sh\necho x >> agent.sh && git add agent.sh\n';
+  writeFileSync(join(p.dir, '.git/hooks/pre-commit'), hook, { mode: 0o755 });
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0);
+  assert.match(stdout, /the commit of Task 1 has files in it that are outside its scope: agent\.sh\. A hook/);
+});

@@ -32,6 +32,10 @@ export const PLAN_TEXTS = {
     `tasks of ${path} were changed while the agent worked: ${listed(changed)}. If it was not you: look at the plan.`,
   folded: (commits: number, id: string): string =>
     `${commits === 1 ? 'a commit' : `${commits} commits`} made while ${id} was worked on ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
+  addedByHook: (paths: readonly string[], id: string): string =>
+    `the commit of ${id} has files in it that are outside its scope: ${listed(paths)}. A hook of the repository put them there. If it is not yours: look at .git/hooks and at git config core.hooksPath.`,
+  notTakenIn: (paths: readonly string[], said: string): string =>
+    `a hook of the repository changed files after they were committed, and they could not be taken into the commit: ${listed(paths)}. ${said}`,
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
   noRepository: (why: string): string =>
     `a plan is executed with one commit for each task, and here: ${why} Begin one: git init, then commit what is there.`,

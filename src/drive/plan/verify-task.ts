@@ -45,20 +45,21 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   // What is done in part, or not at all by the agent's own word, has nothing to prove.
   if (plan.report?.said === 'done') results.push(...(await runChecks()));
   const settled = { changes, results };
+  const told = [...notes];
   const passed = results.every(({ outcome }) => outcome === 'ok');
   let as = attemptVerdict(plan, passed);
   if (as === 'done') {
     // Half of a commit is worse than one that came late.
     const calm = { ...place, signal: new AbortController().signal };
-    const problem = await settleTask(calm, task, settled);
-    if (problem !== null) {
-      results.push(problem);
+    const done = await settleTask(calm, task, settled);
+    if (done.problem !== null) {
+      results.push(done.problem);
       as = attemptVerdict(plan, false);
-    }
+    } else told.push(...done.notes);
   }
   if (as === 'blocked') settleBlocked(place, task, settled);
   if (as === 'partial') settlePartial(place, task, settled);
-  return { results, plan: { task: { id: task.id, title: task.title }, as, tasks: tasksOf(place), notes } };
+  return { results, plan: { task: { id: task.id, title: task.title }, as, tasks: tasksOf(place), notes: told } };
 }
 
 function tasksOf({ files, contract }: PlanPlace): PlanAttempt['tasks'] {

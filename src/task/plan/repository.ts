@@ -88,3 +88,15 @@ export async function commitsSince(projectDir: string, since: string, options: O
   const answer = await runGit(projectDir, words, { ...options, timeMs: TIME_MS });
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
+
+/** The files that HEAD's commit changed, relative to the project; none where git does not say. */
+export async function filesOfCommit(projectDir: string, options: Options): Promise<string[]> {
+  const words = ['diff-tree', '--no-commit-id', '--name-only', '--no-renames', '-r', '-z', 'HEAD'];
+  const [files, prefix] = [
+    await runGit(projectDir, words, { ...options, timeMs: TIME_MS }),
+    await runGit(projectDir, ['rev-parse', '--show-prefix'], { ...options, timeMs: TIME_MS }),
+  ];
+  if (files.kind !== 'answer' || prefix.kind !== 'answer') return [];
+  const begin = prefix.text.trim();
+  return files.text.split('\0').flatMap((path) => (path === '' ? [] : [fromProject(path, begin)]));
+}

@@ -1,0 +1,85 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { changeByGit, type GitChanged } from '../../task/plan/change-by-git.ts';
+import { filesOfCommit, readRepository } from '../../task/plan/repository.ts';
+import { isInScope } from '../../task/plan/task-scope.ts';
+import type { OpenTask } from './open-task-file.ts';
+import { ownPaths, type PlanPlace } from './plan-place.ts';
+import { PLAN_TEXTS } from './texts.ts';
+
+/** `notes`: what the user has to hear of a commit that was made. */
+export type TaskCommit =
+  | { readonly ok: true; readonly notes: readonly string[] }
+  | { readonly ok: false; readonly said: string };
+
+/**
+ * Commits everything that changed since the task began, with what the commit's own hooks have to say, and what they
+ * changed in these files without committing it.
+ */
+export async function commitTask(place: PlanPlace, task: OpenTask, subject: string): Promise<TaskCommit> {
+  const { files, contract, env, signal } = place;
+  const directory = files.projectDir;
+  const stands = await readRepository(directory, { env, signal });
+  if (typeof stands === 'string') return { ok: false, said: stands };
+  // From an index as HEAD has it: git adds no path whose deletion is staged, and a merge that the agent began is none of ours.
+  const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
+  if (!reset.ok) return reset;
+  const unstaged = await readRepository(directory, { env, signal });
+  if (typeof unstaged === 'string') return { ok: false, said: unstaged };
+  const own = ownPaths(directory, contract.taskPath);
+  const isOurs = (path: string): boolean => own.includes(path) || !task.dirty.includes(path);
+  const paths = unstaged.changed.filter(isOurs);
+  // Status names no file that git ignores, once it is not staged any more.
+  const forced = stands.changed.filter(
+    (path) => isOurs(path) && !paths.includes(path) && isFile(join(directory, path)),
+  );
+  const added = await add(place, ['--all'], paths);
+  if (!added.ok) return added;
+  const addedToo = await add(place, ['--force'], forced);
+  if (!addedToo.ok) return addedToo;
+  const footers = contract.commitFooters ?? [];
+  const input = [subject, ...(footers.length === 0 ? [] : ['', ...footers]), ''].join('\n');
+  // A task that was done already is a commit all the same: one for each, so that the history tells the plan.
+  const committed = await changeByGit({
+    directory,
+    words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
+    input,
+    env,
+  });
+  if (!committed.ok) return committed;
+  const notes = await takeInWhatHooksChanged(place, [...paths, ...forced]);
+  const strange = (await filesOfCommit(directory, { env, signal })).filter(
+    (path) => !paths.includes(path) && !forced.includes(path) && !isInScope(path, task.scope),
+  );
+  return { ok: true, notes: strange.length === 0 ? notes : [...notes, PLAN_TEXTS.addedByHook(strange, task.id)] };
+}
+
+/** A hook that formats what is committed may leave it in the tree: that belongs to the same commit. */
+async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]): Promise<string[]> {
+  const { files, env, signal } = place;
+  const directory = files.projectDir;
+  const stands = await readRepository(directory, { env, signal });
+  const changed = typeof stands === 'string' ? [] : stands.changed.filter((path) => paths.includes(path));
+  if (changed.length === 0) return [];
+  const added = await add(place, ['--all'], changed);
+  const words = ['commit', '--quiet', '--amend', '--no-edit', '--no-verify'];
+  const amended = added.ok ? await changeByGit({ directory, words, env }) : added;
+  return amended.ok ? [] : [PLAN_TEXTS.notTakenIn(changed, amended.said)];
+}
+
+async function add({ files, env }: PlanPlace, words: readonly string[], paths: readonly string[]): Promise<GitChanged> {
+  if (paths.length === 0) return { ok: true };
+  return changeByGit({
+    directory: files.projectDir,
+    words: ['--literal-pathspecs', 'add', ...words, ...FROM_INPUT],
+    input: paths.join('\0'),
+    env,
+  });
+}
+
+const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
+
+/** A link is one, too. */
+function isFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+}
