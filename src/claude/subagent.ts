@@ -8,7 +8,7 @@ import { readUsage } from './transcript-usage.ts';
 export interface SubagentWork {
   /** Its last message, as it wrote it. */
   readonly text: string;
-  /** The last message is its final one: it calls no tool. */
+  /** The last message is its final one: it calls no tool, and nothing was said to the subagent since. */
   readonly finished: boolean;
   /** Tokens of all its messages, those of its own subagents not among them. */
   readonly usage: UsageDelta;
@@ -48,8 +48,10 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   let finished = true;
   const texts: string[] = [];
   readTail(path, TAIL_BYTES, (line) => {
-    if (!line.includes('"assistant"')) return false;
+    if (!line.includes('"assistant"') && (id !== undefined || !line.includes('"user"'))) return false;
     const { type, message } = parsed(line);
+    // Somebody has said more to it, or a hook has sent it back to work.
+    if (type === 'user' && id === undefined) finished = false;
     if (type !== 'assistant' || message === undefined) return false;
     if (id !== undefined && message.id !== id) return true;
     id = message.id;

@@ -51,6 +51,12 @@ test('a subagent whose last message calls a tool is still at work', (t) => {
   assert.equal(readSubagent('a1', env)?.finished, false);
 });
 
+test('a subagent to which somebody has said more since its last message is at work again', (t) => {
+  const more = JSON.stringify({ type: 'user', message: { role: 'user', content: 'Look once more.' } });
+  const env = aRecord(t, [said('m1', 'end_turn', text('Done.')), more, '{"type":"attachment","by":"user"}']);
+  assert.equal(readSubagent('a1', env)?.finished, false);
+});
+
 test('there is no record of a subagent of another session, of none, and of a name that is a path', (t) => {
   const env = aRecord(t, [said('m1', 'end_turn', text('Done.'))]);
   assert.equal(readSubagent('a2', env), null);
