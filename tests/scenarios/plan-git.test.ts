@@ -156,3 +156,29 @@ test('the user is told of files outside the scope that a hook put into the commi
   assert.equal(code, 0);
   assert.match(stdout, /the commit of Task 1 has files in it that are outside its scope: agent\.sh\. A hook/);
 });
+
+test('a repository whose commits cannot be signed is refused before an agent works', (t) => {
+  const p = planPlace(t, TWO);
+  const signer = join(p.dir, '..', 'signer');
+  p.git('config', 'commit.gpgsign', 'true');
+  p.git('config', 'gpg.program', signer);
+  writeFileSync(signer, '#!/bin/sh\necho "no pinentry" >&2\nexit 2\n', { mode: 0o755 });
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /git could not sign one: git commit-tree: exit code \d+\.[\s\S]*Unlock the key/,
+  );
+  const signs = "cat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED ' >&2\necho -----BEGIN PGP SIGNATURE-----";
+  writeFileSync(signer, `#!/bin/sh\n${signs}\n`, { mode: 0o755 });
+  const signed = p.run(null);
+  assert.equal(signed.code, 0, signed.stderr + signed.stdout);
+});
+
+test('a repository without a working tree is refused by that name', (t) => {
+  const p = planPlace(t, TWO);
+  p.git('config', 'core.bare', 'true');
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(stderr, /and here: the repository has no working tree\./);
+});

@@ -12,11 +12,14 @@ import { MAIN_BRANCHES } from '../../task/plan/guarded-branches.ts';
 import { progressPath } from '../../task/plan/progress-path.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { readRepository } from '../../task/plan/repository.ts';
+import { runGit } from '../../task/progress/run-git.ts';
 import { START_TEXTS } from '../texts.ts';
 import { errorsIn } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
 import { ownPaths } from './plan-place.ts';
 import { PLAN_TEXTS } from './texts.ts';
+
+const CONFIG_TIME_MS = 10_000;
 
 export interface PlanStartRequest {
   readonly projectDir: string;
@@ -39,7 +42,7 @@ export interface PlanStart {
 
 /**
  * Whether a plan can be executed here: it has no error, there is a task to begin with, and the repository can take one
- * commit for each. Changes nothing. Throws RalphError with everything that stands against it.
+ * commit for each. Changes nothing that the repository names. Throws RalphError with everything that stands against it.
  */
 export async function checkPlanStart(request: PlanStartRequest): Promise<PlanStart> {
   const { projectDir, planPath, env } = request;
@@ -54,7 +57,10 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
   if (typeof stands === 'string') problems.push(PLAN_TEXTS.noRepository(stands));
   else if (stands.head === null) problems.push(PLAN_TEXTS.noCommit);
   else {
-    if (!(await hasIdentity(projectDir, env))) problems.push(PLAN_TEXTS.noIdentity);
+    const hasName = await hasIdentity(projectDir, env);
+    if (!hasName) problems.push(PLAN_TEXTS.noIdentity);
+    const unsigned = hasName ? await whyUnsigned(projectDir, env) : null;
+    if (unsigned !== null) problems.push(PLAN_TEXTS.cannotSign(unsigned));
     if (stands.branch === null) problems.push(PLAN_TEXTS.noBranch);
     else if (MAIN_BRANCHES.includes(stands.branch)) mainBranch = stands.branch;
     const own = ownPaths(projectDir, planPath);
@@ -92,6 +98,19 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
   const names = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'];
   const answers = await Promise.all(names.map((name) => changeByGit({ directory, words: ['var', name], env })));
   return answers.every(({ ok }) => ok);
+}
+
+/**
+ * What git says where commits are to be signed and it cannot; null elsewhere. Tried with a commit that nothing names: a
+ * passphrase is asked for now, while the user is there, and not in the middle of the night.
+ */
+async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+  const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
+  const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], options);
+  if (wanted.kind !== 'answer' || wanted.text.trim() !== 'true') return null;
+  const words = ['commit-tree', '-S', '-m', 'Can this be signed?', 'HEAD^{tree}'];
+  const signed = await changeByGit({ directory, words, env });
+  return signed.ok ? null : signed.said;
 }
 
 /** Makes a branch for a plan and goes to it. Throws what git says. */

@@ -44,6 +44,8 @@ export const PLAN_TEXTS = {
   noCommit: 'the repository has no commit yet. Commit what is there first.',
   noIdentity:
     'git does not know in whose name to commit here. Tell it: git config user.name NAME, and git config user.email ADDRESS.',
+  cannotSign: (said: string): string =>
+    `commits are signed here (git config commit.gpgsign), and git could not sign one: ${said.trim()}\nUnlock the key in its agent (gpg-agent, ssh-agent), or git config commit.gpgsign false.`,
   noBranch: 'HEAD is on no branch. Make one for the plan: git switch -c NAME.',
   mainBranch: (branch: string, name: string): string =>
     `a plan is not executed on ${branch}. Make a branch for it: git switch -c ${name}.`,

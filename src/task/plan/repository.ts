@@ -24,6 +24,8 @@ export async function readRepository(projectDir: string, options: Options): Prom
   const prefix = await ask(['rev-parse', '--show-prefix']);
   if (prefix.kind === 'missing') return 'git was not found on the PATH.';
   if (prefix.kind !== 'answer') return 'the project is in no git repository.';
+  const inside = await ask(['rev-parse', '--is-inside-work-tree']);
+  if (inside.kind === 'answer' && inside.text.trim() === 'false') return 'the repository has no working tree.';
   const [branch, head, status] = [
     await ask(['symbolic-ref', '--quiet', '--short', 'HEAD']),
     await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
