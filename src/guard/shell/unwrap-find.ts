@@ -75,7 +75,8 @@ function globOf(value: ShellWord): string {
   return value.pattern ?? value.text;
 }
 
-function anyCase(glob: string): string {
+/** The same glob, whatever the case of its letters. */
+export function anyCase(glob: string): string {
   return glob.replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
 }
 

@@ -3,6 +3,7 @@ import { parallelTexts } from './parallel-texts.ts';
 import type { ShellWord } from './shell-reading.ts';
 import { UNKNOWN } from './shell-reading.ts';
 import { hasOption, optionValue, splitOptions } from './split-options.ts';
+import { unwrapFd } from './unwrap-fd.ts';
 import { unwrapFind } from './unwrap-find.ts';
 import { unwrapXargs } from './unwrap-xargs.ts';
 import { withVariable } from './world.ts';
@@ -26,6 +27,8 @@ interface Wrapper {
   readonly textOption?: string;
   /** With one of these it runs nothing (command -v). */
   readonly asks?: readonly string[];
+  /** The option that names a file which it writes itself. */
+  readonly output?: string;
   /** Every word is a text for a shell of its own (concurrently). */
   readonly texts?: true;
   /** Assignments may stand before the command (sudo A=1 x). */
@@ -51,10 +54,11 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   ionice: { values: '-c -n -p --class --classdata' },
   nohup: { values: '' },
   setsid: { values: '' },
-  time: { values: '-f -o --format --output' },
-  gtime: { values: '-f -o --format --output' },
+  time: { values: '-f -o --format --output', output: '-o' },
+  gtime: { values: '-f -o --format --output', output: '-o' },
   command: { values: '', asks: ['-v', '-V'] },
   builtin: { values: '' },
+  compgen: { values: '-A -F -G -P -S -W -X', textOption: '-C' },
   exec: { values: '-a' },
   stdbuf: { values: '-i -o -e --input --output --error' },
   unbuffer: { values: '' },
@@ -66,8 +70,8 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   chroot: { values: '', skip: 1 },
   unshare: { values: '' },
   nsenter: { values: '-t --target' },
-  strace: { values: '-e -o -p -s -u -E' },
-  ltrace: { values: '-e -o -p -s -u' },
+  strace: { values: '-e -o -p -s -u -E', output: '-o' },
+  ltrace: { values: '-e -o -p -s -u', output: '-o' },
   catchsegv: { values: '' },
   busybox: { values: '' },
   toybox: { values: '' },
@@ -134,6 +138,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
 /** What a wrapper runs; undefined when the command is no wrapper or wraps nothing here. */
 export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'find' || name === 'gfind') return unwrapFind(call);
+  if (name === 'fd' || name === 'fdfind') return unwrapFd(call);
   if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
   if (name === 'parallel') return asTexts(parallelTexts(call));
   // They read what a shell is to run later.
@@ -166,7 +171,8 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   }
   words = words.slice(wrapper.skip ?? 0);
   if (wrapper.assigns === true) words = words.slice(countAssignments(words));
-  return asCall(call, words);
+  const writes = wrapper.output !== undefined && hasOption(split, wrapper.output, '--output');
+  return asCall(call, words, writes);
 }
 
 function unwrapEnvironment(call: Call): Unwrapped | undefined {
@@ -195,8 +201,8 @@ function countAssignments(words: readonly ShellWord[]): number {
   return first === -1 ? words.length : first;
 }
 
-function asCall(call: Call, words: readonly ShellWord[]): Unwrapped | undefined {
-  return words.length === 0 ? undefined : { next: [{ kind: 'call', call: { ...call, words } }], keepsItself: false };
+function asCall(call: Call, words: readonly ShellWord[], keepsItself = false): Unwrapped | undefined {
+  return words.length === 0 ? undefined : { next: [{ kind: 'call', call: { ...call, words } }], keepsItself };
 }
 
 function asText(text: string): Unwrapped | undefined {

@@ -7,7 +7,7 @@ const COMMON = '--output --output-file --outfile --outFile --out-file';
 /** Programs that have another name for it. */
 const OUTPUTS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    'gcc g++ cc c++ clang clang++ ld rustc swiftc go pandoc gpg gpg2 age aria2c shuf base64 dot xsltproc nasm'
+    'gcc g++ cc c++ clang clang++ ld rustc swiftc go pandoc gpg gpg2 age aria2c shuf base64 dot xsltproc nasm time gtime strace ltrace'
       .split(' ')
       .map((name) => [name, '-o']),
   ),

@@ -1,5 +1,13 @@
 /** What a second reading of the guard tried beside the corpus: more spellings of the same, judged by the same rules. */
 export const MORE_BLOCKED: Readonly<Record<string, readonly string[]>> = {
+  'fd and others that run a command': [
+    'fd . -x git push',
+    'fd -e ts -X git push',
+    'fdfind --exec git push \\;',
+    'fd x -x sh -c "git push"',
+    '/usr/bin/time -o t git push',
+    "compgen -C 'git push'",
+  ],
   'more wrappers': [
     'coproc git push',
     'coproc P { git push; }',
@@ -244,6 +252,14 @@ export const MORE_UNKNOWN: readonly string[] = [
 ];
 
 export const MORE_WRITES: readonly string[] = [
+  "fd -H '^\\.env$' -x rm",
+  'fd -e pem -x sed -i s/a/b/ {}',
+  'fd -e PEM . config --exec truncate -s 0 {}',
+  'fd -H env -X rm -f',
+  "fd -H -g '.env*' -x tee {}",
+  'fd --base-directory config pem -x rm {}',
+  '/usr/bin/time -o .env ls',
+  'strace -o config/app.pem ls',
   'echo x > .env.d/../.env',
   'echo x > ././/.env',
   'cd src; cd ..; echo x > .env',
@@ -395,6 +411,12 @@ export const MORE_WRITES: readonly string[] = [
 ];
 
 export const MORE_READS: readonly string[] = [
+  "fd -H '^\\.env$' -x cat",
+  'fd -H -x cat',
+  'fd -e pem -x base64',
+  "fd -g '*.pem' -x base64 {}",
+  'fd app config -X tar czf /tmp/x.tgz',
+  'fd --unrestricted . -x cat {}',
   'cat<.env',
   'cat 0< .env',
   'cat -- .env',
@@ -591,6 +613,13 @@ export const MORE_READS: readonly string[] = [
 ];
 
 export const MORE_HARMLESS: readonly string[] = [
+  'fd -e ts -x wc -l',
+  "fd '\\.md$' docs -x cat {}",
+  'fd -e ts src -X prettier --check',
+  'fd pattern src',
+  '/usr/bin/time -o /tmp/t ls',
+  'strace -o /tmp/trace ls',
+  'compgen -c git',
   'git log -p -- push.md',
   'git commit -m "docs: how to push" -m "git push is manual"',
   'git commit --message="Revert \\"git push\\" hook"',
