@@ -8,6 +8,7 @@ import { type StartedLoop, type StartRequest, startLoop } from '../../src/drive/
 import { START_TEXTS, said } from '../../src/drive/texts.ts';
 import { inForeground } from '../../src/term/in-foreground.ts';
 import { advising } from './advising.ts';
+import { agreesToList } from './agree-to-list.ts';
 import { agree, askedLoop } from './asked-loop.ts';
 import type { Command, CommandContext } from './command.ts';
 import { inWorktree } from './in-worktree.ts';
@@ -71,6 +72,8 @@ export const RUN_COMMAND: Command = {
     const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
     if (context === null) return 0;
     const target = startTarget(context, 'run');
+    // What an agent asked for is shown below, its list with it.
+    if (asked === null && !(await agreesToList(context))) return 1;
     const { files, task } = target;
     const { env } = context;
     const waits = patience(env);

@@ -15,6 +15,7 @@ import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { forLoop } from '../../src/term/for-loop.ts';
 import { advising } from './advising.ts';
+import { agreesToList } from './agree-to-list.ts';
 import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { modeIn } from './start-flags.ts';
@@ -67,6 +68,7 @@ export const START_COMMAND: Command = {
       );
     }
     const mode = modeOf(values, byAgent);
+    if (!byAgent && !(await agreesToList(context))) return 1;
     if (values['adopt-validation'] === true) {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, task))) return 1;

@@ -1,16 +1,14 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { TddRecord, TddState } from '../../src/core/schema/tdd-state.ts';
 import { listOf } from '../../src/drive/tdd/list-of.ts';
-import { listThere } from '../../src/drive/tdd/tdd-terms.ts';
 import { findContract } from '../../src/state/contract-store.ts';
-import { hashTddList } from '../../src/state/hash-tdd-list.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../src/state/tdd-store.ts';
 import { decidingEnvironment } from '../../src/task/tdd/deciding-environment.ts';
 import { makeList, scriptsOfList } from '../../src/task/tdd/make-list.ts';
 import { scenariosOf } from '../../src/task/tdd/read-scenarios.ts';
-import { type Paint, painter } from '../../src/term/paint.ts';
-import { ask } from './ask.ts';
+import { painter } from '../../src/term/paint.ts';
+import { NOT_AGREED, proveShown, shownList } from './agree-to-list.ts';
 import type { CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { type AskedList, askedList } from './tdd-asked-list.ts';
@@ -33,9 +31,9 @@ export async function tddInit(context: CommandContext): Promise<number> {
   }
   const asked = decides.length > 0 ? null : askedList(context);
   const paint = painter(context.forPeople, env);
-  const agreed = values['consent'] === true ? await agreedList(context, paint) : null;
+  const agreed = values['consent'] === true ? await shownList(context) : null;
   if (agreed === 'no') {
-    context.err('ralph: nothing was agreed to, and nothing runs. main.cjs tdd init --fresh makes another list.');
+    context.err(NOT_AGREED);
     return 1;
   }
   const at = now();
@@ -52,25 +50,10 @@ export async function tddInit(context: CommandContext): Promise<number> {
 /** What only a list that is made anew takes. */
 const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 
-/** Shows somebody at a terminal the list and asks: the hash of what was shown, or `no`. null where nobody is asked. */
-async function agreedList(context: CommandContext, paint: Paint): Promise<string | 'no' | null> {
-  if (!context.forPeople || process.stdin.isTTY !== true) return null;
-  const list = listThere(context.files, context.now());
-  if (list.consented) return null;
-  context.err(forReading(list, [], paint));
-  const answer = await ask('An agent made this list. May these commands run? [y/N] ');
-  return /^y(es)?$/i.test(answer ?? '') ? hashTddList(list) : 'no';
-}
-
 /** The list with the user's word in it; `shown` is the hash of the one that they agreed to, where they were asked. */
 function decided({ files, values, env }: CommandContext, found: FoundTdd, shown: string | null): TddRecord {
   const { record } = listOf(found, files.name);
-  if (shown !== null && hashTddList(record) !== shown) {
-    throw new RalphError(
-      'refused',
-      'the list is another one than you were shown. Look again: main.cjs tdd init --consent.',
-    );
-  }
+  proveShown(record, shown);
   const scripts = scriptsOfList(files.projectDir, record.scenarios);
   const accepted = values['accept'] === true ? { scripts, redScripts: scripts } : {};
   const environment = decidingEnvironment(env);

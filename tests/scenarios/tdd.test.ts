@@ -180,6 +180,24 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
+test('a start at a terminal shows the list that an agent made, and begins nothing on a no', async (t) => {
+  const where = aProject(t);
+  where.write('agent.sh', '#!/bin/sh\ncat > /dev/null\n', 0o755);
+  where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
+  for (const start of ['start --tdd', 'run --tdd --agent ./agent.sh']) {
+    const no = await peopleTerminal(t, where, `$RALPH ${start}`);
+    await no.waitFor(/May these commands run\? \[y\/N\]/);
+    assert.match(await no.history(), /node --test a\.mjs/);
+    await no.submit('n');
+    assert.equal(await no.waitForExit(), 1);
+    assert.equal(tdd(where, 'status').json['consented'], false);
+    assert.equal(where.has('.claude/context/runtime/ralph-state.json'), false);
+  }
+  const yes = await peopleTerminal(t, where, '$RALPH start --tdd --yes');
+  assert.equal(await yes.waitForExit(), 0);
+  assert.equal(tdd(where, 'status').json['consented'], true);
+});
+
 test('a client is launched with the red evidence, whatever bytes a test has printed', (t) => {
   const where = aProject(t);
   assert.equal(where.ralph(['init']).code, 0);
