@@ -11,6 +11,7 @@ import { said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import { launcherSettings } from '../../src/install/launcher-settings.ts';
 import { userStatusLine } from '../../src/install/user-status-line.ts';
+import { readContract } from '../../src/state/contract-store.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { forLoop } from '../../src/term/for-loop.ts';
@@ -190,8 +191,10 @@ function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
   ].join('\n');
 }
 
-function consent(context: CommandContext, byAgent: boolean): number {
+async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
   if (byAgent) throw new RalphError('refused', 'consent is the user’s: main.cjs start --consent in another terminal.');
+  const tdd = readContract(context.files)?.contract.tdd !== undefined;
+  if (!(await agreesToList({ ...context, values: { ...context.values, tdd } }))) return 1;
   const { after } = giveConsent(context.files, context.env, context.now());
   context.out(
     context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),

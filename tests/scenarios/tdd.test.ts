@@ -180,6 +180,24 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
+test('consent at a terminal to the loop of a session shows the list that an agent made', async (t) => {
+  const where = aProject(t);
+  where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
+  assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook'], AGENT).json['status'], 'awaiting-consent');
+  const question = /node --test a\.mjs[\s\S]*May these commands run\? \[y\/N\]/;
+  const no = await peopleTerminal(t, where, '$RALPH start --consent');
+  await no.waitFor(question);
+  await no.submit('n');
+  assert.equal(await no.waitForExit(), 1);
+  assert.equal(where.ralph(['status']).json['status'], 'awaiting-consent');
+  const yes = await peopleTerminal(t, where, '$RALPH start --consent');
+  await yes.waitFor(question);
+  await yes.submit('y');
+  assert.equal(await yes.waitForExit(), 0);
+  assert.equal(where.ralph(['status']).json['status'], 'running');
+  assert.equal(tdd(where, 'status').json['consented'], true);
+});
+
 test('a start at a terminal shows the list that an agent made, and begins nothing on a no', async (t) => {
   const where = aProject(t);
   where.write('agent.sh', '#!/bin/sh\ncat > /dev/null\n', 0o755);
