@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
-import { checkPlanStart, makePlanBranch, planBranch } from '../../src/drive/plan/plan-start.ts';
+import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../src/drive/plan/plan-start.ts';
 import { PLAN_TEXTS } from '../../src/drive/plan/texts.ts';
 import { lastLoopIn } from '../../src/drive/task-loop-name.ts';
 import { said } from '../../src/drive/texts.ts';
@@ -68,6 +68,10 @@ export function offeredValidation({ projectDir }: CommandContext, { policy, vali
 
 async function leaveMain(context: CommandContext, plan: string, branch: string, mayAsk: boolean): Promise<void> {
   const name = planBranch(plan);
+  // What lies on it is another state of the plan, which nobody has looked at yet.
+  if (await hasBranch(context.projectDir, name, context.env)) {
+    throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
+  }
   const answer = mayAsk
     ? await ask(`A plan is not executed on ${branch}. Make the branch ${name} for it? [y/N] `)
     : null;

@@ -113,6 +113,12 @@ async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv): Promise<s
   return signed.ok ? null : signed.said;
 }
 
+export async function hasBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
+  const found = await runGit(projectDir, ['show-ref', '--verify', '--quiet', `refs/heads/${name}`], options);
+  return found.kind === 'answer';
+}
+
 /** Makes a branch for a plan and goes to it. Throws what git says. */
 export async function makePlanBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
   const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });

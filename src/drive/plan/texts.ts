@@ -49,6 +49,8 @@ export const PLAN_TEXTS = {
   noBranch: 'HEAD is on no branch. Make one for the plan: git switch -c NAME.',
   mainBranch: (branch: string, name: string): string =>
     `a plan is not executed on ${branch}. Make a branch for it: git switch -c ${name}.`,
+  branchIsThere: (branch: string, name: string): string =>
+    `a plan is not executed on ${branch}, and there is a branch for this one. Go to it: git switch ${name}. Or make another: git switch -c NAME.`,
   offered: (commands: readonly string[]): string =>
     `this plan names no command that has to pass, so that nothing but the scope of a task is verified. The project offers: ${commands.join(', ')}. Put them under "validation:" in the plan's frontmatter.`,
   nothingOffered:

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { peopleTerminal } from './support/people-terminal.ts';
+import { AGENT, TWO } from './support/plan-place.ts';
+import { project } from './support/project.ts';
+
+const RUN = '$RALPH run PLAN.md --plan --plain --agent ./agent.sh';
+const OFFER = /A plan is not executed on main\. Make the branch plan\/PLAN for it\? \[y\/N\]/;
+
+test('a person on main is offered a branch for a plan, and the plan is executed there after a yes alone', async (t) => {
+  const p = project(t);
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: p.dir, env: p.env, encoding: 'utf8' }).trim();
+  git('init', '-q', '-b', 'main');
+  git('config', 'user.name', 'Test');
+  git('config', 'user.email', 'test@example.invalid');
+  p.write('PLAN.md', TWO);
+  p.write('agent.sh', AGENT, 0o755);
+  git('add', '-A');
+  git('commit', '-q', '-m', 'Begin');
+
+  const no = await peopleTerminal(t, p, RUN);
+  await no.waitFor(OFFER);
+  no.send('\r');
+  assert.equal(await no.waitForExit(), 1);
+  assert.match(await no.history(), /Make a branch for it: git switch -c plan\/PLAN\./);
+  assert.equal(git('branch', '--format=%(refname:short)'), 'main');
+
+  const yes = await peopleTerminal(t, p, RUN);
+  await yes.waitFor(OFFER);
+  yes.send('y\r');
+  assert.equal(await yes.waitForExit(), 0);
+  assert.match(await yes.history(), /on the branch plan\/PLAN now\./);
+  assert.equal(git('log', '--format=%s', 'main..plan/PLAN'), 'feat: Task 2 - Make 2\nfeat: Task 1 - Make 1');
+  assert.equal(git('log', '--format=%s', 'main'), 'Begin');
+
+  git('switch', '-q', 'main');
+  const again = await peopleTerminal(t, p, RUN);
+  assert.equal(await again.waitForExit(), 1);
+  assert.match(await again.history(), /there is a branch for this one\. Go to it: git switch plan\/PLAN\./);
+});
