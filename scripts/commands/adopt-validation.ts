@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { writeAtomically } from '../../src/state/write-atomically.ts';
-
 import { addValidation } from '../../src/task/add-validation.ts';
-
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { extractValidationCommands } from '../../src/task/extract-validation-commands.ts';
 import { splitFrontmatter } from '../../src/task/split-frontmatter.ts';
+import { printable } from '../../src/term/printable.ts';
+import { ask } from './ask.ts';
 import type { CommandContext } from './command.ts';
 
 /**
@@ -22,6 +21,14 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   if (commands.length === 0) {
     throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
   }
+  // The text of a task file is the agent's to change: what the user agrees to must be what they read.
+  const veiled = commands.find((one) => printable(one) !== one);
+  if (veiled !== undefined) {
+    throw new RalphError(
+      'task-invalid',
+      `${path}: the command ${JSON.stringify(printable(veiled))} holds characters that nobody sees. Take them out; nothing was written.`,
+    );
+  }
   context.err(
     `These commands would have to pass before the loop may complete:\n${commands.map((one) => `  ${one}`).join('\n')}`,
   );
@@ -33,8 +40,5 @@ export async function adoptValidation(context: CommandContext, task: string | nu
 
 async function agreed(context: CommandContext): Promise<boolean> {
   if (!context.forPeople) throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await prompt.question('Write them into the frontmatter? [y/N] ');
-  prompt.close();
-  return /^y(es)?$/i.test(answer.trim());
+  return /^y(es)?$/i.test((await ask('Write them into the frontmatter? [y/N] ')) ?? '');
 }

@@ -5,6 +5,7 @@ import type { SkillInput } from '../../src/core/schema/skill-contract.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { checkInput, unknownKeys } from '../../src/task/skill-contract/check-input.ts';
 import { judgeJson } from '../../src/task/skill-contract/judge-json.ts';
+import { printable } from '../../src/term/printable.ts';
 import type { CommandContext } from './command.ts';
 import { readTaskText } from './read-task-text.ts';
 
@@ -18,10 +19,10 @@ export function withInput(context: CommandContext): CommandContext {
   if (typeof path !== 'string') return context;
   const text = path === '-' ? readFileSync(0, 'utf8') : readTaskText(resolve(path), path);
   const judged = judgeJson(text, `input ${path}`, checkInput);
-  if (judged.code !== 0) throw new RalphError('usage', judged.lines.join('\n'));
+  if (judged.code !== 0) throw new RalphError('usage', printable(judged.lines.join('\n')));
   const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;
   const unknown = unknownKeys(input);
-  if (unknown.length > 0) context.err(`ralph: keys of ${path} that do nothing: ${unknown.join(', ')}.`);
+  if (unknown.length > 0) context.err(`ralph: keys of ${path} that do nothing: ${printable(unknown.join(', '))}.`);
   const { loop } = input;
   const named = values['loop'] === undefined && loop !== undefined;
   return {

@@ -165,10 +165,7 @@ test('a repository whose commits cannot be signed is refused before an agent wor
   writeFileSync(signer, '#!/bin/sh\necho "no pinentry" >&2\nexit 2\n', { mode: 0o755 });
   const { code, stderr } = p.run(null);
   assert.equal(code, 1);
-  assert.match(
-    stderr,
-    /git could not sign one: git commit-tree: exit code \d+\.[\s\S]*Unlock the key/,
-  );
+  assert.match(stderr, /git could not sign one: git commit-tree: exit code \d+\.[\s\S]*Unlock the key/);
   const signs = "cat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED ' >&2\necho -----BEGIN PGP SIGNATURE-----";
   writeFileSync(signer, `#!/bin/sh\n${signs}\n`, { mode: 0o755 });
   const signed = p.run(null);

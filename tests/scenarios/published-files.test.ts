@@ -32,7 +32,7 @@ const PRIVATE = [
   /\/\.install\.json$/,
   /\/\.claude\/settings\.json$/,
   /\/ralph-cost[^/]*\.json$/,
-  /\/(cancelled|router|turn|task|driver|due|settling)[^/]*\.json$/,
+  /\/(cancelled|router|turn|task|settling|runner|worktree)[^/]*\.json$/,
 ];
 
 const validators = new Map<string, ValidateFunction>();

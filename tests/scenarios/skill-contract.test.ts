@@ -105,3 +105,20 @@ test('an input says which plan is worked on, from which task, and how many of it
     ['PLAN.md', 'Task 2', 3],
   );
 });
+
+test('what an agent wrote rewrites nothing that the user reads, and a command with hidden parts is not adopted', (t) => {
+  const { ralph, sh, write, read } = project(t);
+  const odd = '{"\\u001b[31mX":1,"args":{"\\u001b[2J":1}}';
+  write('odd.json', odd);
+  write('.claude/ralph/PROMPT.md', 'Do it.\n');
+  for (const { stderr } of [sh(`${hook('pre')} odd.json`), ralph(['start', '--input', 'odd.json'])]) {
+    assert.match(stderr, /args\. must be a text/);
+    assert.ok(!stderr.includes('\u001b'), JSON.stringify(stderr));
+  }
+  const veiled = '# Task\n\n## Validation Commands\n\n- `rm -rf / \u001b[2K\u001b[1Gnpm test`\n';
+  write('.claude/ralph/PROMPT.md', veiled);
+  const { code, stderr } = ralph(['start', '--adopt-validation', '--yes']);
+  assert.equal(code, 1);
+  assert.match(stderr, /"rm -rf \/ npm test" holds characters that nobody sees/);
+  assert.equal(read('.claude/ralph/PROMPT.md'), veiled);
+});

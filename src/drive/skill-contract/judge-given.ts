@@ -1,5 +1,6 @@
 import { judgeJson } from '../../task/skill-contract/judge-json.ts';
 import type { SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
+import { printable } from '../../term/printable.ts';
 import { givenJson } from './given-json.ts';
 
 /**
@@ -12,7 +13,7 @@ export function judgeGiven(
   unknown: (value: unknown) => readonly string[] = () => [],
 ): void {
   const say = (lines: readonly string[]): void => {
-    if (lines.length > 0) process.stderr.write(`ralph: ${lines.join('\n')}\n`);
+    if (lines.length > 0) process.stderr.write(`ralph: ${printable(lines.join('\n'))}\n`);
   };
   let text: string;
   try {
