@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import type { Effect } from '../core/effects.ts';
 import { initialState } from '../core/initial-state.ts';
 import { resumedPlan } from '../core/plan-attempt.ts';
@@ -9,6 +8,7 @@ import { counted } from '../core/transitions/checklist.ts';
 import { type StoredContract, writeContract } from '../state/contract-store.ts';
 import { log } from '../state/log.ts';
 import { type LoopFiles, loopFiles } from '../state/loop-files.ts';
+import { makeRuntimeDir } from '../state/make-runtime-dir.ts';
 import { removeIfThere } from '../state/remove-if-there.ts';
 import { sweepLeftovers } from '../state/sweep-leftovers.ts';
 import { withState } from '../state/with-state.ts';
@@ -53,7 +53,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
   tidy(files, at);
-  mkdirSync(files.runtimeDir, { recursive: true });
+  makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;

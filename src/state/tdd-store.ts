@@ -9,6 +9,7 @@ import { checkShape, type Shape } from './check-shape.ts';
 import { isTooDeep } from './is-too-deep.ts';
 import { withLock } from './lock.ts';
 import type { LoopFiles } from './loop-files.ts';
+import { makeRuntimeDir } from './make-runtime-dir.ts';
 import { regularFile } from './regular-file.ts';
 import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
@@ -70,7 +71,7 @@ export function withTdd<T>(files: LoopFiles, at: string, decide: (found: FoundTd
     // Where nothing was ever begun, nothing is made by those who only ask.
     const asked = existsSync(paths.record) ? null : decide({ kind: 'none', left: { kind: 'absent' } });
     if (asked?.next === 'keep') return asked.result;
-    mkdirSync(files.runtimeDir, { recursive: true });
+    makeRuntimeDir(files);
   }
   return withLock(paths.lock, { waitMs: 10_000 }, (assertHeld) => {
     const record = readRecord(paths);

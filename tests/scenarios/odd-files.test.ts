@@ -236,3 +236,17 @@ test('Control: a reader that does not look first what it opens waits at a FIFO.'
   });
   assert.equal(signal, 'SIGKILL');
 });
+
+test('a loop that begins without init keeps its state out of version control, and a folder that is there already as it is', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', 'Do it.\n');
+  p.sh('git init -q');
+  assert.equal(p.ralph(['start', '--json']).code, 0);
+  assert.doesNotMatch(p.sh('git status --porcelain -uall').stdout, /context\/runtime/);
+  const ignore = '.claude/context/runtime/.gitignore';
+  assert.equal(p.read(ignore), '*\n');
+  p.ralph(['cancel']);
+  p.sh(`rm ${ignore}`);
+  assert.equal(p.ralph(['start', '--json']).code, 0);
+  assert.equal(p.has(ignore), false, 'whoever took it away wants the state to be seen');
+});

@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Effect } from '../../core/effects.ts';
 import type { Contract } from '../../core/schema/contract.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { makeRuntimeDir } from '../../state/make-runtime-dir.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
 import { withState } from '../../state/with-state.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
@@ -121,7 +121,7 @@ function showPrompt(files: LoopFiles, prompt: string, at: string): string | null
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
   try {
     if (readRegularFile(path, Buffer.byteLength(prompt)) !== prompt) {
-      mkdirSync(files.runtimeDir, { recursive: true });
+      makeRuntimeDir(files);
       writeAtomically(path, prompt);
     }
     return relative(files.projectDir, path);

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { RalphError } from '../../core/ralph-error.ts';
 import { withLock } from '../../state/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import { makeRuntimeDir } from '../../state/make-runtime-dir.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { WORKTREES } from '../../task/loop-directory.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
@@ -127,11 +128,10 @@ function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEn
 
 /** The loop's own state is no change of the branch, also where the project has committed nothing that says so. */
 function hideRuntime({ projectDir, name }: WorktreePlace, env: NodeJS.ProcessEnv): void {
-  const { runtimeDir } = loopFiles(projectDir, name, env);
-  const ignore = join(runtimeDir, '.gitignore');
-  if (existsSync(ignore)) return;
-  mkdirSync(runtimeDir, { recursive: true });
-  writeAtomically(ignore, '*\n');
+  const files = loopFiles(projectDir, name, env);
+  makeRuntimeDir(files);
+  const ignore = join(files.runtimeDir, '.gitignore');
+  if (!existsSync(ignore)) writeAtomically(ignore, '*\n');
 }
 
 function leftOut(projectDir: string, copied: readonly string[], env: NodeJS.ProcessEnv): number {
