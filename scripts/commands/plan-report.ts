@@ -1,27 +1,47 @@
+import type { PlanProblem } from '../../src/core/lint-plan.ts';
 import { nextPlanTask, type PlanChoice } from '../../src/core/next-plan-task.ts';
+import { checkTaskFile } from '../../src/task/check-task-file.ts';
 import { type PlanFile, readPlan } from '../../src/task/plan/read-plan.ts';
 import type { Paint } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 import { readTaskText } from './read-task-text.ts';
 
+export interface CheckedProblem extends Omit<PlanProblem, 'rule'> {
+  /** Of the plan's lint, or of the frontmatter. */
+  readonly rule: string;
+}
+
 /** A plan as its file stands now. */
 export interface CheckedPlan {
   /** No error is among its problems. */
   readonly ok: boolean;
   readonly plan: PlanFile;
+  /** Of the plan, and what keeps its frontmatter from being used; in the order of the file. */
+  readonly problems: readonly CheckedProblem[];
   readonly choice: PlanChoice;
 }
 
 /** Throws `task-missing` where there is no such file. `path` is absolute, `shown` what the user called it. */
 export function checkedPlan(path: string, shown: string): CheckedPlan {
-  const plan = readPlan(readTaskText(path, shown));
-  const ok = !plan.problems.some(({ severity }) => severity === 'error');
-  return { ok, plan, choice: nextPlanTask(plan.tasks) };
+  const text = readTaskText(path, shown);
+  const plan = readPlan(text);
+  const problems = [...frontmatterErrors(path, text), ...plan.problems].sort((a, b) => a.line - b.line);
+  const ok = !problems.some(({ severity }) => severity === 'error');
+  return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
+}
+
+/** That the file is a plan is no error of it here. */
+function frontmatterErrors(path: string, text: string): CheckedProblem[] {
+  return checkTaskFile(path, text).problems.flatMap(({ line, rule, message, severity }) =>
+    severity === 'error' && rule !== 'plan-as-prompt'
+      ? [{ line: line ?? 1, taskId: null, rule, message, severity }]
+      : [],
+  );
 }
 
 /** The tasks of a plan for people: one a line, and what is next. */
-export function planTable({ plan: { tasks }, choice }: CheckedPlan, paint: Paint): string {
+export function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choice'>, paint: Paint): string {
   const passed = new Map(choice.passed.map((each) => [each.id, each]));
   const rows = tasks.map(({ id, title, status, dependsOn }) => {
     const obstacle = passed.get(id);

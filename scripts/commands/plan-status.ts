@@ -26,9 +26,7 @@ export function planStatus({ projectDir, forPeople, env }: CommandContext, given
     const wrong =
       errors === 0 ? [] : [`It has ${errors === 1 ? 'an error' : `${errors} errors`}: main.cjs plan check ${given}`];
     const paint = painter(forPeople, env);
-    return [printable(shown), '', planTable({ plan, choice, ok: errors === 0 }, paint), ...wrong.map(printable)].join(
-      '\n',
-    );
+    return [printable(shown), '', planTable({ plan, choice }, paint), ...wrong.map(printable)].join('\n');
   }
   const { next, stop } = choice;
   const status: PlanStatusAnswer = {

@@ -25,16 +25,18 @@ export const PLAN_COMMAND: Command = {
   },
 };
 
-function answer({ ok, plan, choice }: CheckedPlan): PlanCheckAnswer {
+function answer({ ok, plan, problems, choice }: CheckedPlan): PlanCheckAnswer {
   const tasks = plan.tasks.map(({ id, title, status, dependsOn, scope, line }) => {
     return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };
   });
-  return { ok, tasks, problems: [...plan.problems], next: choice.next?.id ?? null, stop: choice.stop };
+  // A plan without a task is not complete: it is none.
+  const stop = tasks.length === 0 ? null : choice.stop;
+  return { ok, tasks, problems: [...problems], next: choice.next?.id ?? null, stop };
 }
 
 function forReading(file: string, checked: CheckedPlan, { env, forPeople }: CommandContext): string {
   const paint = painter(forPeople, env);
-  const problems = checked.plan.problems.map(({ line, severity, message }) => {
+  const problems = checked.problems.map(({ line, severity, message }) => {
     return `${file}:${line}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
   });
   const lines = problems.length === 0 ? [`${file} is fine.`] : problems;

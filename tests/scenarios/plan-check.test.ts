@@ -92,3 +92,25 @@ test('list and check tell a plan from a prompt', (t) => {
     ],
   );
 });
+
+test('plan check tells of a frontmatter that run would refuse, beside what is wrong with the tasks', (t) => {
+  const p = project(t);
+  p.write('plan.md', '---\nmax_tasks: 0\n---\n- [ ] **Task 1: a**\n  - Scope: `src`\n');
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  assert.equal(code, 1);
+  const problems = json['problems'] as { line: number; taskId: string | null; rule: string }[];
+  assert.deepEqual(
+    problems.map(({ line, taskId }) => [line, taskId]),
+    [
+      [2, null],
+      [4, 'Task 1'],
+    ],
+  );
+});
+
+test('plan check says of a file without a task that it is no plan, and never that it is complete', (t) => {
+  const p = project(t);
+  p.write('plan.md', '# Notes\n');
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  assert.deepEqual([code, json['ok'], json['next'], json['stop']], [1, false, null, null]);
+});

@@ -15,6 +15,9 @@ export interface LeafLine {
   readonly first: boolean;
 }
 
+/** No field of a task lies so deep; a line of thousands of list marks nests as many lists. */
+const MOST_DEPTH = 100;
+
 /** The lines of an item's paragraphs and headings, and of the items in it; not those of code, HTML, quotes. */
 export function leafLines(text: string, item: Nodes): LeafLine[] {
   const found: LeafLine[] = [];
@@ -22,7 +25,7 @@ export function leafLines(text: string, item: Nodes): LeafLine[] {
     if (node.type === 'paragraph' || node.type === 'heading') found.push(...linesOf(text, node, depth, first));
     else if (node.type === 'listItem') {
       for (const [index, child] of node.children.entries()) visit(child, depth, index === 0);
-    } else if (node.type === 'list') {
+    } else if (node.type === 'list' && depth < MOST_DEPTH) {
       for (const child of node.children) visit(child, depth + 1, true);
     }
   };

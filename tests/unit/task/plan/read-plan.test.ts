@@ -175,3 +175,11 @@ test('a file without a task is no plan, and one that is too long is not read', (
     ['too-large'],
   );
 });
+
+test('a line of thousands of list marks is read like any other', () => {
+  const { tasks } = readPlan(`- [ ] **Task 1: a**\n  - Acceptance: x\n${'- '.repeat(3000)}x\n`);
+  assert.deepEqual(
+    tasks.map(({ id }) => id),
+    ['Task 1'],
+  );
+});
