@@ -179,3 +179,15 @@ test('a repository without a working tree is refused by that name', (t) => {
   assert.equal(code, 1);
   assert.match(stderr, /and here: the repository has no working tree\./);
 });
+
+test('an agent that has git look at a copy of the project is found out, and passes once it took that back', (t) => {
+  const agent = `#!/bin/sh
+if grep -q 'core.worktree'; then git config --unset core.worktree; rm evil; else
+mkdir -p work && echo x > work/1.txt && cp -R . ../copy && git config core.worktree ../../copy && echo x > evil; fi
+`;
+  const p = planPlace(t, task(1), agent);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
+  assert.match(stdout, /Task 1 did not pass/);
+});

@@ -31,19 +31,18 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const directory = files.projectDir;
   const committed = await recoverSettling(place);
   const stands = await readRepository(directory, { env, signal });
-  if (typeof stands === 'string') {
-    return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.noRepository(stands) });
-  }
   const { current: atWork, blocked } = planIn(place);
   const begins = blocked === null;
   const before = readOpenTask(files, contract.loopId);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
-  // An agent that left the branch in the middle of its task has been told, and may go back to it: the plan that lies
-  // elsewhere is another one.
-  const away = isAtWork && !begins && stands.branch !== before.branch ? before : null;
-  const [head, branch] = away === null ? [stands.head, stands.branch] : [away.commit, away.branch];
-  if (head === null || branch === null) {
-    return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.noBranch });
+  // An agent that left the branch in the middle of its task, or bent the repository, has been told, and may take it
+  // back: the plan that lies elsewhere is another one.
+  const isAway = typeof stands === 'string' || stands.branch !== before?.branch;
+  const away = isAtWork && !begins && isAway ? before : null;
+  const stood = away === null ? stands : { head: away.commit, branch: away.branch, changed: [] };
+  if (typeof stood === 'string' || stood.head === null || stood.branch === null) {
+    const message = typeof stood === 'string' ? PLAN_TEXTS.noRepository(stood) : PLAN_TEXTS.noBranch;
+    return feed({ type: 'agent-failed', at: now(), message });
   }
   const text = away === null ? readText(join(directory, contract.taskPath)) : away.plan;
   if (text === null) {
@@ -54,7 +53,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (broken !== null) {
     return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
   }
-  const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: head });
+  const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const { current } = planIn(place);
   // A commit whose word the engine had not yet is known now.
   if (committed !== null && current?.id !== committed) dropSettling(place);
@@ -62,7 +61,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);
   const again = isSame && before.commit === current.commit ? before : null;
-  const undone = leftUndone(before, plan.tasks, stands.changed);
+  const undone = leftUndone(before, plan.tasks, stood.changed);
   const known = [...ownPaths(directory, contract.taskPath), ...(undone[planKey(task.id)] ?? [])];
   writeOpenTask(files, {
     loopId: contract.loopId,
@@ -74,9 +73,9 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     planPath: contract.taskPath,
     progressPath: progressOf(place),
     commit: current.commit,
-    branch: again?.branch ?? branch,
+    branch: again?.branch ?? stood.branch,
     // What is there before the first attempt is not the task's; the plan itself goes with the first commit.
-    dirty: again?.dirty ?? stands.changed.filter((path) => !known.includes(path)),
+    dirty: again?.dirty ?? stood.changed.filter((path) => !known.includes(path)),
     hidden: again?.hidden ?? (await hiddenFiles(directory, { env, signal })),
     left: undone,
     plan: text,

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, realpathSync } from 'node:fs';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { eachOfGit, type GitOptions, runGit } from '../progress/run-git.ts';
 
@@ -24,8 +24,11 @@ export async function readRepository(projectDir: string, options: Options): Prom
   const prefix = await ask(['rev-parse', '--show-prefix']);
   if (prefix.kind === 'missing') return 'git was not found on the PATH.';
   if (prefix.kind !== 'answer') return 'the project is in no git repository.';
-  const inside = await ask(['rev-parse', '--is-inside-work-tree']);
-  if (inside.kind === 'answer' && inside.text.trim() === 'false') return 'the repository has no working tree.';
+  const top = await ask(['rev-parse', '--show-toplevel']);
+  if (top.kind !== 'answer') return 'the repository has no working tree.';
+  if (!isBelow(projectDir, top.text.trim())) {
+    return 'git has the files of this repository elsewhere (git config core.worktree).';
+  }
   const [branch, head, status] = [
     await ask(['symbolic-ref', '--quiet', '--short', 'HEAD']),
     await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
@@ -48,6 +51,11 @@ function changedIn(status: string, prefix: string): string[] {
     .map((path) => fromProject(path, prefix))
     .filter((path) => !isLoopsOwn(path))
     .sort();
+}
+
+function isBelow(directory: string, top: string): boolean {
+  const way = relative(realpathSync(top), realpathSync(directory));
+  return !isAbsolute(way) && way.split(sep)[0] !== '..';
 }
 
 function fromProject(path: string, prefix: string): string {
