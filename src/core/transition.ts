@@ -70,7 +70,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'prompt-made':
       return promptMade(state, happened);
     case 'first-prompt':
-      return firstPrompt(state, happened);
+      return firstPrompt(state, happened, policy);
     default:
       return happened satisfies never;
   }

@@ -93,6 +93,7 @@ async function runClient(loop: StartedLoop, options: LaunchOptions, session: str
   ];
   const at = new Date().toISOString();
   change(loop.files, loop.loopId, at, { type: 'first-prompt', at });
+  if (ownState(loop.files, loop.loopId)?.status !== 'running') return;
   await new Promise<void>((resolve, reject) => {
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],

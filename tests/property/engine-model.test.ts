@@ -204,13 +204,13 @@ class Harness {
         const event = { ...what.event, at: this.at() } as EngineEvent;
         const resetsAt =
           event.type === 'api-error' && event.error.resetsAt !== null ? Date.parse(event.error.resetsAt) : null;
-        this.decide(event, () => this.model.other(event, resetsAt));
+        this.decide(event, () => this.model.other(this.now, event, resetsAt));
         break;
       }
       case 'delivered': {
         const ids = this.state.steering.slice(0, what.which).map(({ id }) => id);
         const event = { type: 'steering-delivered', at: this.at(), ids } as const;
-        this.decide(event, () => this.model.other(event, null));
+        this.decide(event, () => this.model.other(this.now, event, null));
         break;
       }
       case 'clear':
@@ -368,7 +368,7 @@ class Harness {
     }
     const never = event.type === 'prompt-made' && (event.outcome === 'given-up' || before.status !== 'running');
     if (event.type === 'block-overridden' || never) this.takenBack(before);
-    if (event.type === 'first-prompt' && before.status !== 'ended') {
+    if (event.type === 'first-prompt' && this.state.status !== 'ended') {
       this.send(before.steering.filter(({ delivery }) => delivery === 'next').map(({ id }) => id));
     }
     if (event.type === 'steering-delivered' && before.status !== 'ended') this.send(event.ids);
@@ -530,6 +530,14 @@ const FAULTS: Record<string, typeof transition> = {
       event.type === 'iteration-ended' && state.progressed ? { ...state, progressed: false } : state,
       event,
       policy,
+    ),
+  'sends a first prompt over a limit': (state, event, policy) =>
+    transition(
+      state,
+      event,
+      event.type === 'first-prompt'
+        ? { ...policy, budget: { ...policy.budget, maxCostUsd: null, maxTokens: null, maxTimeMs: null } }
+        : policy,
     ),
   'loses what a user’s turn cost': (state, event, policy) => {
     const next = transition(state, event, policy);

@@ -50,6 +50,11 @@ export function withinLimits(
   return { state: next.state, effects: [...warnings, ...next.effects] };
 }
 
+/** The first limit that holds; null while the loop may go on. */
+export function limitReached(state: Running, at: string, policy: Policy): Reached | null {
+  return firstReached(state, policy, readBudget(state.usage, state.startedAt, at, policy.budget));
+}
+
 function firstReached(state: Running, { breaker }: Policy, readings: readonly BudgetReading[]): Reached | null {
   if (state.stopRequested) return { by: 'user' };
   if (state.iteration >= state.maxIterations) return { by: 'iterations' };

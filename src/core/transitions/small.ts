@@ -1,7 +1,10 @@
 import type { EngineEvent } from '../events.ts';
+import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
 import { OVERRIDDEN_TEXT, stoppedText } from '../texts.ts';
 import { end, event, overtaken, pause, release, releasePaused, type Transition, tellPause } from './common.ts';
+import { limitReached } from './decide.ts';
+import { endBy } from './ends.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
@@ -36,8 +39,13 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Tra
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }
 
-/** A launcher sends its prompt: the iteration begins now, and what the prompt carries is told once, as by any other. */
-export function firstPrompt(state: Live, { at }: Of<'first-prompt'>): Transition {
+/**
+ * A launcher sends its prompt: the iteration begins now, and what the prompt carries is told once, as by any other. A
+ * loop that was left has gone on spending its time: over a limit there is no prompt.
+ */
+export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Policy): Transition {
+  const reached = state.status === 'running' ? limitReached(state, at, policy) : null;
+  if (reached !== null) return endBy(state, at, policy, reached);
   const steering = state.steering.filter(({ delivery }) => delivery === 'next');
   return {
     state: {

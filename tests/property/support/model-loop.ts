@@ -175,7 +175,7 @@ export class ModelLoop {
   }
 
   /** The events that need no word of their own in the model's vocabulary. */
-  other(event: EngineEvent, resetsAt: number | null): Step {
+  other(now: number, event: EngineEvent, resetsAt: number | null): Step {
     const resting = this.status === 'paused' || this.status === 'awaiting-consent';
     switch (event.type) {
       case 'api-error':
@@ -211,10 +211,13 @@ export class ModelLoop {
       case 'steering-delivered':
         this.queue = this.queue.filter(({ id }) => !event.ids.includes(id));
         return null;
-      case 'first-prompt':
+      case 'first-prompt': {
+        const limit = this.status === 'running' ? this.limit(now) : null;
+        if (limit !== null) return this.end(limit);
         this.handedOver = this.queue.filter(({ delivery }) => delivery === 'next');
         this.queue = this.queue.filter(({ delivery }) => delivery === 'now');
         return null;
+      }
       default:
         return null;
     }

@@ -169,6 +169,14 @@ describe('a launcher’s own first prompt', () => {
     assert.deepEqual([effect(effects, 'record-iteration').record.startedAt, state.iteration], [at(6), 1]);
   });
 
+  test('is not sent over a limit that was reached while nobody drove the loop', () => {
+    const hurried = policy({ budget: { ...LOOP.budget, maxTimeMs: 1000 } });
+    const { state, effects } = after(told, hurried, FIRST);
+    assert.equal(state.status === 'ended' && state.ended.as, 'budget-exhausted');
+    assert.equal(effect(effects, 'allow').type, 'allow');
+    assert.equal(after({ ...told, stopRequested: true }, LOOP, FIRST).state.status, 'ended');
+  });
+
   test('that never arrived gives them back', () => {
     const { state } = after(told, LOOP, steer('a'), FIRST, OVERRIDDEN);
     assert.deepEqual([ids(state.steering), state.notices], [['a'], told.notices]);
