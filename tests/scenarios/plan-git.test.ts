@@ -191,3 +191,25 @@ mkdir -p work && echo x > work/1.txt && cp -R . ../copy && git config core.workt
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1']);
   assert.match(stdout, /Task 1 did not pass/);
 });
+
+test('the user is told of an agent that moved the branch back, and all tasks are done in the end', (t) => {
+  const undo = `if [ $task = 2 ] && [ ! -e ../undone ]; then touch ../undone; git reset -q --hard HEAD~1
+mkdir -p work; echo done > work/2.txt; fi\n`;
+  const p = planPlace(t, TWO, `${AGENT}${undo}`);
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /the branch was moved back behind Task 2 while it was worked on, and was put forward again/);
+  assert.deepEqual(p.git('ls-files', 'work').trim().split('\n'), ['work/1.txt', 'work/2.txt']);
+});
+
+test('a task of which a sparse checkout leaves the folder out is committed', (t) => {
+  const p = planPlace(t, task(1));
+  mkdirSync(join(p.dir, 'src'));
+  writeFileSync(join(p.dir, 'src/a'), 'x');
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Files');
+  p.git('sparse-checkout', 'set', 'src');
+  const { code, stdout } = p.run(null);
+  assert.equal(code, 0, stdout);
+  assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/1\.txt$/m);
+});

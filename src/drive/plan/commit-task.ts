@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { changeByGit, type GitChanged } from '../../task/plan/change-by-git.ts';
 import { filesOfCommit, readRepository } from '../../task/plan/repository.ts';
 import { isInScope } from '../../task/plan/task-scope.ts';
+import { runGit } from '../../task/progress/run-git.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { ownPaths, type PlanPlace } from './plan-place.ts';
 import { PLAN_TEXTS } from './texts.ts';
+
+const CONFIG_TIME_MS = 10_000;
 
 /** `notes`: what the user has to hear of a commit that was made. */
 export type TaskCommit =
@@ -67,11 +70,12 @@ async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]
   return amended.ok ? [] : [PLAN_TEXTS.notTakenIn(changed, amended.said)];
 }
 
-async function add({ files, env }: PlanPlace, words: readonly string[], paths: readonly string[]): Promise<GitChanged> {
+async function add(place: PlanPlace, words: readonly string[], paths: readonly string[]): Promise<GitChanged> {
+  const { files, env } = place;
   if (paths.length === 0) return { ok: true };
   return changeByGit({
     directory: files.projectDir,
-    words: ['--literal-pathspecs', 'add', ...words, ...FROM_INPUT],
+    words: ['--literal-pathspecs', 'add', ...words, ...((await isSparse(place)) ? ['--sparse'] : []), ...FROM_INPUT],
     input: paths.join('\0'),
     env,
   });
@@ -82,4 +86,11 @@ const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 /** A link is one, too. */
 function isFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+}
+
+/** A sparse checkout leaves folders out, into which a task may write all the same; older gits know no such option. */
+async function isSparse({ files, env, signal }: PlanPlace): Promise<boolean> {
+  const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
+  const answer = await runGit(files.projectDir, words, { env, signal, timeMs: CONFIG_TIME_MS });
+  return answer.kind === 'answer' && answer.text.trim() === 'true';
 }

@@ -41,7 +41,7 @@ export async function lookAtWork(place: PlanPlace, task: OpenTask, isClaimed: bo
     const folded = await changeByGit({ directory, words: ['reset', '--soft', task.commit], env });
     if (!folded.ok)
       return { changes: [], notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
-    notes.push(PLAN_TEXTS.folded(Math.max(1, commits), task.id));
+    notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
     const after = await readRepository(directory, { env, signal });
     if (typeof after === 'string') return { changes: [], notes, results: [...held.results, fail('repository', after)] };
     changed = after.changed;

@@ -32,6 +32,8 @@ export const PLAN_TEXTS = {
     `tasks of ${path} were changed while the agent worked: ${listed(changed)}. If it was not you: look at the plan.`,
   folded: (commits: number, id: string): string =>
     `${commits === 1 ? 'a commit' : `${commits} commits`} made while ${id} was worked on ${commits === 1 ? 'was' : 'were'} folded into the one of the loop.`,
+  movedBack: (id: string): string =>
+    `the branch was moved back behind ${id} while it was worked on, and was put forward again. Look whether work of the tasks before it was undone.`,
   addedByHook: (paths: readonly string[], id: string): string =>
     `the commit of ${id} has files in it that are outside its scope: ${listed(paths)}. A hook of the repository put them there. If it is not yours: look at .git/hooks and at git config core.hooksPath.`,
   notTakenIn: (paths: readonly string[], said: string): string =>
