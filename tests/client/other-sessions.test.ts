@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runClient } from './support/client.ts';
@@ -122,6 +122,8 @@ test('control: with the same state in mode hook a client started by hand takes t
       await runClient({ workspace, model, prompt: 'begin', env: { RALPH_ACTIVE: '1' } });
       model.check();
       assert.equal(project.ended().as, 'max-iterations');
+      const [first] = model.requests;
+      assert.match(JSON.stringify(first), /read it before you begin: .{0,40}learnings\.md \(1 entry\)/);
     },
   );
 });
@@ -131,6 +133,9 @@ test('RALPH_ACTIVE=1 and a PROMPT.md are enough to start a loop by hand', async 
     { frontmatter: 'max_iterations: 2' },
     steps([text('one'), text('two')]),
     async ({ workspace, model, ...project }) => {
+      const memory = join(workspace.project, '.claude/context/memory');
+      mkdirSync(memory, { recursive: true });
+      writeFileSync(join(memory, 'learnings.md'), '# Learnings\n\n## One\n\nIt was so.\n');
       const run = await runClient({ workspace, model, prompt: 'begin', env: { RALPH_ACTIVE: '1' } });
       model.check();
       assert.match(run.stdout, /a loop has begun/);

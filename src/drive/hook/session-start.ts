@@ -2,14 +2,22 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { transcriptSize } from '../../claude/transcript-size.ts';
 import { bindSession } from '../../core/bind-session.ts';
+import { memoryText } from '../../core/memory-text.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/default-task.ts';
+import { projectMemory } from '../../task/project-memory.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import type { HookContext } from '../turn/context.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
+
+/** What the user reads, and what the agent is told beside their first words. */
+interface SessionAnswer {
+  readonly systemMessage: string;
+  readonly hookSpecificOutput?: { readonly hookEventName: 'SessionStart'; readonly additionalContext: string };
+}
 
 /**
  * A session begins: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
@@ -19,7 +27,7 @@ import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn
 export function sessionStart(
   context: HookContext,
   startByHand: () => { readonly problem: string | null; readonly warnings: readonly string[] },
-): { systemMessage: string } | null {
+): SessionAnswer | null {
   shieldNestedClients(context);
   const { env, files, input } = context;
   if (drivenElsewhere(env)) return null;
@@ -31,17 +39,24 @@ export function sessionStart(
     const { problem, warnings } = startByHand();
     if (problem !== null) return { systemMessage: said(problem) };
     bind(context);
-    return { systemMessage: [byHandText(env), ...warnings].map(said).join('\n') };
+    return toNewContext([byHandText(env), ...warnings].map(said).join('\n'), context);
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it, and says so
-  if (bind(context)) return input.source === 'clear' ? carriedOver(current.state) : null;
+  if (bind(context)) return input.source === 'clear' ? carriedOver(current.state, context) : null;
   return input.source === 'startup' ? leftBehind(current.state, context) : null;
 }
 
 /** After `/clear` nothing happens by itself: the client runs no Stop hook until somebody speaks. */
-function carriedOver({ status, iteration, maxIterations }: LoopState): { systemMessage: string } | null {
+function carriedOver({ status, iteration, maxIterations }: LoopState, context: HookContext): SessionAnswer | null {
   if (status !== 'running' && status !== 'waiting') return null;
-  return { systemMessage: said(HOOK_TEXTS.carriedOver(iteration, maxIterations)) };
+  return toNewContext(said(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
+}
+
+/** What a launcher's prompt names for an agent that knows nothing, its user does not type. */
+function toNewContext(systemMessage: string, { files }: HookContext): SessionAnswer {
+  const additionalContext = memoryText(projectMemory(files.projectDir));
+  if (additionalContext === null) return { systemMessage };
+  return { systemMessage, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
 }
 
 /**
