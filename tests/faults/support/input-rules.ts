@@ -98,7 +98,7 @@ async function askWatched(hook: HookName, input: Buffer, laid: Laid, watch: Stop
 const KEYS: Readonly<Record<HookName, readonly string[]>> = {
   Stop: ['decision', 'reason', 'systemMessage', 'hookSpecificOutput'],
   UserPromptSubmit: ['systemMessage'],
-  SessionStart: ['systemMessage'],
+  SessionStart: ['systemMessage', 'hookSpecificOutput'],
   StopFailure: ['systemMessage'],
   PreToolUse: ['continue', 'stopReason', 'systemMessage', 'hookSpecificOutput'],
   PostToolUse: ['hookSpecificOutput'],
@@ -118,6 +118,8 @@ export function checkAnswer(hook: HookName, answer: unknown): void {
     assert.equal(written['decision'], 'block');
     assert.ok(typeof written['reason'] === 'string' && written['reason'] !== '');
   } else assert.ok(!('reason' in written));
+  const own = written['hookSpecificOutput'] as Record<string, unknown> | undefined;
+  if (own) assert.equal(own['hookEventName'], hook);
   if ('systemMessage' in written) assert.match(String(written['systemMessage']), /^ralph: /);
 }
 
