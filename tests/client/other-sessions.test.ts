@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { runClient } from './support/client.ts';
 import type { EnvironmentChanges } from './support/client-environment.ts';
 import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
-import { bash, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
+import { bash, type ModelRequest, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 
 /** Everything of the loop, byte for byte: state, journals and archive by relative path. */
 const runtime = ({ files }: LoopProject): Record<string, string> =>
@@ -112,6 +112,16 @@ for (const mode of ['router', 'runner']) {
   });
 }
 
+function addMemory(project: string): void {
+  const memory = join(project, '.claude/context/memory');
+  mkdirSync(memory, { recursive: true });
+  writeFileSync(join(memory, 'learnings.md'), '# Learnings\n\n## One\n\nIt was so.\n');
+}
+
+function toldOfMemory(request: ModelRequest | undefined): boolean {
+  return /read it before you begin: \S{0,40}learnings\.md \(1 entry\)/.test(JSON.stringify(request?.body));
+}
+
 test('control: with the same state in mode hook a client started by hand takes the loop and goes on', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 3' },
@@ -119,11 +129,11 @@ test('control: with the same state in mode hook a client started by hand takes t
     async (project) => {
       assert.equal(project.main(['start', '--json']).code, 0);
       const { workspace, model } = project;
+      addMemory(workspace.project);
       await runClient({ workspace, model, prompt: 'begin', env: { RALPH_ACTIVE: '1' } });
       model.check();
       assert.equal(project.ended().as, 'max-iterations');
-      const [first] = model.requests;
-      assert.match(JSON.stringify(first), /read it before you begin: .{0,40}learnings\.md \(1 entry\)/);
+      assert.ok(toldOfMemory(model.requests[0]), 'a new context is told of the memory');
     },
   );
 });
@@ -133,14 +143,13 @@ test('RALPH_ACTIVE=1 and a PROMPT.md are enough to start a loop by hand', async 
     { frontmatter: 'max_iterations: 2' },
     steps([text('one'), text('two')]),
     async ({ workspace, model, ...project }) => {
-      const memory = join(workspace.project, '.claude/context/memory');
-      mkdirSync(memory, { recursive: true });
-      writeFileSync(join(memory, 'learnings.md'), '# Learnings\n\n## One\n\nIt was so.\n');
+      addMemory(workspace.project);
       const run = await runClient({ workspace, model, prompt: 'begin', env: { RALPH_ACTIVE: '1' } });
       model.check();
       assert.match(run.stdout, /a loop has begun/);
       assert.match(run.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/, 'a start by hand says what to export');
       assert.equal(project.ended().as, 'max-iterations');
+      assert.ok(toldOfMemory(model.requests[0]), 'a new context is told of the memory');
     },
   );
 });

@@ -15,7 +15,7 @@ import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn
 
 /** What the user reads, and what the agent is told beside their first words. */
 interface SessionAnswer {
-  readonly systemMessage: string;
+  readonly systemMessage?: string;
   readonly hookSpecificOutput?: { readonly hookEventName: 'SessionStart'; readonly additionalContext: string };
 }
 
@@ -42,7 +42,10 @@ export function sessionStart(
     return toNewContext([byHandText(env), ...warnings].map(said).join('\n'), context);
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it, and says so
-  if (bind(context)) return input.source === 'clear' ? carriedOver(current.state, context) : null;
+  if (bind(context)) {
+    if (input.source === 'clear') return carriedOver(current.state, context);
+    return input.source === 'startup' && !env['RALPH_LOOP_ID'] ? toNewContext(null, context) : null;
+  }
   return input.source === 'startup' ? leftBehind(current.state, context) : null;
 }
 
@@ -53,10 +56,11 @@ function carriedOver({ status, iteration, maxIterations }: LoopState, context: H
 }
 
 /** What a launcher's prompt names for an agent that knows nothing, its user does not type. */
-function toNewContext(systemMessage: string, { files }: HookContext): SessionAnswer {
+function toNewContext(said: string | null, { files }: HookContext): SessionAnswer | null {
   const additionalContext = memoryText(projectMemory(files.projectDir));
-  if (additionalContext === null) return { systemMessage };
-  return { systemMessage, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
+  const message = said === null ? {} : { systemMessage: said };
+  if (additionalContext === null) return said === null ? null : message;
+  return { ...message, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
 }
 
 /**
