@@ -1,5 +1,5 @@
 import { readEnd } from '../../src/claude/read-end.ts';
-import { readSubagent } from '../../src/claude/subagent.ts';
+import { readEndedSubagent } from '../../src/claude/subagent.ts';
 import { parseDuration } from '../../src/core/duration.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import { routerCall } from '../../src/drive/router/call.ts';
@@ -71,7 +71,7 @@ export const ROUTER_COMMAND: Command = {
     const context = action === 'start' ? withInput(called) : called;
     const files = routerLoop(context, action);
     if (action === 'status') return routerStatus(context, files);
-    const told = action === 'report' ? reportOf(context) : null;
+    const told = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
     // A person who starts one for a session leaves it to the first that asks what to do.
     if (action === 'start' && context.forPeople && !isAgent(context.env)) return ready(context, loop);
@@ -134,7 +134,7 @@ function sitUntil(wait: unknown): number {
   throw new RalphError('usage', `--wait ${wait}: give a duration such as 90s or 10m.`);
 }
 
-function reportOf({ values, env }: CommandContext): Report {
+async function reportOf({ values, env }: CommandContext): Promise<Report> {
   const { spawn, agent, file, error } = values;
   const number = spawn === undefined ? null : Number(spawn);
   if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn))) {
@@ -145,12 +145,12 @@ function reportOf({ values, env }: CommandContext): Report {
   }
   const none = { spawn: number, agent: null, usage: null, error: null };
   if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
-  if (typeof agent === 'string') return { ...none, agent, ...workOf(agent, env) };
+  if (typeof agent === 'string') return { ...none, agent, ...(await workOf(agent, env)) };
   return { ...none, text: plainReport(messageIn(typeof file === 'string' && file !== '-' ? file : null)) };
 }
 
-function workOf(id: string, env: NodeJS.ProcessEnv): Pick<Report, 'text' | 'usage'> {
-  const work = readSubagent(id, env);
+async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 'text' | 'usage'>> {
+  const work = await readEndedSubagent(id, env);
   const instead = `Give its final message instead: ${GIVE_TEXT}`;
   if (work === null)
     throw new RalphError('usage', `the client keeps no record of a subagent ${id} of this session. ${instead}`);

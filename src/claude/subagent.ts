@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UsageDelta } from '../core/events.ts';
 import { readTail } from '../state/read-tail.ts';
 import { readUsage } from './transcript-usage.ts';
@@ -18,12 +19,29 @@ export interface SubagentWork {
 const AGENT_ID = /^[\w-]{1,100}$/;
 const TAIL_BYTES = 8 * 1024 * 1024;
 
+/** The client tells its host of an end before the record has the last message. */
+const LATE_MS = 5_000;
+const LOOK_MS = 50;
+
 /** What a subagent of this session has done, from the client's own record of it; null where there is none. */
 export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork | null {
   const path = AGENT_ID.test(id) ? recordOf(id, env) : null;
   if (path === null) return null;
   const last = lastMessage(path);
   return last === null ? null : { ...last, usage: usageOf(path) };
+}
+
+/**
+ * The same once the record shows that the subagent has ended; after five seconds as it stands then: that of one that is
+ * still at work, or none.
+ */
+export async function readEndedSubagent(id: string, env: NodeJS.ProcessEnv): Promise<SubagentWork | null> {
+  const until = Date.now() + LATE_MS;
+  for (;;) {
+    const work = readSubagent(id, env);
+    if (work?.finished || Date.now() >= until) return work;
+    await sleep(LOOK_MS);
+  }
 }
 
 function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {

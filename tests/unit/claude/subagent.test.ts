@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readSubagent } from '../../../src/claude/subagent.ts';
+import { readEndedSubagent, readSubagent } from '../../../src/claude/subagent.ts';
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
 
@@ -49,6 +49,23 @@ test('the last message of a subagent is read with all its blocks, and its tokens
 test('a subagent whose last message calls a tool is still at work', (t) => {
   const env = aRecord(t, [said('m1', 'tool_use', text('I look.'), TOOL)]);
   assert.equal(readSubagent('a1', env)?.finished, false);
+});
+
+test('the last message of a subagent that has ended is waited for, since the client writes it late', async (t) => {
+  const env = aRecord(t, [said('m1', 'tool_use', text('I look.'), TOOL), RESULT]);
+  const record = join(
+    env['CLAUDE_CONFIG_DIR'] ?? '',
+    'projects',
+    '-a-project',
+    'session-1',
+    'subagents',
+    'agent-a1.jsonl',
+  );
+  const late = setTimeout(() => appendFileSync(record, `${said('m2', 'end_turn', text('Done.'))}\n`), 200);
+  assert.equal(readSubagent('a1', env)?.finished, false, 'control: it is not there yet');
+  const work = await readEndedSubagent('a1', env);
+  clearTimeout(late);
+  assert.deepEqual([work?.finished, work?.text], [true, 'Done.']);
 });
 
 test('a subagent to which somebody has said more since its last message is at work again', (t) => {
