@@ -95,9 +95,9 @@ export class ModelLoop {
   timePassed(now: number, cause: Cause): Step {
     const { wait } = this;
     if (wait === null) return this.overtaken();
+    // A clock that was set back to before the wait begins the wait anew.
+    if (wait.pace) wait.until = Math.min(wait.until, now + this.policy.pace.delayMs);
     if (wait.pace && !wait.woken && (cause === 'elapsed' || cause === 'changed' || cause === 'quiet')) {
-      // A clock that was set back to before the wait begins the wait anew.
-      if (now < wait.until - this.policy.pace.delayMs) wait.until = now + this.policy.pace.delayMs;
       return now < wait.until ? 'wait' : this.prompt(now);
     }
     if (wait.woken || cause === 'changed' || cause === 'deadline') return this.prompt(now);
