@@ -115,7 +115,12 @@ test('a host session has subagents prove the scenarios, and hands the red eviden
     makeList(project, 2);
     const { workspace, model } = project;
     const run = await runClient({ workspace, model, prompt: '/ralph-loop, by tests first', timeLimitMs: 90_000 });
-    assert.equal(run.result?.['result'], 'The loop is over: complete.', run.stderr + JSON.stringify(answers));
+    const last = model.mainRequests().at(-1)?.sinceText.slice(-2_000);
+    assert.equal(
+      run.result?.['result'],
+      'The loop is over: complete.',
+      `${run.stderr}${JSON.stringify(answers)}\n${last}`,
+    );
     assert.deepEqual(
       answers.map(({ action, agentType, status, verified }) => (action === 'spawn' ? agentType : [status, verified])),
       [...Array.from({ length: 4 }, () => 'ralph-developer'), ['complete', true]],
