@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
-import { lastTaskOf, taskLoopName } from '../../src/drive/task-loop-name.ts';
+import { lastLoopIn, lastTaskOf, taskLoopName } from '../../src/drive/task-loop-name.ts';
 import { taskPathOf } from '../../src/drive/task-path.ts';
-import { readContract } from '../../src/state/contract-store.ts';
+import { findEndedContract, readContract } from '../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readArguments } from '../../src/task/argument-problems.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
@@ -43,7 +43,7 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const pairs = values['arg'];
   const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);
   if ('problem' in read) throw new RalphError('usage', read.problem);
-  const former = resumes ? contractOf(files) : null;
+  const former = resumes ? formerContract(files) : null;
   return {
     files,
     task,
@@ -74,12 +74,22 @@ function givenTask({ values, projectDir }: CommandContext): string | null {
   return taskPathOf(projectDir, existsSync(here) ? here : pathNamed(projectDir, given));
 }
 
-function contractOf(files: LoopFiles): Contract | null {
+/** Of the loop that lies here, or of the one that ended last, which is the one that a start goes on with. */
+function formerContract(files: LoopFiles): Contract | null {
   try {
-    return readContract(files)?.contract ?? null;
+    return readContract(files)?.contract ?? endedContract(files);
   } catch (error) {
     // An unreadable contract is replaced by this start: its arguments have to be given again, and start says so.
     if (error instanceof RalphError) return null;
     throw error;
   }
+}
+
+function endedContract(files: LoopFiles): Contract | null {
+  const last = lastLoopIn(files);
+  const stored = last && findEndedContract(files, last.loopId);
+  if (!stored) return null;
+  // How many tasks come before a review is said of one sitting, and that one has had its review.
+  const { max_tasks: _, ...flags } = stored.contract.flags;
+  return { ...stored.contract, flags };
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { RalphError } from '../core/ralph-error.ts';
 import type { StoredContract } from '../core/schema/contract.ts';
 import { checkShape, type Shape } from './check-shape.ts';
@@ -58,8 +58,22 @@ const READ: Shape = {
  * or that cannot be opened. Never throws.
  */
 export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
+  return contractIn(files.contract);
+}
+
+/** The contract that this loop, which lies here no longer, ended under; null where it is not known. Never throws. */
+export function findEndedContract(files: LoopFiles, loopId: string): StoredContract | null {
+  const found = contractIn(endedPath(files));
+  return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
+}
+
+function endedPath({ contract }: LoopFiles): string {
+  return `${contract}.ended`;
+}
+
+function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
   try {
-    const stored = JSON.parse(readFileSync(regularFile(files.contract), 'utf8')) as StoredContract;
+    const stored = JSON.parse(readFileSync(regularFile(path), 'utf8')) as StoredContract;
     return checkShape(stored, READ) === null ? stored : 'unreadable';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';
@@ -81,9 +95,13 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
   writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
 }
 
-/** The loop is over: its contract holds no longer. A copy of what it said lies in the events journal. */
+/** The loop is over: its contract holds no longer, and is put aside for whoever goes on with it. */
 export function dropContract(files: LoopFiles): void {
-  removeIfThere(files.contract);
+  try {
+    renameSync(files.contract, endedPath(files));
+  } catch {
+    removeIfThere(files.contract); // nothing to put aside, or no place: then its command line is given anew
+  }
   // A contract that came back after a power cut would make the next loop's state look tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
 }

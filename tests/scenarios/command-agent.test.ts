@@ -52,6 +52,22 @@ test('any program that reads a prompt works on a loop, and its claim is checked 
   assert.equal(p.has('pwned'), false, 'nothing of the prompt is for the shell');
 });
 
+test('a loop that has ended goes on with its command line, but for what is given anew, and a new one has none of it', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 9');
+  const cmd = agent(p, 'echo "this is run $(wc -l < runs.txt)"');
+  const first = p.ralph(['run', '--agent', cmd, '--set', 'max_iterations=1']);
+  assert.deepEqual([first.code, runs(p)], [2, 1], first.stderr);
+  const more = p.ralph(['run', '--resume', '--max-iterations', '3']);
+  assert.deepEqual([more.code, runs(p)], [2, 3], more.stderr);
+  const refused = p.ralph(['run', '--resume']);
+  assert.equal(refused.code, 1, 'the limit that holds on is reached');
+  assert.match(refused.stderr, /3/);
+  const anew = p.ralph(['run', '--fresh'], { RALPH_CLAUDE: '/no/such/claude' });
+  assert.equal(anew.code, 1);
+  assert.equal(runs(p), 3, 'a new loop asks for Claude Code');
+});
+
 test('the agent may stand in the frontmatter, and Claude Code need not be there', (t) => {
   const p = project(t);
   const cmd = agent(p, `echo "$prompt" > seen.txt; echo ${SIGNAL}`);

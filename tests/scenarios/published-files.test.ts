@@ -23,7 +23,7 @@ const SCHEMAS: readonly (readonly [RegExp, string])[] = [
   [/\/tdd-state[^/]*\.json$/, 'tdd-state'],
   [/\/ralph-tdd[^/]*\.json$/, 'tdd-record'],
   [/\/tdd-archive\/[^/]+-list\.json$/, 'tdd-record'],
-  [/\/contract[^/]*\.json$/, 'contract'],
+  [/\/contract[^/]*\.json(?:\.ended)?$/, 'contract'],
 ];
 
 /** What the program notes for itself alone, and what the client's settings are: nobody else is to read them by a schema. */

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { RalphError } from '../../../src/core/ralph-error.ts';
 import type { Contract } from '../../../src/core/schema/contract.ts';
-import { dropContract, readContract, writeContract } from '../../../src/state/contract-store.ts';
+import { dropContract, findEndedContract, readContract, writeContract } from '../../../src/state/contract-store.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import { terms } from '../task/support/terms.ts';
@@ -28,14 +28,16 @@ test('A contract lies outside the project and only its owner can look at it.', (
   assert.equal(statSync(files.outsideDir).mode & 0o077, 0);
 });
 
-test('A contract that is over is gone, and dropping it twice, or where none ever was, is no error.', (t) => {
+test('A contract that is over is put aside for its own loop, and dropping it twice, or where none ever was, is no error.', (t) => {
   const files = aProject(t);
   dropContract(files);
   writeContract(files, { hash: '', contract });
   dropContract(files);
   dropContract(files);
   assert.equal(readContract(files), null);
-  assert.deepEqual(readdirSync(files.outsideDir), []);
+  assert.equal(findEndedContract(files, contract.loopId)?.hash, '');
+  assert.equal(findEndedContract(files, 'another'), null);
+  assert.equal(readdirSync(files.outsideDir).length, 1);
 });
 
 test('A contract that cannot be used is an error with a way out, and never the same as none.', (t) => {
