@@ -213,3 +213,12 @@ test('a task of which a sparse checkout leaves the folder out is committed', (t)
   assert.equal(code, 0, stdout);
   assert.match(p.git('show', '--name-only', '--format=', 'HEAD'), /^work\/1\.txt$/m);
 });
+
+test('a repository that git does not open is called so, and nobody is told to begin another in it', (t) => {
+  const p = planPlace(t, TWO);
+  writeFileSync(join(p.dir, '.git/config'), '[');
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(stderr, /git does not open the repository \/.*git config --global --add safe\.directory/);
+  assert.doesNotMatch(stderr, /git init/);
+});

@@ -262,6 +262,12 @@ test('a folder of a repository is a project of its own in its worktree as well',
 
 const refusals: readonly (readonly [string, (p: Project) => void, readonly string[], RegExp])[] = [
   ['no repository', (p) => void p.sh('rm -rf .git'), ['jobs/fix'], /in no git repository/],
+  [
+    'a repository that git does not open',
+    (p) => void p.sh("echo '[' > .git/config"),
+    ['jobs/fix'],
+    /git does not open the repository .*safe\.directory/,
+  ],
   ['no commit', (p) => void p.sh('rm -rf .git && git init -q'), ['jobs/fix'], /has no commit yet/],
   ['no name', (p) => p.write('.claude/ralph/PROMPT.md', 'x'), [], /needs a name.*--loop NAME/],
   [

@@ -39,8 +39,7 @@ export const PLAN_TEXTS = {
   notTakenIn: (paths: readonly string[], said: string): string =>
     `a hook of the repository changed files after they were committed, and they could not be taken into the commit: ${listed(paths)}. ${said}`,
   notFolded: (said: string): string => `your commits could not be folded into the one of the loop: ${said}`,
-  noRepository: (why: string): string =>
-    `a plan is executed with one commit for each task, and here: ${why} Begin one: git init, then commit what is there.`,
+  noRepository: (why: string): string => `a plan is executed with one commit for each task, and here: ${why}`,
   noProgressFile: (path: string): string =>
     `${path} is where the progress of the plan is written, and no plain file. Move it away.`,
   noCommit: 'the repository has no commit yet. Commit what is there first.',

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { RalphError } from '../../core/ralph-error.ts';
+import { unopenedText } from '../../task/progress/unopened-text.ts';
 import { WORKTREE_TEXTS } from './texts.ts';
 import { askGit, userGit } from './user-git.ts';
 
@@ -19,7 +20,9 @@ export interface Repository {
 export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Repository {
   const found = userGit(projectDir, ['rev-parse', '--show-toplevel', '--git-common-dir', '--show-prefix'], env);
   const [root = '', common = '', prefix = ''] = found.text.split('\n');
-  if (!found.ok || root === '') throw new RalphError('refused', WORKTREE_TEXTS.noRepository(projectDir));
+  if (!found.ok || root === '') {
+    throw new RalphError('refused', unopenedText(projectDir) ?? WORKTREE_TEXTS.noRepository(projectDir));
+  }
   const head = userGit(projectDir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], env);
   if (!head.ok) throw new RalphError('refused', WORKTREE_TEXTS.noCommit);
   return { root, prefix, commonDir: resolve(projectDir, common), head: head.text.trim() };

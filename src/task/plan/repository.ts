@@ -2,6 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, relative, sep } from 'node:path';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { eachOfGit, type GitOptions, runGit } from '../progress/run-git.ts';
+import { unopenedText } from '../progress/unopened-text.ts';
 
 /** How a project stands in its repository. */
 export interface Repository {
@@ -23,7 +24,7 @@ export async function readRepository(projectDir: string, options: Options): Prom
   const ask = (words: readonly string[]) => runGit(projectDir, words, { ...options, timeMs: TIME_MS });
   const prefix = await ask(['rev-parse', '--show-prefix']);
   if (prefix.kind === 'missing') return 'git was not found on the PATH.';
-  if (prefix.kind !== 'answer') return 'the project is in no git repository.';
+  if (prefix.kind !== 'answer') return whyNone(projectDir);
   const top = await ask(['rev-parse', '--show-toplevel']);
   if (top.kind !== 'answer') return 'the repository has no working tree.';
   if (!isBelow(projectDir, top.text.trim())) {
@@ -42,6 +43,12 @@ export async function readRepository(projectDir: string, options: Options): Prom
     head: head.kind === 'answer' ? head.text.trim() : null,
     changed: changedIn(status.text, prefix.text.trim()),
   };
+}
+
+/** A repository that git does not open is one all the same: nobody should be told to begin another in it. */
+function whyNone(projectDir: string): string {
+  const unopened = unopenedText(projectDir);
+  return unopened ?? 'the project is in no git repository. Begin one: git init, then commit what is there.';
 }
 
 /** What the repository's own status calls from its top is called from the project. */
