@@ -95,12 +95,17 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
   writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
 }
 
+/** Something else lies where it would be put aside: whoever goes on gives the command line anew. */
+const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
+
 /** The loop is over: its contract holds no longer, and is put aside for whoever goes on with it. */
 export function dropContract(files: LoopFiles): void {
   try {
     renameSync(files.contract, endedPath(files));
-  } catch {
-    removeIfThere(files.contract); // nothing to put aside, or no place: then its command line is given anew
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;
+    removeIfThere(files.contract);
   }
   // A contract that came back after a power cut would make the next loop's state look tampered with.
   if (existsSync(files.outsideDir)) syncDirectory(files.outsideDir);
