@@ -19,6 +19,7 @@ export type PlanRule =
   | 'no-task-id'
   | 'nested-task'
   | 'misplaced-annotation'
+  | 'stray-field'
   | 'too-large';
 
 export interface PlanProblem {

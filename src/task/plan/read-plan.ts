@@ -4,7 +4,8 @@ import { type LintedTask, lintPlan, type PlanProblem } from '../../core/lint-pla
 import { type PlanTask, planKey } from '../../core/plan-task.ts';
 import { splitFrontmatter } from '../split-frontmatter.ts';
 import { leafLines } from './leaf-lines.ts';
-import { readFields } from './task-fields.ts';
+import { strayField } from './stray-field.ts';
+import { isField, readFields } from './task-fields.ts';
 import { readHead } from './task-head.ts';
 
 /** A task with all that the plan says of it. */
@@ -92,6 +93,10 @@ function readItem(
   }
   if (/\((?:blocked|manual-verify)\)\s*$/i.test(read.title)) {
     doubt(head.line, 'misplaced-annotation', 'an annotation counts only between the box and the title.');
+  }
+  for (const { text, line, depth, first } of read.status === 'done' ? [] : lines) {
+    const message = depth <= 1 && first && !isField(text.trim()) ? strayField(text.trim()) : null;
+    if (message !== null) doubt(line, 'stray-field', message);
   }
   const start = item.position?.start.offset ?? 0;
   const end = item.position?.end.offset ?? start;

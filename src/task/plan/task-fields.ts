@@ -23,6 +23,11 @@ const KEY =
 /** `**Scope:** path` */
 const KEY_WITH_COLON =
   /^(\*\*|__|\*|_|`)(scope|depends[ -]?on|dependencies|depends|acceptance(?:[ -]criteria)?|notes?)[ \t]*:[ \t]*\1[ \t]*(.*)$/i;
+/** Whether a line of a task names one of its fields. */
+export function isField(text: string): boolean {
+  return KEY.test(text) || KEY_WITH_COLON.test(text);
+}
+
 const BOX = /^\[[ \txX]\][ \t]+/;
 
 /** Reads what stands below a task's first line: `Scope:`, `Depends on:`, `Acceptance:`, `Notes:`, as items or as lines. */

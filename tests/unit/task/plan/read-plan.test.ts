@@ -183,3 +183,38 @@ test('a line of thousands of list marks is read like any other', () => {
     ['Task 1'],
   );
 });
+
+test('a line that looks like a field and is none is told with what to write, and prose is left alone', () => {
+  const under = (...fields: string[]): string[] => {
+    const text = lines(
+      '- [ ] **Task 1: A**',
+      '  - Scope: a',
+      '  - Acceptance: b',
+      ...fields.map((field) => `  - ${field}`),
+    );
+    return readPlan(text)
+      .problems.filter(({ rule }) => rule === 'stray-field')
+      .map(
+        ({ line, message }) =>
+          `${line} ${message.slice(0, message.indexOf(':'))} ${/"([^"]*)"(?: in|$|\.)/.exec(message.slice(12))?.[1] ?? ''}`,
+      );
+  };
+  assert.deepEqual(under('Commands: `npm test`', '**Verify:** x', '**Validation**: y'), [
+    '4 "Commands validation:',
+    '5 "Verify validation:',
+    '6 "Validation validation:',
+  ]);
+  assert.deepEqual(under('Files: a, b', 'Scopes: a'), ['4 "Files Scope: ', '5 "Scopes Scope: ']);
+  assert.deepEqual(under('Depend on: Task 2', 'Blocked by: Task 2'), [
+    '4 "Depend on Depends on: ',
+    '5 "Blocked by Depends on: ',
+  ]);
+  assert.deepEqual(under('Acceptence: c', 'Done when: c'), ['4 "Acceptence Acceptance: ', '5 "Done when Acceptance: ']);
+  assert.deepEqual(
+    under('Depends on: Task 1', 'Notes: x', 'Estimate: 2h', 'See https://a.b', 'Run it: then look', 'Files'),
+    [],
+  );
+  assert.deepEqual(under('Acceptance:', '  - Commands: are documented'), [], 'what is nested belongs to its field');
+  const done = lines('- [x] **Task 1: A**', '  - Commands: x');
+  assert.deepEqual(readPlan(done).problems, [], 'what is done is not asked for more');
+});
