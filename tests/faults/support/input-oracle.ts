@@ -68,12 +68,23 @@ function belongs(
   return pid > 0 && state['clientPid'] === pid && state['clientStartedAt'] === identityOf(pid).startedAt;
 }
 
-/** A valid loop that is surely none of this session's business: its file must not change by a byte. */
-export function isForeign(before: Before, env: Readonly<Record<string, string>>, session: unknown): boolean {
+/**
+ * A valid loop that is surely none of this session's business: its file must not change by a byte. The tool hooks alone
+ * (`tools`) serve the agents of a runner and of a router, and bring them what the user has to say.
+ */
+export function isForeign(
+  before: Before,
+  env: Readonly<Record<string, string>>,
+  session: unknown,
+  tools: boolean,
+): boolean {
   const state = object(before.state);
   if (state === null || parseState(before.state?.toString('utf8') ?? '').kind !== 'loop') return false;
   const wanted = env['RALPH_LOOP_ID'] || null;
-  if (state['mode'] === 'runner' || state['mode'] === 'router') return true;
+  if (state['mode'] === 'runner') return !(tools && env['RALPH_DRIVER'] === 'runner' && wanted === state['loopId']);
+  if (state['mode'] === 'router') {
+    return !(tools && env['RALPH_DRIVER'] === 'router' && belongs(state, env, session, wanted));
+  }
   if (wanted !== null && wanted !== state['loopId']) return true;
   return typeof state['sessionId'] === 'string' && wanted === null && !belongs(state, env, session, wanted);
 }

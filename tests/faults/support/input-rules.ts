@@ -142,7 +142,7 @@ export function checkBlock({ env, files }: Laid, before: Before, session: string
 /** Whatever was decided: nobody else's loop has changed, no state is gone or unreadable, no lock is left. */
 export function checkDisk(hook: HookName, { env, files }: Laid, before: Before, session: string): void {
   const after = existsSync(files.state) ? readFileSync(files.state) : null;
-  if (hook !== 'SessionStart' && isForeign(before, env, session)) {
+  if (hook !== 'SessionStart' && isForeign(before, env, session, hook.includes('ToolUse'))) {
     assert.deepEqual(after, before.state, 'the state of somebody else has changed');
   }
   const changed = after !== null && (before.state === null || !after.equals(before.state));
