@@ -5,8 +5,10 @@ import { UNKNOWN } from './shell-reading.ts';
 import { hasOption, optionValue, type SplitWords, splitOptions } from './split-options.ts';
 import type { Unwrapped } from './unwrap.ts';
 import { anyCase } from './unwrap-find.ts';
+import { wordOf } from './word-builder.ts';
 
-const RUNS = new Set(['-x', '--exec', '-X', '--exec-batch']);
+/** `-x`, `-Hx`, `-xcat`, `--exec-batch`, `--exec=cat`; before the letter stand no options with a value (`-ex` is `-e x`). */
+const RUNS = /^(?<flags>-[^-deEStjcoC]*?)[xX](?<attached>.*)$|^--exec(?:-batch)?(?:=(?<given>.*))?$/s;
 const VALUES =
   '-d -e -E -S -t -j -c -o --max-depth --min-depth --exact-depth --extension --exclude --size --type --threads --color --owner --changed-within --changed-before --base-directory --search-path --path-separator --ignore-file --max-results --and -C';
 /** The found path, its name, its directory, and the first two without the extension. */
@@ -15,14 +17,22 @@ const PLACES = /\{(?:|\/|\/\/|\.|\/\.)\}/g;
 /** `fd … -x command {}`: the command, with the found files in it; they stand at its end where no place is named. */
 export function unwrapFd(call: Call): Unwrapped | undefined {
   const args = call.words.slice(1);
-  const at = args.findIndex((word) => RUNS.has(word.template));
-  if (at === -1) return undefined;
-  const rest = args.slice(at + 1);
+  const at = args.findIndex((word) => RUNS.test(word.template));
+  const opening = args[at];
+  if (opening === undefined) return undefined;
+  const { flags = '-', attached, given } = RUNS.exec(opening.template)?.groups ?? {};
+  const first = attached || given;
+  const rest = [...(first ? [wordOf(first, opening.source)] : []), ...args.slice(at + 1)];
   const end = rest.findIndex((word) => word.template === ';');
   const command = end === -1 ? rest : rest.slice(0, end);
   if (command.length === 0) return undefined;
   const behind = end === -1 ? [] : rest.slice(end + 1);
-  const found = foundFile(searchedTree(call, splitOptions([...args.slice(0, at), ...behind], VALUES)));
+  const found = foundFile(
+    searchedTree(
+      call,
+      splitOptions([...args.slice(0, at), ...(flags === '-' ? [] : [wordOf(flags)]), ...behind], VALUES),
+    ),
+  );
   const named = command.some((word) => word.template.match(PLACES) !== null);
   const words = named ? command.map((word) => withFound(word, found)) : [...command, found];
   return {

@@ -75,9 +75,13 @@ function globOf(value: ShellWord): string {
   return value.pattern ?? value.text;
 }
 
-/** The same glob, whatever the case of its letters. */
+/** The same glob, whatever the case of its letters. A class in brackets stands for any character then: the safe side. */
 export function anyCase(glob: string): string {
-  return glob.replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+  return glob.replace(/\\(.)|\[[!^]?\]?[^\]]*\]|[a-z]/gis, (piece: string, escaped: string | undefined) => {
+    const letter = escaped ?? piece;
+    if (/^[a-z]$/i.test(letter)) return `[${letter.toLowerCase()}${letter.toUpperCase()}]`;
+    return escaped === undefined ? '?' : piece;
+  });
 }
 
 function withFound(word: ShellWord, under: SearchedTree): ShellWord {

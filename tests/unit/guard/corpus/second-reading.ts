@@ -2,6 +2,9 @@
 export const MORE_BLOCKED: Readonly<Record<string, readonly string[]>> = {
   'fd and others that run a command': [
     'fd . -x git push',
+    'fd -Hx git push',
+    'fd . --exec=git push',
+    'fd -HIX git push',
     'fd -e ts -X git push',
     'fdfind --exec git push \\;',
     'fd x -x sh -c "git push"',
@@ -413,6 +416,13 @@ export const MORE_WRITES: readonly string[] = [
 export const MORE_READS: readonly string[] = [
   "fd -H '^\\.env$' -x cat",
   'fd -H -x cat',
+  'fd -Hx cat',
+  'fd -HIxcat',
+  'fd --hidden --exec=cat',
+  "fd -g '*.p[e]m' -x cat",
+  "find . -iname '*.p[e]m' -exec cat {} \\;",
+  "find . -iname 'APP.[!x]em' -exec cat {} \\;",
+  "find . -iname '*.\\pem' -exec cat {} \\;",
   'fd -e pem -x base64',
   "fd -g '*.pem' -x base64 {}",
   'fd app config -X tar czf /tmp/x.tgz',
@@ -614,6 +624,7 @@ export const MORE_READS: readonly string[] = [
 
 export const MORE_HARMLESS: readonly string[] = [
   'fd -e ts -x wc -l',
+  'fd -ex ts',
   "fd '\\.md$' docs -x cat {}",
   'fd -e ts src -X prettier --check',
   'fd pattern src',
