@@ -160,7 +160,7 @@ async function bundle(): Promise<void> {
       banner: { js },
       define,
     });
-  await scripts({ 'ralph-main': 'scripts/main.ts', 'ralph-keep-code': 'scripts/ralph-keep-code.ts' }, {}, '');
+  await scripts({ 'ralph-main': 'scripts/main.ts', 'ralph-keep-code': 'hooks/ralph-keep-code.ts' }, {}, '');
   await scripts(
     { main: 'scripts/load-main.ts', statusline: 'scripts/statusline.ts' },
     {

@@ -22,7 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** The drivers stand side by side: what two of them need belongs to `src/drive/turn`, which knows none of them. */
 const DRIVERS = ['hook', 'runner', 'router'];
-const BELOW = [...DRIVERS, 'turn'];
+const HELD_APART = [...DRIVERS, 'turn'];
 
 /** Entry hooks are loaded at every turn or call: what is heavy must not be in them. */
 const LEAN = [
@@ -69,7 +69,7 @@ function arrowProblems(): string[] {
 
 function driverOf(file: string): string | null {
   const [, driver = ''] = /^src\/drive\/(\w+)\//.exec(file) ?? [];
-  return BELOW.includes(driver) ? driver : null;
+  return HELD_APART.includes(driver) ? driver : null;
 }
 
 function leanProblems(): string[] {

@@ -7,7 +7,7 @@ import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { extractValidationCommands } from '../../src/task/extract-validation-commands.ts';
 import { splitFrontmatter } from '../../src/task/split-frontmatter.ts';
 import { printable } from '../../src/term/printable.ts';
-import { ask } from './ask.ts';
+import { agrees } from './ask.ts';
 import type { CommandContext } from './command.ts';
 
 /**
@@ -40,5 +40,5 @@ export async function adoptValidation(context: CommandContext, task: string | nu
 
 async function agreed(context: CommandContext): Promise<boolean> {
   if (!context.forPeople) throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
-  return /^y(es)?$/i.test((await ask('Write them into the frontmatter? [y/N] ')) ?? '');
+  return agrees('Write them into the frontmatter?');
 }

@@ -6,7 +6,7 @@ import { hashTddList } from '../../src/state/hash-tdd-list.ts';
 import { peekTdd, withTdd } from '../../src/state/tdd-store.ts';
 import { decidingEnvironment } from '../../src/task/tdd/deciding-environment.ts';
 import { painter } from '../../src/term/paint.ts';
-import { ask } from './ask.ts';
+import { agrees } from './ask.ts';
 import type { CommandContext } from './command.ts';
 import { forReading } from './tdd-status.ts';
 
@@ -19,8 +19,7 @@ export async function shownList({ files, forPeople, values, now, err, env }: Com
   const list = listThere(files, now());
   if (list.consented) return null;
   err(forReading(list, [], painter(forPeople, env)));
-  const answer = await ask('An agent made this list. May these commands run? [y/N] ');
-  return /^y(es)?$/i.test(answer ?? '') ? hashTddList(list) : 'no';
+  return (await agrees('An agent made this list. May these commands run?')) ? hashTddList(list) : 'no';
 }
 
 /** What a `no` is answered with. */

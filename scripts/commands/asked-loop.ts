@@ -11,7 +11,7 @@ import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import type { readState } from '../../src/state/read-state.ts';
 import { normaliseValidation } from '../../src/task/normalise-validation.ts';
 import { printable } from '../../src/term/printable.ts';
-import { ask } from './ask.ts';
+import { agrees } from './ask.ts';
 import type { CommandContext } from './command.ts';
 import { briefly, liveLoops, loopTable } from './live-loops.ts';
 import { startFlags } from './start-flags.ts';
@@ -69,8 +69,7 @@ export async function agree(
   err(agreementText(prepared, contract, list));
   const mark = agreementMark(prepared, list === null ? undefined : termsOf(list));
   if (values['yes'] === true || process.stdin.isTTY !== true) return mark;
-  const answer = await ask('Start it? [y/N] ');
-  return /^y(es)?$/i.test(answer ?? '') ? mark : null;
+  return (await agrees('Start it?')) ? mark : null;
 }
 
 function awaiting(called: CommandContext): LoopFiles {

@@ -33,7 +33,7 @@ export const RUN_COMMAND: Command = {
     ...TASK_OPTIONS,
     resume: {
       type: 'boolean',
-      help: 'Go on with the loop that lies here, live or last archived; counters are kept. One that was cut short or paused keeps its options, too, except --permission-mode.',
+      help: 'Go on with the loop that lies here, live or last archived; counters are kept. Its options are kept, too, until they are given anew, except --permission-mode, and --max-tasks of a plan that has ended.',
     },
     fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
     consent: {

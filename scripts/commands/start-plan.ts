@@ -1,16 +1,14 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../src/drive/plan/plan-start.ts';
 import { PLAN_TEXTS } from '../../src/drive/plan/texts.ts';
 import { lastLoopIn } from '../../src/drive/task-loop-name.ts';
 import { said } from '../../src/drive/texts.ts';
-import { RUNTIME_IGNORE } from '../../src/install/planned-files.ts';
 import { readContract } from '../../src/state/contract-store.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { hideRuntimeDir } from '../../src/state/make-runtime-dir.ts';
 import { projectSignals } from '../../src/task/project-signals.ts';
-import { ask } from './ask.ts';
+import { agrees } from './ask.ts';
 import type { CommandContext, OptionDefinition } from './command.ts';
 
 /** How a plan is executed, for every command that begins a loop. */
@@ -55,7 +53,8 @@ export async function planToStart(
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
   for (const note of start.notes) context.err(said(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);
-  keepStateOutOfGit(projectDir);
+  // A tree that is clean after each task has no state of the loop in it.
+  hideRuntimeDir(files);
   return { from: start.from };
 }
 
@@ -72,20 +71,8 @@ async function leaveMain(context: CommandContext, plan: string, branch: string, 
   if (await hasBranch(context.projectDir, name, context.env)) {
     throw new RalphError('refused', PLAN_TEXTS.branchIsThere(branch, name));
   }
-  const answer = mayAsk
-    ? await ask(`A plan is not executed on ${branch}. Make the branch ${name} for it? [y/N] `)
-    : null;
-  if (answer === null || !/^y(es)?$/i.test(answer)) {
-    throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
-  }
+  const agreed = mayAsk && (await agrees(`A plan is not executed on ${branch}. Make the branch ${name} for it?`));
+  if (!agreed) throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
   await makePlanBranch(context.projectDir, name, context.env);
   context.err(said(`on the branch ${name} now.`));
-}
-
-/** A tree that is clean after each task has no state of the loop in it, in a project without an installation too. */
-function keepStateOutOfGit(projectDir: string): void {
-  const path = join(projectDir, RUNTIME_IGNORE);
-  if (existsSync(path)) return;
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, '*\n');
 }

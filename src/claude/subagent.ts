@@ -25,7 +25,7 @@ const LOOK_MS = 50;
 
 /** What a subagent of this session has done, from the client's own record of it; null where there is none. */
 export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork | null {
-  const path = AGENT_ID.test(id) ? recordOf(id, env) : null;
+  const path = recordOf(id, env);
   if (path === null) return null;
   const last = lastMessage(path);
   return last === null ? null : { ...last, usage: usageOf(path) };
@@ -37,16 +37,19 @@ export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork |
  */
 export async function readEndedSubagent(id: string, env: NodeJS.ProcessEnv): Promise<SubagentWork | null> {
   const until = Date.now() + LATE_MS;
-  for (;;) {
-    const work = readSubagent(id, env);
-    if (work?.finished || Date.now() >= until) return work;
-    await sleep(LOOK_MS);
-  }
+  while (!hasEnded(id, env) && Date.now() < until) await sleep(LOOK_MS);
+  return readSubagent(id, env);
+}
+
+/** Looks at the end of the record alone, which can be long. */
+function hasEnded(id: string, env: NodeJS.ProcessEnv): boolean {
+  const path = recordOf(id, env);
+  return path !== null && lastMessage(path)?.finished === true;
 }
 
 function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {
   const session = env['CLAUDE_CODE_SESSION_ID'];
-  if (!session || !AGENT_ID.test(session)) return null;
+  if (!session || !AGENT_ID.test(session) || !AGENT_ID.test(id)) return null;
   const projects = join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'projects');
   const paths = namesIn(projects).map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));
   return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile()) ?? null;

@@ -21,8 +21,8 @@ export interface PlanChoice {
 
 /**
  * Chooses the first incomplete task that is neither blocked nor for a person to verify, and whose dependencies are all
- * done. `from` is the id of the first task to begin from: those before it are not chosen, done or not. A blocked task is passed over
- * with all that depends on it. Total: any list gives an answer, in linear time.
+ * done. `from` is the id of the first task to begin from: those before it are not chosen, done or not. A blocked task is
+ * passed over with all that depends on it. Total: any list gives an answer, in linear time.
  */
 export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = null): PlanChoice {
   const open = tasks.filter(({ status }) => status !== 'done');

@@ -9,7 +9,8 @@ import { HOOK_TEXTS, START_TEXTS } from './texts.ts';
 /**
  * The user agrees to the loop that an agent has asked for. The contract is told first: a crash in between leaves one
  * that the user has agreed to, and a loop that is restored from it. Throws RalphError, with nothing changed, where the
- * contract is gone or is not what its hash says, or the list of scenarios is another one: nobody would know what is agreed to.
+ * contract is gone or is not what its hash says, or the list of scenarios is another one: nobody would know what is
+ * agreed to.
  */
 export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string): Operated {
   return operate(files, env, at, () => {

@@ -154,7 +154,7 @@ test('what a blocked task left in the tree goes with its own commit when the loo
 
 test('the user is told of tasks that were taken out, marked, widened, opened again or added while an agent worked', (t) => {
   const cut = `sed -i -e 's/^- \\[ \\] \\(..Task 2\\)/- [ ] (manual-verify) \\1/' -e '/Task 3/,/Acceptance/d' \\
-  -e 's/^- \\[x\\] \\(..Task 5\\)/- [ ] \\1/' -e '/Task 4/,/Acceptance/s/work/else/' PLAN.md
+  -e 's/^- \\[x\\] \\(..Task 5\\)/- [ ] \\1/' -e '/Task 4/,/Acceptance/s,work,else,' PLAN.md
 printf -- '%s' '${task(9)}' >> PLAN.md\n`;
   const plan = TWO + task(3) + task(4) + task(5).replace('[ ]', '[x]');
   const p = planPlace(t, plan, `${AGENT}if [ $task = 1 ]; then ${cut}fi\n`);

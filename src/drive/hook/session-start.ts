@@ -56,11 +56,11 @@ function carriedOver({ status, iteration, maxIterations }: LoopState, context: H
 }
 
 /** What a launcher's prompt names for an agent that knows nothing, its user does not type. */
-function toNewContext(said: string | null, { files }: HookContext): SessionAnswer | null {
+function toNewContext(systemMessage: string | null, { files }: HookContext): SessionAnswer | null {
   const additionalContext = memoryText(projectMemory(files.projectDir));
-  const message = said === null ? {} : { systemMessage: said };
-  if (additionalContext === null) return said === null ? null : message;
-  return { ...message, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
+  const told = systemMessage === null ? null : { systemMessage };
+  if (additionalContext === null) return told;
+  return { ...told, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
 }
 
 /**

@@ -102,8 +102,9 @@ export function noteOf(
 }
 
 /**
- * Gives what a script had in hand to the one that goes on for it, under its `epoch`; to be called under the lock. Who is known by a process that may
- * live for one call only, as in a job of steps, would be handed out new work at each call, and no report would count.
+ * Gives what a script had in hand to the one that goes on for it, under its `epoch`; to be called under the lock. Who is
+ * known by a process that may live for one call only, as in a job of steps, would be handed out new work at each call,
+ * and no report would count.
  */
 export function handOver(files: LoopFiles, state: LoopState, epoch: number): void {
   const inHand = spawnInHand(files, state);

@@ -19,9 +19,10 @@ export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | '
 
 /**
  * Starts a router loop, unless this host drives one on the task already or is to take up the one that lies ready, or
- * somebody else drives the loop that lies here: then nothing changes, and the answer is null: whoever asks what to do next is told. A loop that an agent starts
- * runs at once where `isAgreed` says so, and else awaits consent, as does whatever an agent resumes. Throws RalphError
- * with every problem at once, and where this host's own loop would have to be another than it is.
+ * somebody else drives the loop that lies here: then nothing changes, and the answer is null: whoever asks what to do
+ * next is told. A loop that an agent starts runs at once where `isAgreed` says so, and else awaits consent, as does
+ * whatever an agent resumes. Throws RalphError with every problem at once, and where this host's own loop would have to
+ * be another than it is.
  */
 export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop | null {
   if (isDriven(files, request)) return null;

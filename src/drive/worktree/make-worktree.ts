@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path';
 import { RalphError } from '../../core/ralph-error.ts';
 import { withLock } from '../../state/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { makeRuntimeDir } from '../../state/make-runtime-dir.ts';
-import { writeAtomically } from '../../state/write-atomically.ts';
+import { hideRuntimeDir } from '../../state/make-runtime-dir.ts';
 import { WORKTREES } from '../../task/loop-directory.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { changedFiles } from './changed-files.ts';
@@ -128,10 +127,7 @@ function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEn
 
 /** The loop's own state is no change of the branch, also where the project has committed nothing that says so. */
 function hideRuntime({ projectDir, name }: WorktreePlace, env: NodeJS.ProcessEnv): void {
-  const files = loopFiles(projectDir, name, env);
-  makeRuntimeDir(files);
-  const ignore = join(files.runtimeDir, '.gitignore');
-  if (!existsSync(ignore)) writeAtomically(ignore, '*\n');
+  hideRuntimeDir(loopFiles(projectDir, name, env));
 }
 
 function leftOut(projectDir: string, copied: readonly string[], env: NodeJS.ProcessEnv): number {
