@@ -96,7 +96,7 @@ describe('hostile commands under many rules', () => {
     'globs in globs': `rm ${'*/'.repeat(200)}*`,
     'thousands of targets': `rm ${Array.from({ length: 2500 }, (_, at) => `f${at}`).join(' ')}`,
     'thousands of redirections': Array.from({ length: 2000 }, (_, at) => `>f${at}`).join(' '),
-    'options without end': `aws ${'-a s3 '.repeat(2700)}`,
+    'options without end': `aws ${'-a s3 '.repeat(2700)}rm x`,
     'a search of everything': 'grep -r key /; cat README.md',
     'wrappers without end': `${'sudo '.repeat(3000)}rm x`,
   };
