@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { remember } from '../../../src/drive/remember.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
@@ -64,6 +73,24 @@ test('nothing is written through a link that leads out of the project, and throu
   ends(files, 'inside');
   assert.match(readFileSync(at('notes.md'), 'utf8'), /inside/);
 });
+
+for (const [path, write] of [
+  [GUARDRAILS, adds],
+  [LEARNINGS, (files: LoopFiles) => ends(files, 'x')],
+] as const) {
+  test(`nothing is written below a folder that is a link out of the project: ${path}`, (t) => {
+    const { files, at, elsewhere } = place(t);
+    const outside = join(dirname(elsewhere), 'outside');
+    mkdirSync(outside);
+    rmSync(dirname(at(path)), { recursive: true });
+    symlinkSync(outside, dirname(at(path)));
+    write(files);
+    assert.deepEqual(readdirSync(outside), []);
+    writeFileSync(join(outside, basename(path)), 'mine');
+    write(files);
+    assert.equal(readFileSync(at(path), 'utf8'), 'mine');
+  });
+}
 
 test('a link to nothing and a FIFO in the place of a memory are left as they are', { timeout: 10_000 }, (t) => {
   const { files, at, elsewhere } = place(t);
