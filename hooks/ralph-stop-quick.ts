@@ -1,7 +1,7 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stopQuickly } from '../src/drive/hook/stop-quickly.ts';
 import { failedText, said } from '../src/drive/said.ts';
-import type { HookContext } from '../src/drive/turn/context.ts';
+import type { DriverContext } from '../src/drive/turn/context.ts';
 
 declare const require: (path: string) => unknown;
 
@@ -20,7 +20,7 @@ void runHook(
 );
 
 /** What is heavy lies in a file beside this one and is loaded when it is needed. */
-function slowly(context: HookContext): Promise<object | null> {
+function slowly(context: DriverContext): Promise<object | null> {
   const told = new AbortController();
   controller = told;
   process.on('SIGTERM', () => told.abort());

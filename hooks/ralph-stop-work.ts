@@ -1,16 +1,16 @@
 import type { StopAnswer } from '../src/drive/hook/answer-block.ts';
 import { clientGone } from '../src/drive/hook/client-gone.ts';
 import { stop } from '../src/drive/hook/stop.ts';
-import type { HookContext } from '../src/drive/turn/context.ts';
-import { stopWork } from '../src/drive/turn/run-stop-work.ts';
+import type { DriverContext } from '../src/drive/turn/context.ts';
+import { turnWork } from '../src/drive/turn/run-turn-work.ts';
 
 export { heedCancelFlag } from '../src/drive/hook/heed-flags.ts';
 
 /** The whole decision of a Stop, with everything it may need. */
 export function decideStop(
-  context: HookContext,
+  context: DriverContext,
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<StopAnswer | null> {
   const signal = AbortSignal.any([options.signal, clientGone(context)]);
-  return stop(context, { ...options, signal, work: stopWork });
+  return stop(context, { ...options, signal, work: turnWork });
 }

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { RalphError } from '../../src/core/ralph-error.ts';
-import { shellWord } from '../../src/install/shell-word.ts';
+import { shellWord } from '../../src/core/shell-word.ts';
 import { readRunState } from '../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
 import { projectPath } from '../../src/task/project-file.ts';

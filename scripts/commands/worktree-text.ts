@@ -1,9 +1,9 @@
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { shellWord } from '../../src/core/shell-word.ts';
 import { said } from '../../src/drive/texts.ts';
 import { counted } from '../../src/drive/worktree/texts.ts';
 import { worktreeLoss } from '../../src/drive/worktree/worktree-loss.ts';
 import type { WorktreePlace } from '../../src/drive/worktree/worktree-place.ts';
-import { shellWord } from '../../src/install/shell-word.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
 

@@ -1,8 +1,10 @@
+import { shellWord } from './shell-word.ts';
+
 /**
  * A path or a name as a person writes it in a shell, to be shown in a command: quoted where it has to be, and with
  * single quotes where a shell would read something into double ones.
  */
 export function quoted(text: string): string {
   if (/^[\w./-]+$/.test(text)) return text;
-  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
+  return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`;
 }

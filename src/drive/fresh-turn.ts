@@ -1,6 +1,6 @@
 import type { Effect } from '../core/effects.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
-import type { HookContext } from './turn/context.ts';
+import type { DriverContext } from './turn/context.ts';
 import { feed, type Turn } from './turn/turn.ts';
 
 /** What a hook would be told at the end of a turn, for a driver that heard the agent itself: the same code decides. */
@@ -9,7 +9,7 @@ export function heardContext(
   env: NodeJS.ProcessEnv,
   sessionId: string,
   lastMessage: string,
-): HookContext {
+): DriverContext {
   return {
     input: {
       event: 'Stop',

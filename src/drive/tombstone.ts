@@ -4,7 +4,7 @@ import type { LoopFiles } from '../state/loop-files.ts';
 import { regularFile } from '../state/regular-file.ts';
 import { removeIfThere } from '../state/remove-if-there.ts';
 import { writeAtomically } from '../state/write-atomically.ts';
-import type { HookContext } from './turn/context.ts';
+import type { DriverContext } from './turn/context.ts';
 
 /** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
 export function raiseTombstone(files: LoopFiles, state: LoopState): void {
@@ -14,7 +14,7 @@ export function raiseTombstone(files: LoopFiles, state: LoopState): void {
 }
 
 /** Whether this session's loop was cancelled while it worked. */
-export function underTombstone({ env, files, input }: HookContext): boolean {
+export function underTombstone({ env, files, input }: DriverContext): boolean {
   // Looked for first: none is there nearly always, and an exception is the dearest way to hear so.
   if (!existsSync(files.tombstone)) return false;
   try {

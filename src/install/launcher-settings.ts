@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
+import { shellWord } from '../core/shell-word.ts';
 import { fullRegistration, type Registration } from './registration.ts';
-import { shellWord } from './shell-word.ts';
 
 export interface LaunchedLoop {
   readonly loopId: string;

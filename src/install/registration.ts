@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { shellWord } from '../core/shell-word.ts';
 import { STOP_TIMEOUT_SECONDS } from '../core/stop-timeout.ts';
-import { shellWord } from './shell-word.ts';
 import { HOOK_MESSAGES } from './texts.ts';
 
 /** A hook as the client's settings hold it. With `args` the client starts the command itself, without a shell. */

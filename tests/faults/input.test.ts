@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { type HookInput, parseHookInput } from '../../src/claude/hook-input.ts';
 import type { LoopState } from '../../src/core/schema/state.ts';
-import type { HookContext } from '../../src/drive/turn/context.ts';
+import type { DriverContext } from '../../src/drive/turn/context.ts';
 import { pauseThread } from '../../src/state/pause-thread.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { withState } from '../../src/state/with-state.ts';
@@ -128,16 +128,16 @@ for (const [what, [careless, pattern]] of Object.entries(CARELESS)) {
   });
 }
 
-function stateOf({ files }: HookContext): LoopState | null {
+function stateOf({ files }: DriverContext): LoopState | null {
   const read = readState(files.state);
   return read.kind === 'loop' ? read.state : null;
 }
 
-function inSession(context: HookContext, sessionId: string): HookContext {
+function inSession(context: DriverContext, sessionId: string): DriverContext {
   return { ...context, input: { ...context.input, sessionId } };
 }
 
-function forgetLastTurn(context: HookContext): void {
+function forgetLastTurn(context: DriverContext): void {
   const state = stateOf(context);
   if (state?.sessionId !== context.input.sessionId || state.mode !== 'hook' || state.lastTurn === null) return;
   if (context.env['RALPH_LOOP_ID'] || context.env['RALPH_DRIVER']) return;

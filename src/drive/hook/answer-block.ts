@@ -8,7 +8,7 @@ import { atLeast } from '../../core/versions.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { nextText, said } from '../said.ts';
 import type { TaskPrompt } from '../task/task-prompt.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 
 /** The answer to a Stop: a block with the next prompt, a word to the user, or null for plain silence. */
 export interface StopAnswer {
@@ -23,7 +23,7 @@ const TAKES_CONTEXT = '2.1.163';
 
 /** The block that sends the task back, in the form the loop and the client take it. */
 export function blockAnswer(
-  context: HookContext,
+  context: DriverContext,
   loop: {
     readonly state: LoopState;
     readonly policy: Policy;

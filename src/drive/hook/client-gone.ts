@@ -1,5 +1,5 @@
 import { isAlive } from '../../state/process-identity.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { clientIdentity } from '../turn/ownership.ts';
 import { CLIENT_GONE } from '../turn/turn.ts';
 
@@ -9,7 +9,7 @@ const LOOK_MS = 2_000;
  * Aborted with CLIENT_GONE when the client that runs this hook is gone: killed, it tells its hooks nothing, and one that
  * sleeps would sleep on for hours, for nobody.
  */
-export function clientGone(context: HookContext): AbortSignal {
+export function clientGone(context: DriverContext): AbortSignal {
   const controller = new AbortController();
   const { clientPid: pid, clientStartedAt: startedAt } = clientIdentity(context);
   const client = pid === null ? null : { pid, startedAt };

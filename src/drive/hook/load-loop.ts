@@ -8,7 +8,7 @@ import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { restoreState, unagreed, unproved } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 import { setBack } from '../turn/set-back.ts';
 import type { Loaded } from '../turn/turn.ts';
@@ -20,7 +20,7 @@ export type LoadedLoop = { readonly kind: 'none'; readonly message: string | nul
  * aside here, and one that somebody rewrote is restored from contract and journal. Throws RalphError
  * `contract-changed` where this session's own loop has a contract that cannot be read; nobody else is told of it.
  */
-export function loadLoop(current: ReadState, context: HookContext): LoadedLoop {
+export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
   if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
   switch (current.kind) {
     case 'absent':
@@ -40,7 +40,7 @@ export function loadLoop(current: ReadState, context: HookContext): LoadedLoop {
   }
 }
 
-function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: HookContext): LoadedLoop {
+function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: DriverContext): LoadedLoop {
   const stored = readContract(context.files);
   if (stored !== null) return restored(stored, context, 0);
   if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for a loop, and not for this one
@@ -57,7 +57,7 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
   return { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false };
 }
 
-function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
+function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
   const owned = ownership(state, context);
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
@@ -72,7 +72,7 @@ function loadOwn(state: LoopState, context: HookContext): LoadedLoop {
   return { kind: 'loop', state: bound, policy, stored, mended: null, orphaned };
 }
 
-function restored(stored: StoredContract, context: HookContext, epoch: number): LoadedLoop {
+function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
   const wanted = context.env['RALPH_LOOP_ID'];
   if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
   const moved = quarantine(context.files, context.now(), 'tampered');

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 
 interface Answer {
   readonly continue?: false;
@@ -13,8 +13,8 @@ interface Answer {
  * to say to the agent is said together.
  */
 export async function overLoops<T extends Answer>(
-  context: HookContext,
-  decide: (context: HookContext) => Promise<T | null> | T | null,
+  context: DriverContext,
+  decide: (context: DriverContext) => Promise<T | null> | T | null,
 ): Promise<T | null> {
   if (context.env['RALPH_DRIVER'] !== 'router') return decide(context);
   let answer: T | null = null;
@@ -32,7 +32,7 @@ function together<T extends Answer>(one: T, other: T): T {
   return { ...one, hookSpecificOutput: { ...one.hookSpecificOutput, additionalContext: said.join('\n') } };
 }
 
-function loopsHere({ files, env }: HookContext): (typeof files)[] {
+function loopsHere({ files, env }: DriverContext): (typeof files)[] {
   let entries: string[];
   try {
     entries = readdirSync(files.runtimeDir);

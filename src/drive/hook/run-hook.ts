@@ -4,7 +4,7 @@ import { writeStdout } from '../../claude/write-stdout.ts';
 import { instantOf } from '../../core/clock.ts';
 import { log } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { type HookContext, hookContext } from '../turn/context.ts';
+import { type DriverContext, driverContext } from '../turn/context.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 
@@ -14,7 +14,7 @@ const STDIN_LIMIT = 64 * 1024 * 1024;
  */
 export async function runHook(
   events: readonly string[],
-  decide: (context: HookContext) => Promise<object | null> | object | null,
+  decide: (context: DriverContext) => Promise<object | null> | object | null,
   failed: (message: string, logPath: string) => object | null,
 ): Promise<void> {
   try {
@@ -22,7 +22,7 @@ export async function runHook(
     if (input === null || !events.includes(input.event)) {
       throw new Error(`standard input was no ${events[0] ?? ''} event`);
     }
-    const answer = await decide(hookContext(input, process.env));
+    const answer = await decide(driverContext(input, process.env));
     if (answer !== null) writeStdout(answer);
   } catch (error) {
     const { message, stack } = error as Error;

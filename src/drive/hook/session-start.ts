@@ -10,7 +10,7 @@ import { DEFAULT_TASK } from '../../task/default-task.ts';
 import { projectMemory } from '../../task/project-memory.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 
 /** What the user reads, and what the agent is told beside their first words. */
@@ -25,7 +25,7 @@ interface SessionAnswer {
  * when the task file cannot be started.
  */
 export function sessionStart(
-  context: HookContext,
+  context: DriverContext,
   startByHand: () => { readonly problem: string | null; readonly warnings: readonly string[] },
 ): SessionAnswer | null {
   shieldNestedClients(context);
@@ -50,13 +50,13 @@ export function sessionStart(
 }
 
 /** After `/clear` nothing happens by itself: the client runs no Stop hook until somebody speaks. */
-function carriedOver({ status, iteration, maxIterations }: LoopState, context: HookContext): SessionAnswer | null {
+function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): SessionAnswer | null {
   if (status !== 'running' && status !== 'waiting') return null;
   return toNewContext(said(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
 }
 
 /** What a launcher's prompt names for an agent that knows nothing, its user does not type. */
-function toNewContext(systemMessage: string | null, { files }: HookContext): SessionAnswer | null {
+function toNewContext(systemMessage: string | null, { files }: DriverContext): SessionAnswer | null {
   const additionalContext = memoryText(projectMemory(files.projectDir));
   const told = systemMessage === null ? null : { systemMessage };
   if (additionalContext === null) return told;
@@ -67,20 +67,20 @@ function toNewContext(systemMessage: string | null, { files }: HookContext): Ses
  * The agent's shell sees RALPH_ACTIVE=0 from here on, and the hooks still see 1: a `claude` that the agent starts is no
  * part of the loop. Lost after /clear if written at start-up only, so on every source.
  */
-function shieldNestedClients({ env }: HookContext): void {
+function shieldNestedClients({ env }: DriverContext): void {
   const file = env['CLAUDE_ENV_FILE'];
   if (file) appendFileSync(file, 'export RALPH_ACTIVE=0\n');
 }
 
 /** Binds the loop to this session where it may be: true when it is now this session's. */
-function bind(context: HookContext): boolean {
+function bind(context: DriverContext): boolean {
   return withState<boolean>(context.files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
     return { next: bound(current.state, context), result: true };
   });
 }
 
-function mayBind(state: LoopState, context: HookContext): boolean {
+function mayBind(state: LoopState, context: DriverContext): boolean {
   if (state.status === 'ended') return false;
   const owned = ownership(state, context);
   if (owned !== 'foreign') return true;
@@ -88,7 +88,7 @@ function mayBind(state: LoopState, context: HookContext): boolean {
   return context.env['RALPH_LOOP_ID'] === state.loopId && state.mode === 'hook' && !clientAlive(state);
 }
 
-function bound(state: LoopState, context: HookContext): LoopState {
+function bound(state: LoopState, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
   const next = bindSession(state, clientIdentity(context));
   // What stands in a resumed transcript was paid for before; everything from here on is the loop's.
@@ -98,7 +98,7 @@ function bound(state: LoopState, context: HookContext): LoopState {
 }
 
 /** A start by hand next to the state of a client that is gone: the loop is not taken over by chance. */
-function leftBehind(state: LoopState, { env }: HookContext): { systemMessage: string } | null {
+function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
   if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
   return { systemMessage: said(HOOK_TEXTS.leftBehind(state.iteration)) };
 }

@@ -4,7 +4,7 @@ import type { ApiError } from '../../core/events.ts';
 import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import { said } from '../texts.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
 
 /** The line of the error in the transcript is this young, or of an earlier one. */
@@ -16,7 +16,7 @@ const LINE_WAIT_MS = 2_000;
  * The API refused and the turn is over without a Stop: records it. Under `-p` the client ends this hook before node has
  * started (measured: 14 ms); there the launcher finds the same in the transcript.
  */
-export async function stopFailure(context: HookContext): Promise<{ systemMessage: string } | null> {
+export async function stopFailure(context: DriverContext): Promise<{ systemMessage: string } | null> {
   if (ownLoop(context) === null) return null; // nothing to record: another session waits for no line
   const error = await failure(context);
   const at = context.now();
@@ -31,7 +31,7 @@ export async function stopFailure(context: HookContext): Promise<{ systemMessage
 }
 
 /** Only the transcript says when a usage limit resets. */
-async function failure({ input: { raw, transcriptPath } }: HookContext): Promise<ApiError> {
+async function failure({ input: { raw, transcriptPath } }: DriverContext): Promise<ApiError> {
   const began = Date.now();
   while (apiFailure(raw, transcriptPath).kind === 'rate-limited' && Date.now() < began + LINE_WAIT_MS) {
     const line = lastApiError(transcriptPath);

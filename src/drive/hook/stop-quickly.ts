@@ -12,7 +12,7 @@ import { withState } from '../../state/with-state.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { recordJournal } from '../record-journal.ts';
 import { underTombstone } from '../tombstone.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { gatherIteration } from '../turn/gather-iteration.ts';
 import { ownership } from '../turn/ownership.ts';
 import { setBack } from '../turn/set-back.ts';
@@ -29,7 +29,7 @@ type Quick = { readonly answer: StopAnswer | null };
  * both are made of the same functions. It is apart because it is small: the file it comes in is loaded at every turn,
  * and has a few milliseconds.
  */
-export function stopQuickly(context: HookContext): Quick | 'slow' {
+export function stopQuickly(context: DriverContext): Quick | 'slow' {
   const { files, input } = context;
   const text = input.lastMessage;
   if (text === null || text.includes('ralph:state') || input.backgroundTasks.some(({ running }) => running))
@@ -80,7 +80,7 @@ const SLOWLY: Seldom = {
 };
 
 function decide(
-  context: HookContext,
+  context: DriverContext,
   state: Exclude<LoopState, { status: 'ended' }>,
   stored: StoredContract,
 ): { next: LoopState | 'keep'; result: Decided | 'slow' } {
@@ -99,7 +99,7 @@ function decide(
 }
 
 /** This session's own loop, running, with nothing asked of it. */
-function ordinary(state: LoopState, context: HookContext): state is Extract<LoopState, { status: 'running' }> {
+function ordinary(state: LoopState, context: DriverContext): state is Extract<LoopState, { status: 'running' }> {
   const { sessionId, promptId } = context.input;
   // Who began the turn of a prompt that the loop does not know is found out in the slow way.
   const known = promptId === null || state.promptId === null || promptId === state.promptId;

@@ -10,12 +10,12 @@ import { type Measured, measureIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import { clearTombstone, underTombstone } from '../tombstone.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { type CountedTurn, countTurn } from '../turn/count-turn.ts';
 import type { TurnFacts } from '../turn/gather-iteration.ts';
 import { ownership } from '../turn/ownership.ts';
 import { takeFingerprints } from '../turn/take-fingerprints.ts';
-import type { Loaded, StopOptions } from '../turn/turn.ts';
+import type { Loaded, TurnOptions } from '../turn/turn.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn } from './carry-on.ts';
 import { heedFlags } from './heed-flags.ts';
@@ -27,7 +27,7 @@ import { waitForBackground } from './wait-for-background.ts';
 const ANSWER_MARGIN_MS = 20_000;
 
 /** Decides one Stop. Throws what went wrong with the disk; the caller lets the stop happen then. */
-export async function stop(context: HookContext, options: StopOptions): Promise<StopAnswer | null> {
+export async function stop(context: DriverContext, options: TurnOptions): Promise<StopAnswer | null> {
   const deadline = Date.now() + Math.max(1_000, options.timeoutMs - ANSWER_MARGIN_MS);
   const { files } = context;
   if (underTombstone(context)) {
@@ -71,7 +71,7 @@ interface Decided {
 
 /** Only for this session's own loop: what it takes is not to be paid by others. */
 async function measureOwn(
-  context: HookContext,
+  context: DriverContext,
   stored: StoredContract | null,
   signal: AbortSignal,
 ): Promise<Measured | null> {
@@ -83,7 +83,7 @@ async function measureOwn(
 
 /** The first decision of a Stop, under the lock. */
 function decideFirst(
-  context: HookContext,
+  context: DriverContext,
   loaded: Loaded,
   facts: Pick<TurnFacts, 'seen' | 'projectMark' | 'origin'>,
   measured: Measured | null,

@@ -12,7 +12,7 @@ import { taskFolder } from '../../task/task-folder.ts';
 import { giveSignOfLife } from '../task/sign-of-life.ts';
 import { HOOK_TEXTS, said } from '../texts.ts';
 import { underTombstone } from '../tombstone.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-rules.ts';
 import type { Live } from './with-own-loop.ts';
@@ -34,9 +34,9 @@ export interface PostToolAnswer {
 
 type Judge = (call: ToolCall, rules: GuardRules) => Promise<Verdict>;
 /** Ends the loop whose cancel flag was seen; false where it was none. */
-type CancelByFlag = (context: HookContext, stored: StoredContract) => boolean;
+type CancelByFlag = (context: DriverContext, stored: StoredContract) => boolean;
 /** What the user has to say, taken out of the state; it brings the engine, so it is asked where something is due. */
-type Deliver = (context: HookContext, loop: Live) => string | null;
+type Deliver = (context: DriverContext, loop: Live) => string | null;
 
 /**
  * A tool call is about to run: refuses it after a cancel, refuses what touches the loop's own files and control
@@ -44,7 +44,7 @@ type Deliver = (context: HookContext, loop: Live) => string | null;
  * then refuses the call.
  */
 export async function preToolUse(
-  context: HookContext,
+  context: DriverContext,
   judge: Judge,
   cancelByFlag: CancelByFlag,
   deliver: Deliver,
@@ -78,13 +78,13 @@ const TURN_ENDS: PreToolAnswer = {
 };
 
 /** One look, and only for a task folder's own session: a runner looks by itself. */
-function showsCancelFlag({ files }: HookContext, loop: Live | Blind, { contract }: StoredContract): boolean {
+function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contract }: StoredContract): boolean {
   if (!contract.task || typeof loop === 'string' || loop.mode !== 'hook') return false;
   return existsSync(runFiles(taskFolder(files.projectDir, contract.taskPath)).cancelFlag);
 }
 
 /** A tool call has run, or failed: notes it, shows that a task folder's loop is alive, and brings the user's steering. */
-export function postToolUse(context: HookContext, deliver: Deliver): PostToolAnswer | null {
+export function postToolUse(context: DriverContext, deliver: Deliver): PostToolAnswer | null {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
@@ -104,7 +104,7 @@ function isSteered(loop: Live | Blind): loop is Live {
 type Blind = 'unreadable' | 'others';
 
 /** The loop whose rules hold here: this session's, or one that is not bound yet. */
-function guardedLoop(context: HookContext): Live | Blind | 'none' {
+function guardedLoop(context: DriverContext): Live | Blind | 'none' {
   const { env, files } = context;
   const current = readState(files.state);
   if (current.kind === 'absent') return 'none';
@@ -130,7 +130,7 @@ function denied(reason: string): NonNullable<PreToolAnswer['hookSpecificOutput']
 }
 
 function note(
-  context: HookContext,
+  context: DriverContext,
   loop: Live | Blind,
   phase: CallRecord['phase'],
   more: Partial<CallRecord> = {},

@@ -6,14 +6,14 @@ import { transition } from '../../core/transition.ts';
 import { carryOut } from '../carry-out.ts';
 import { said } from '../texts.ts';
 import { clearTombstone, underTombstone } from '../tombstone.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
 
 /** How the client begins a turn of its own when a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
 /** Somebody speaks in the session: tells the engine who, and the user what that means for the loop. */
-export function userPromptSubmit(context: HookContext): { systemMessage: string } | null {
+export function userPromptSubmit(context: DriverContext): { systemMessage: string } | null {
   if (underTombstone(context)) clearTombstone(context.files);
   const state = ownLoop(context);
   if (state === null) return null;

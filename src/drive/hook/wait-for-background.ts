@@ -2,8 +2,8 @@ import { withState } from '../../state/with-state.ts';
 import { carryOut } from '../carry-out.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { said } from '../texts.ts';
-import type { HookContext } from '../turn/context.ts';
-import { feed, type StopOptions, type Turn, toldToGo } from '../turn/turn.ts';
+import type { DriverContext } from '../turn/context.ts';
+import { feed, type Turn, type TurnOptions, toldToGo } from '../turn/turn.ts';
 import { waitOut } from '../turn/wait-out.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn } from './carry-on.ts';
@@ -15,8 +15,8 @@ import { loadLoop } from './load-loop.ts';
  * past `background_wait` those tasks are given up and the Stop is decided as if nothing ran.
  */
 export async function waitForBackground(
-  context: HookContext,
-  options: StopOptions,
+  context: DriverContext,
+  options: TurnOptions,
   deadline: number,
   /** What the user should read beside the decision, whoever makes it. */
   notes: string[],

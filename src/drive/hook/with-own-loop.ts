@@ -5,13 +5,13 @@ import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/policy-from-environment.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 import { ownership } from '../turn/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 
 /** This session's own live loop as it stands on disk, or null. Looks only; takes no lock. */
-export function ownLoop(context: HookContext): Live | null {
+export function ownLoop(context: DriverContext): Live | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
   return ownership(current.state, context) === 'ours' ? current.state : null;
@@ -19,7 +19,7 @@ export function ownLoop(context: HookContext): Live | null {
 
 /** Changes this session's own live loop under the lock; null when it is not, or no longer, this session's (`isOurs`). */
 export function changeOwnLoop<T>(
-  context: HookContext,
+  context: DriverContext,
   change: (state: Live, policy: Policy) => { state: LoopState; result: T },
   isOurs: (state: Live) => boolean = (state) => ownership(state, context) === 'ours',
 ): T | null {
@@ -31,6 +31,6 @@ export function changeOwnLoop<T>(
   });
 }
 
-function policyOf(context: HookContext): Policy {
+function policyOf(context: DriverContext): Policy {
   return readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
 }

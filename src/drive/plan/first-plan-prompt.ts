@@ -2,7 +2,7 @@ import { wholePrompt } from '../../core/assemble-prompt.ts';
 import { carryOut } from '../carry-out.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { StartedLoop } from '../start-loop.ts';
-import { stopWork } from '../turn/run-stop-work.ts';
+import { turnWork } from '../turn/run-turn-work.ts';
 import type { Turn } from '../turn/turn.ts';
 import { openedPrompt, openPlan } from './on-plan.ts';
 
@@ -18,7 +18,7 @@ export async function firstPlanPrompt(
   const context = heardContext(files, env, '', '');
   const turn: Turn = {
     context,
-    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal, work: stopWork },
+    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal, work: turnWork },
     deadline: Number.POSITIVE_INFINITY,
     notes: [],
     loaded: { kind: 'loop', state, policy: stored.contract.policy, stored, mended: null, orphaned: false },

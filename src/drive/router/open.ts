@@ -13,7 +13,7 @@ import { heardContext } from '../fresh-turn.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import { restoreState, unagreed, unproved } from '../restore-state.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import { stopWork } from '../turn/run-stop-work.ts';
+import { turnWork } from '../turn/run-turn-work.ts';
 import { setBack } from '../turn/set-back.ts';
 import type { StopAnswer } from './answer.ts';
 import { heldBy, holdOf } from './hold.ts';
@@ -48,7 +48,7 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
     options,
     turn: {
       context: heardContext(files, checksEnvironment(options.env, host), host.sessionId, ''),
-      options: { timeoutMs: Number.POSITIVE_INFINITY, signal: options.signal, work: stopWork },
+      options: { timeoutMs: Number.POSITIVE_INFINITY, signal: options.signal, work: turnWork },
       deadline: Number.POSITIVE_INFINITY,
       notes,
       loaded: { kind: 'loop', state, policy: stored.contract.policy, stored, mended: null, orphaned: false },

@@ -5,7 +5,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { StartedLoop } from '../start-loop.ts';
-import { stopWork } from '../turn/run-stop-work.ts';
+import { turnWork } from '../turn/run-turn-work.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { Lease } from './lease.ts';
 import type { Patience } from './patience.ts';
@@ -66,7 +66,7 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
   const before = unaccounted(files, state);
   const turn: Turn = {
     context,
-    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: leave.signal, work: stopWork },
+    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: leave.signal, work: turnWork },
     deadline: Number.POSITIVE_INFINITY,
     notes: [],
     loaded: { kind: 'loop', state, policy, stored, mended: null, orphaned: false },

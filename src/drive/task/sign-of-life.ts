@@ -5,13 +5,13 @@ import { log } from '../../state/log.ts';
 import { runFiles } from '../../state/run-files.ts';
 import { taskFolder } from '../../task/task-folder.ts';
 import { hasFolder, taskKind } from '../../task/task-kind.ts';
-import type { HookContext } from '../turn/context.ts';
+import type { DriverContext } from '../turn/context.ts';
 
 /**
  * Shows in its task folder that a loop is alive in the middle of an iteration, at most once a minute. Whatever goes
  * wrong is logged and changes nothing. A loop on any other task is told by its name, before a file is read.
  */
-export function giveSignOfLife({ files, now }: HookContext, { loopId, taskPath }: LoopState): void {
+export function giveSignOfLife({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
   const at = now();
   try {

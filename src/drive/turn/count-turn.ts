@@ -10,7 +10,7 @@ import { type Measured, ofIteration } from '../task/measure-iteration.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
 import { tddFacts } from '../tdd/tdd-facts.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import type { HookContext } from './context.ts';
+import type { DriverContext } from './context.ts';
 import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
 import { readTask, type TaskText } from './read-task.ts';
 import type { Loaded } from './turn.ts';
@@ -27,7 +27,7 @@ export interface CountedTurn {
  * `loaded` holds the state as it is there.
  */
 export function countTurn(
-  context: HookContext,
+  context: DriverContext,
   loaded: Loaded,
   facts: Omit<TurnFacts, 'progress' | 'scenario' | 'taskDone'>,
   measured: Measured | null,
@@ -61,7 +61,7 @@ export function countTurn(
 }
 
 function notices(
-  context: HookContext,
+  context: DriverContext,
   { state, stored, mended }: Loaded,
   task: TaskText | null,
   checklist: ChecklistCount | null,

@@ -6,7 +6,7 @@ import type { LoopState } from '../../core/schema/state.ts';
 import { atLeast } from '../../core/versions.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { ownStart } from '../../state/own-start.ts';
-import type { HookContext } from './context.ts';
+import type { DriverContext } from './context.ts';
 import { readCalls } from './read-calls.ts';
 import { readCost } from './read-cost.ts';
 
@@ -45,7 +45,7 @@ export interface Gathered {
 
 /** Everything the engine wants to know of the turn that just ended. Called under the lock, so that marks are never stale. */
 export function gatherIteration(
-  context: HookContext,
+  context: DriverContext,
   state: LoopState,
   stored: StoredContract | null,
   facts: TurnFacts,

@@ -1,7 +1,7 @@
 import type { ClientIdentity } from '../../core/bind-session.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { identityOf, isAlive } from '../../state/process-identity.ts';
-import type { HookContext } from './context.ts';
+import type { DriverContext } from './context.ts';
 
 /**
  * Whose loop this is, seen from the session that a hook runs in. `ours`: this session's. `unbound`: nobody's yet, and
@@ -9,7 +9,7 @@ import type { HookContext } from './context.ts';
  */
 export type Ownership = 'ours' | 'unbound' | 'foreign';
 
-export function ownership(state: LoopState, context: HookContext): Ownership {
+export function ownership(state: LoopState, context: DriverContext): Ownership {
   const { env, input } = context;
   if (state.mode !== 'hook' || drivenElsewhere(env)) return 'foreign';
   const wanted = env['RALPH_LOOP_ID'];
@@ -30,14 +30,14 @@ export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
 }
 
 /** Whether this hook runs in a subagent that the host of this very loop has started: the router decides, the rules hold. */
-export function routersOwn(state: LoopState, context: HookContext): boolean {
+export function routersOwn(state: LoopState, context: DriverContext): boolean {
   const { env, input } = context;
   if (env['RALPH_DRIVER'] !== 'router' || state.mode !== 'router') return false;
   return state.sessionId === input.sessionId || sameClient(state, clientIdentity(context));
 }
 
 /** The client that runs this hook. */
-export function clientIdentity({ env, input }: HookContext): ClientIdentity {
+export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
   const pid = Number(env['CLAUDE_PID']);
   const known = Number.isInteger(pid) && pid > 0;
   return {

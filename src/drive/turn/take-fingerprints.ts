@@ -1,17 +1,17 @@
 import type { StoredContract } from '../../state/contract-store.ts';
 import { seenBy } from '../task/gather-evidence.ts';
 import type { Measured } from '../task/measure-iteration.ts';
-import type { HookContext } from './context.ts';
+import type { DriverContext } from './context.ts';
 import type { TurnFacts } from './gather-iteration.ts';
-import type { StopOptions } from './turn.ts';
+import type { TurnOptions } from './turn.ts';
 
 /**
  * What the files say at the end of a turn: the fingerprint of what is watched, for an agent that says idle, and that of
  * the project, where a breaker asks for progress. null for what nobody asks for.
  */
 export function takeFingerprints(
-  context: HookContext,
-  options: StopOptions,
+  context: DriverContext,
+  options: TurnOptions,
   stored: StoredContract | null,
   measured: Measured | null,
 ): Pick<TurnFacts, 'seen' | 'projectMark'> {

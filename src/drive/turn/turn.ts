@@ -8,18 +8,18 @@ import { withState } from '../../state/with-state.ts';
 import { endedLoop } from '../ended-loop.ts';
 import { LOCK_WAIT } from '../lock-wait.ts';
 import type { TaskTurn } from '../task/task-turn.ts';
-import type { HookContext } from './context.ts';
-import type { StopWork } from './stop-work.ts';
+import type { DriverContext } from './context.ts';
+import type { TurnWork } from './turn-work.ts';
 
 /** Why a driver was told to go by nobody: the client that it works for is gone. */
 export const CLIENT_GONE = 'client-exit';
 
-export interface StopOptions {
-  /** The timeout this hook is registered with, in milliseconds: it cannot ask the client. */
+export interface TurnOptions {
+  /** How long a driver may take, in milliseconds: for a hook the timeout it is registered with, as it cannot ask the client. */
   readonly timeoutMs: number;
   /** Aborted when the client tells the hook to go, or is gone. */
   readonly signal: AbortSignal;
-  readonly work: StopWork;
+  readonly work: TurnWork;
 }
 
 export interface Loaded {
@@ -34,8 +34,8 @@ export interface Loaded {
 }
 
 export interface Turn {
-  readonly context: HookContext;
-  readonly options: StopOptions;
+  readonly context: DriverContext;
+  readonly options: TurnOptions;
   readonly deadline: number;
   /** What the user should read beside the decision. */
   readonly notes: string[];

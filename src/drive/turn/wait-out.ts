@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { watchQueue } from '../../claude/queued-messages.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { type ReadState, readState } from '../../state/read-state.ts';
-import type { HookContext } from './context.ts';
+import type { DriverContext } from './context.ts';
 
 /** Reacts within half a second, at a cost well under 0.2 % of a core. */
 const POLL_MS = 330;
@@ -28,7 +28,7 @@ export interface Wait {
  * Sleeps until the time has come, or something ends the wait early: the loop's state was changed by somebody, the task
  * file changed, the client queued a message, the hook was told to go. Holds no lock and writes nothing.
  */
-export async function waitOut(context: HookContext, wait: Wait): Promise<WaitEnd> {
+export async function waitOut(context: DriverContext, wait: Wait): Promise<WaitEnd> {
   const { files, input } = context;
   const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
   const queue = watchQueue(input.transcriptPath, wait.tasks);

@@ -11,12 +11,12 @@ import { stopQuickly } from '../../../src/drive/hook/stop-quickly.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
 import { startByHand } from '../../../src/drive/start-loop.ts';
-import { type HookContext, hookContext } from '../../../src/drive/turn/context.ts';
-import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
+import { type DriverContext, driverContext } from '../../../src/drive/turn/context.ts';
+import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
 import type { HookName } from './input-case.ts';
 
-export type Decide = (context: HookContext) => Promise<object | null> | object | null;
+export type Decide = (context: DriverContext) => Promise<object | null> | object | null;
 
 /** Nobody waits in these tests: where a hook would sleep, the client tells it to go after so long. */
 const PATIENCE_MS = 3;
@@ -52,11 +52,11 @@ export const HOOKS: Readonly<Record<HookName, Decide>> = {
   PostToolUseFailure: (context) => postToolUse(context, deliverSteering),
 };
 
-async function slowly(context: HookContext): Promise<object | null> {
+async function slowly(context: DriverContext): Promise<object | null> {
   const told = new AbortController();
   const timer = setTimeout(() => told.abort(), PATIENCE_MS);
   try {
-    return await stop(context, { timeoutMs: 600_000, signal: told.signal, work: stopWork });
+    return await stop(context, { timeoutMs: 600_000, signal: told.signal, work: turnWork });
   } finally {
     clearTimeout(timer);
   }
@@ -80,7 +80,7 @@ export async function ask(
   const parsed = parseHookInput(input.toString('utf8'));
   if (parsed === null || parsed.event !== hook) return { answer: null, error: null, session: null };
   try {
-    return { answer: await decide(hookContext(parsed, env)), error: null, session: parsed.sessionId };
+    return { answer: await decide(driverContext(parsed, env)), error: null, session: parsed.sessionId };
   } catch (error) {
     return { answer: null, error, session: parsed.sessionId };
   }

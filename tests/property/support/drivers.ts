@@ -11,7 +11,7 @@ import { stop } from '../../../src/drive/hook/stop.ts';
 import { operate } from '../../../src/drive/operate.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import { startLoop } from '../../../src/drive/start-loop.ts';
-import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
+import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { readLines } from '../../../src/state/read-lines.ts';
 import { readState } from '../../../src/state/read-state.ts';
@@ -66,7 +66,7 @@ export const byHook: Driver = (task, turns, clock) =>
       play(turn);
       appendFileSync(transcript, `${JSON.stringify(transcriptEntry(nth, turn.usage))}\n`);
       const payload = { transcript_path: transcript, last_assistant_message: turn.text, prompt_id: 'p' };
-      const options = { timeoutMs: 1e12, signal: new AbortController().signal, work: stopWork };
+      const options = { timeoutMs: 1e12, signal: new AbortController().signal, work: turnWork };
       const answer = await stop(aHook(project, 'Stop', payload, own), options);
       if (answer === null || !('decision' in answer)) return;
     }

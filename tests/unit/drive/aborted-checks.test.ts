@@ -7,8 +7,8 @@ import { parseHookInput } from '../../../src/claude/hook-input.ts';
 import { initialState } from '../../../src/core/initial-state.ts';
 import type { LoopState } from '../../../src/core/schema/state.ts';
 import { carryOn } from '../../../src/drive/hook/carry-on.ts';
-import { hookContext } from '../../../src/drive/turn/context.ts';
-import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
+import { driverContext } from '../../../src/drive/turn/context.ts';
+import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
 
@@ -18,7 +18,7 @@ test('a hook that is told to go while the checks run pauses the loop as interrup
   const input = parseHookInput('{"hook_event_name":"Stop","session_id":"s","last_assistant_message":"x"}');
   assert.ok(input !== null);
   const env = { CLAUDE_PROJECT_DIR: project, XDG_STATE_HOME: join(project, 'outside') };
-  const context = hookContext(input, env);
+  const context = driverContext(input, env);
   const at = context.now();
   const { status: _status, ...loop } = initialState({
     ...{ loopId: 'l', name: null, mode: 'hook', taskPath: 'PROMPT.md', contractHash: null },
@@ -30,7 +30,7 @@ test('a hook that is told to go while the checks run pauses the loop as interrup
     writeFileSync(context.files.state, JSON.stringify(state));
     const told = new AbortController();
     const work = {
-      ...stopWork,
+      ...turnWork,
       runChecks: async () => {
         told.abort();
         if (ends === 'by rejecting') told.signal.throwIfAborted();

@@ -9,8 +9,8 @@ import { initialState } from '../../../src/core/initial-state.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { operate } from '../../../src/drive/operate.ts';
-import { type HookContext, hookContext } from '../../../src/drive/turn/context.ts';
-import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
+import { type DriverContext, driverContext } from '../../../src/drive/turn/context.ts';
+import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { waitOut } from '../../../src/drive/turn/wait-out.ts';
 import { writeContract } from '../../../src/state/contract-store.ts';
 import { parseState } from '../../../src/state/read-state.ts';
@@ -26,7 +26,12 @@ const LOOP = initialState({
 });
 
 /** A hook of session-1 in a project of its own, with this text as its state file. */
-function hookOver(t: TestContext, state: string | null, event: string, env: Record<string, string> = {}): HookContext {
+function hookOver(
+  t: TestContext,
+  state: string | null,
+  event: string,
+  env: Record<string, string> = {},
+): DriverContext {
   const project = mkdtempSync(join(tmpdir(), 'ralph-hostile-'));
   t.after(() => rmSync(project, { recursive: true, force: true }));
   const input = parseHookInput(
@@ -38,7 +43,11 @@ function hookOver(t: TestContext, state: string | null, event: string, env: Reco
     }),
   );
   assert.ok(input !== null);
-  const context = hookContext(input, { CLAUDE_PROJECT_DIR: project, XDG_STATE_HOME: join(project, 'outside'), ...env });
+  const context = driverContext(input, {
+    CLAUDE_PROJECT_DIR: project,
+    XDG_STATE_HOME: join(project, 'outside'),
+    ...env,
+  });
   for (const [path, text] of [
     [context.files.state, state],
     [join(project, '.claude', 'ralph', 'PROMPT.md'), 'Do the work.\n'],
@@ -50,8 +59,8 @@ function hookOver(t: TestContext, state: string | null, event: string, env: Reco
   return context;
 }
 
-function decide(context: HookContext): Promise<object | null> {
-  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: stopWork });
+function decide(context: DriverContext): Promise<object | null> {
+  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: turnWork });
 }
 
 for (const driver of ['runner', 'router']) {

@@ -7,7 +7,7 @@ import { type TaskIterationRecord, taskIterationRecord } from '../../../src/core
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { operate } from '../../../src/drive/operate.ts';
 import { startLoop } from '../../../src/drive/start-loop.ts';
-import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
+import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { archiveRun } from '../../../src/state/archive-run.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from './support/a-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from './support/a-task-folder.ts';
@@ -15,14 +15,14 @@ import { aTaskFolder, JOB, type TaskFolder } from './support/a-task-folder.ts';
 const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE';
 
 /** An iteration that ends within its time. */
-async function aTurn(project: TaskFolder, last_assistant_message: string, work = stopWork): Promise<void> {
+async function aTurn(project: TaskFolder, last_assistant_message: string, work = turnWork): Promise<void> {
   const context = { ...aHook(project, 'Stop', { last_assistant_message }, JOB), now: () => AT };
   await stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work });
 }
 
 /** A Stop whose process dies in the middle of its gate: nothing of what comes after is done. */
 async function dieInTheGate(project: TaskFolder): Promise<void> {
-  const work = { ...stopWork, runChecks: () => Promise.reject(new Error('killed')) };
+  const work = { ...turnWork, runChecks: () => Promise.reject(new Error('killed')) };
   await assert.rejects(aTurn(project, '<promise>DONE</promise>', work), /killed/);
 }
 
@@ -115,7 +115,7 @@ test('a Stop that is told to go while it measures gives up measuring and decides
   execFileSync('git', ['init', '--quiet'], { cwd: project.directory });
   await aTurn(project, 'one');
   const context = { ...aHook(project, 'Stop', { last_assistant_message: 'two' }, JOB), now: () => AT };
-  await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort(), work: stopWork });
+  await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort(), work: turnWork });
   const [, second] = records(project);
   assert.deepEqual([second?.iteration, second?.progress, second?.snapshotBounds], [2, 'unknown', ['interrupted']]);
   const state = stateOf(project);

@@ -9,8 +9,8 @@ import type { Effect } from '../../../src/core/effects.ts';
 import { initialState } from '../../../src/core/initial-state.ts';
 import type { LoopState, StateOf } from '../../../src/core/schema/state.ts';
 import { carryOn } from '../../../src/drive/hook/carry-on.ts';
-import { hookContext } from '../../../src/drive/turn/context.ts';
-import { stopWork } from '../../../src/drive/turn/run-stop-work.ts';
+import { driverContext } from '../../../src/drive/turn/context.ts';
+import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { DEFAULT_POLICY, IDLE } from '../../../src/task/policy-defaults.ts';
 
 /** A hook in the middle of a wait; the task file is written just after the wait began. Gives how long it waited. */
@@ -22,7 +22,7 @@ async function waited(t: TestContext, why: Partial<StateOf<'waiting'>['waiting']
   );
   assert.ok(input !== null);
   const env = { CLAUDE_PROJECT_DIR: project, XDG_STATE_HOME: join(project, 'outside') };
-  const context = hookContext(input, env);
+  const context = driverContext(input, env);
   const began = Date.now() - 50;
   const at = instantOf(began);
   const until = instantOf(began + 1_500);
@@ -48,7 +48,7 @@ async function waited(t: TestContext, why: Partial<StateOf<'waiting'>['waiting']
   const answer = await carryOn(
     {
       context,
-      options: { timeoutMs: 60_000, signal: new AbortController().signal, work: stopWork },
+      options: { timeoutMs: 60_000, signal: new AbortController().signal, work: turnWork },
       deadline: Date.now() + 60_000,
       notes: [],
       loaded: { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false },

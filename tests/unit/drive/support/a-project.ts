@@ -8,8 +8,8 @@ import type { LoopState } from '../../../../src/core/schema/state.ts';
 import type { StopAnswer } from '../../../../src/drive/hook/answer-block.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { type StartedLoop, startLoop } from '../../../../src/drive/start-loop.ts';
-import { type HookContext, hookContext } from '../../../../src/drive/turn/context.ts';
-import { stopWork } from '../../../../src/drive/turn/run-stop-work.ts';
+import { type DriverContext, driverContext } from '../../../../src/drive/turn/context.ts';
+import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
 
@@ -54,10 +54,10 @@ export function aHook(
   event: string,
   payload: Record<string, unknown> = {},
   more: Record<string, string> = {},
-): HookContext {
+): DriverContext {
   const input = parseHookInput(JSON.stringify({ hook_event_name: event, session_id: 'session-1', ...payload }));
   assert.ok(input !== null);
-  return hookContext(input, { ...env, ...more });
+  return driverContext(input, { ...env, ...more });
 }
 
 /** A Stop of session-1, decided in full. */
@@ -67,7 +67,7 @@ export function aStop(
   more: Record<string, string> = {},
 ): Promise<StopAnswer | null> {
   const context = aHook(project, 'Stop', { last_assistant_message: 'Some work.', ...payload }, more);
-  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: stopWork });
+  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: turnWork });
 }
 
 export function stateOf({ files }: Project): LoopState {

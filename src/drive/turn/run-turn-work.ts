@@ -6,9 +6,9 @@ import { watchFingerprint } from '../../task/watch-fingerprint.ts';
 import { evidenceJudge } from '../task/gather-evidence.ts';
 import { tddChecks } from '../tdd/tdd-checks.ts';
 import { HOOK_TEXTS } from '../texts.ts';
-import type { StopWork } from './stop-work.ts';
+import type { TurnWork } from './turn-work.ts';
 
-export const stopWork: StopWork = {
+export const turnWork: TurnWork = {
   async runChecks(stored, projectDir, { signal, env, contractHash, iteration }) {
     if (stored === null) return [];
     // The hash that stands in the contract is only its word; here, before anything runs, it is proved.

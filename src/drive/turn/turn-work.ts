@@ -1,8 +1,8 @@
 import type { CheckResult } from '../../core/events.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 
-/** The slow things that a Stop may need; given by the entry, so that a test can give its own. */
-export interface StopWork {
+/** The slow things that a turn may need; given by the entry, so that a test can give its own. */
+export interface TurnWork {
   /** Runs the contract's checks; empty when there is nothing to check. */
   runChecks(
     stored: StoredContract | null,
