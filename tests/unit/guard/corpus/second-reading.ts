@@ -421,6 +421,7 @@ export const MORE_READS: readonly string[] = [
   'fd --hidden --exec=cat',
   "fd -g '*.p[e]m' -x cat",
   "find . -iname '*.p[e]m' -exec cat {} \\;",
+  "find . -iname '*.p[E]m' -exec cat {} \\;",
   "find . -iname 'APP.[!x]em' -exec cat {} \\;",
   "find . -iname '*.\\pem' -exec cat {} \\;",
   'fd -e pem -x base64',
