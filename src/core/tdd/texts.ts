@@ -32,6 +32,8 @@ export const TDD_TEXTS = {
     `the list of scenarios cannot be used (${why}), so that nothing of it can be proved. Tell the user, and do nothing else.`,
   listChanged:
     'the list of scenarios is not the one that this loop was started over. The user puts it back, or starts the loop again: main.cjs start --tdd --fresh.',
+  listReplaced:
+    'this loop worked through a list of scenarios that is not here any more. Let it go on over the one that is here by adding --tdd, or begin a new loop: main.cjs start --tdd --fresh.',
   brokenSince: (id: string): string => `${id} fails since its refactoring: mend it, then main.cjs tdd refactored.`,
   progress: (done: number, total: number, left: readonly string[]): string =>
     left.length === 0

@@ -3,6 +3,7 @@ import type { Contract } from '../../core/schema/contract.ts';
 import type { TddRecord } from '../../core/schema/tdd-state.ts';
 import { allComplete } from '../../core/tdd/standing.ts';
 import { TDD_TEXTS } from '../../core/tdd/texts.ts';
+import { findContract, findEndedContract } from '../../state/contract-store.ts';
 import { hashTddList } from '../../state/hash-tdd-list.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { provedTdd, withTdd } from '../../state/tdd-store.ts';
@@ -11,18 +12,32 @@ import { listOf } from './list-of.ts';
 
 /**
  * What the contract of a loop says of the list that lies there; undefined for a loop that is none of tests first: it
- * was not asked for, and `resumed`, the loop that goes on, was not started over this list. Throws RalphError where the
- * list is missing, cannot be read (whose it is nobody knows then), or has nothing left to do.
+ * was not asked for, and `resumed`, the loop that goes on, worked through none. Throws RalphError where the list is
+ * missing, cannot be read (whose it is nobody knows then), has nothing left to do, or took the place of the one that the
+ * loop worked through.
  */
 export function tddTerms(
   files: LoopFiles,
   { tdd, at }: { readonly tdd?: boolean; readonly at: string },
   resumed: string | null,
 ): Contract['tdd'] {
-  if (tdd !== true && (resumed === null || provedTdd(files)?.loopId !== resumed)) return undefined;
+  if (tdd !== true) {
+    if (resumed === null) return undefined;
+    if (provedTdd(files)?.loopId !== resumed) {
+      if (workedByTests(files, resumed)) throw new RalphError('usage', TDD_TEXTS.listReplaced);
+      return undefined;
+    }
+  }
   const record = listThere(files, at);
   if (allComplete(record) && resumed === null) throw new RalphError('usage', TDD_TEXTS.nothingToStart);
   return termsOf(record);
+}
+
+/** By its contract, where that can be read. */
+function workedByTests(files: LoopFiles, loopId: string): boolean {
+  const live = findContract(files);
+  const stored = typeof live !== 'string' && live.contract.loopId === loopId ? live : findEndedContract(files, loopId);
+  return stored?.contract.tdd !== undefined;
 }
 
 /** The list as it was proved. Throws RalphError where there is none. */

@@ -144,6 +144,20 @@ test('a loop that goes on is a TDD loop still, by whichever word it is started',
   assert.equal(fresh.stored.contract.tdd, undefined);
 });
 
+test('a loop does not go on as another kind because its list was replaced; over the new one where the user says so', (t) => {
+  const { project, loop } = aTddLoop(t);
+  const { directory, env } = project;
+  keep(project, (record) => ({ ...record, listId: 'list-2', loopId: null }));
+  const resume = (tdd: boolean) =>
+    startLoop({
+      ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
+      ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', tdd },
+    });
+  assert.throws(() => resume(false), /list of scenarios that is not here any more/);
+  const { loopId, stored } = resume(true);
+  assert.deepEqual([loopId, stored.contract.tdd?.listId], [loop.loopId, 'list-2']);
+});
+
 test('a loop does not go on as another kind because its list cannot be read', (t) => {
   const { project } = aTddLoop(t);
   const { directory, env, files } = project;
