@@ -1,5 +1,6 @@
 import type { LoopState } from '../../src/core/schema/state.ts';
 import { driverLives } from '../../src/drive/driver-lives.ts';
+import { unheard } from '../../src/drive/unheard.ts';
 import { listArchive } from '../../src/state/archive.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readLines } from '../../src/state/read-lines.ts';
@@ -96,13 +97,15 @@ function explained(state: LoopState, files: LoopFiles, archived = false): Explan
   if (state.status === 'ended') {
     const { as, at, message } = state.ended;
     const before = events.filter((event) => event['type'] !== 'loop.ended' || event['at'] !== at);
+    const { why, next } = explainEnd(as, message, state.ended.verified);
+    const left = unheard(state);
     return {
       active: false,
       status: as,
       at,
       ...common,
       events: before,
-      ...advised(explainEnd(as, message, state.ended.verified), state),
+      ...advised({ why: left === null ? why : `${why} Besides, ${left}`, next }, state),
     };
   }
   if (archived) {

@@ -11,7 +11,7 @@ import { readState } from '../state/read-state.ts';
 import { withState } from '../state/with-state.ts';
 import { besideTask } from './beside-task.ts';
 import { carryOut } from './carry-out.ts';
-import { endedLoop } from './ended-loop.ts';
+import { endedLoop, endedState } from './ended-loop.ts';
 import { LOCK_WAIT } from './lock-wait.ts';
 import { noteApiError } from './note-api-error.ts';
 import { plainPrompt } from './plain-prompt.ts';
@@ -22,6 +22,7 @@ import type { StartedLoop } from './start-loop.ts';
 import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
 import { readTask } from './turn/read-task.ts';
+import { unheard } from './unheard.ts';
 import { unlessOvertaken } from './unless-overtaken.ts';
 
 export interface LaunchOptions {
@@ -230,9 +231,11 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
   if (readContract(files)?.contract.loopId === loopId) {
     return { code: exitCode('error'), message: HOOK_TEXTS.vanished };
   }
-  const ended = endedLoop(files, loopId);
-  if (ended === null) return { code: exitCode('error'), message: LAUNCH_TEXTS.unknownEnd };
-  return { code: exitCode(ended.as), message: ended.message };
+  const over = endedState(files, loopId);
+  if (over === null) return { code: exitCode('error'), message: LAUNCH_TEXTS.unknownEnd };
+  const left = unheard(over);
+  const { as, message } = over.ended;
+  return { code: exitCode(as), message: left === null ? message : `${message} Besides, ${left}` };
 }
 
 /** A completion that nobody proved is taken back, before it is archived as one. */

@@ -122,6 +122,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
     text('one'),
     () => {
       user(['stop']);
+      user(['steer', '--next', 'too late']);
       return bash('touch after');
     },
     text('two'),
@@ -136,6 +137,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
     assert.equal(project.model.mainRequests().length, 3);
     assert.equal(project.iterations().length, 2);
     assert.match(run.said, /stopped by the user after 2 iterations/);
+    assert.match(run.said, /before the agent heard what you said: "too late"/);
   });
 });
 

@@ -170,6 +170,33 @@ test('what the user says meanwhile comes with the next prompt, and another agent
   assert.equal(readFileSync(join(p.dir, 'prompt-2.txt'), 'utf8').match(/mind the gap/g)?.length, 1);
 });
 
+test('who said something that the loop was over too soon for is told so, and a resumed loop brings it', async (t) => {
+  const p = project(t);
+  const cmd = agent(
+    p,
+    `n=$(wc -l < runs.txt); echo "$prompt" > "prompt-$n.txt"; while [ ! -f "go-$n" ]; do sleep 0.05; done; echo fine`,
+  );
+  task(p, `agent: ${cmd}`);
+  const child = spawn(process.execPath, [MAIN, 'run', '--max-iterations', '1'], { cwd: p.dir, env: p.env });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  await until(() => existsSync(join(p.dir, 'prompt-1.txt')));
+  assert.equal(p.ralph(['steer', 'mind the gap']).code, 0);
+  assert.equal(p.ralph(['steer', '--next', 'and the step']).code, 0);
+  p.write('go-1', '');
+  p.write('go-2', '');
+  assert.equal(await ended, 2);
+  const left =
+    /ended before the agent heard what you said: "mind the gap", "and the step"\. It is kept: main\.cjs run --resume/;
+  assert.match(stdout, left);
+  assert.match(String(p.ralph(['explain']).json['why']), left);
+  const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
+  assert.deepEqual([more.code, runs(p)], [2, 2], more.stderr);
+  assert.match(p.read('prompt-2.txt'), /and the step/);
+  assert.match(more.stdout, /before the agent heard what you said: "mind the gap"\. It/, 'it waits for a tool call');
+});
+
 async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     if (holds()) return;

@@ -3,9 +3,11 @@ import { exitCode } from '../../core/exit-code.ts';
 import { RalphError } from '../../core/ralph-error.ts';
 import type { RunnerEvent } from '../../core/runner-event.ts';
 import { readContract } from '../../state/contract-store.ts';
+import { endedState } from '../ended-loop.ts';
 import { beginAnew } from '../fresh-turn.ts';
 import type { StartedLoop } from '../start-loop.ts';
 import { carryOutAlike, look, verifyStep, waitStep } from '../turn/shared-steps.ts';
+import { unheard } from '../unheard.ts';
 import { listenToOthers } from './control.ts';
 import { forgetDue, tellDue } from './due-records.ts';
 import { hearSignals } from './hear-signals.ts';
@@ -135,6 +137,9 @@ function tellEnd(runner: Runner, end: RunnerEnd): RunnerEnd {
   const told: RunnerEnd = lost
     ? { ...end, status: 'error', message: RUNNER_TEXTS.leaseLost, code: exitCode('error') }
     : end;
+  const ended = lost ? null : endedState(runner.files, runner.loopId);
+  const message = ended && unheard(ended);
+  if (message !== null) runner.options.tell({ type: 'notice', message: inRunner(message, runner.files.name) });
   runner.options.tell(told);
   return told;
 }

@@ -5,6 +5,7 @@ import { edited, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
 import { type LiveTerminal, takeTerminal } from './live-terminal.ts';
 import { nextView } from './next-view.ts';
+import { LIVE_TEXTS } from './texts.ts';
 import { NEW_VIEW, type View } from './view.ts';
 
 /** What the user can do to a running loop. Each throws RalphError where it cannot be done. */
@@ -99,6 +100,10 @@ export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, e
     live: (given) => {
       controls = given;
     },
-    close: () => terminal?.close(),
+    close: () => {
+      // Whoever was writing when the loop ended has the words still.
+      if (line.text.trim() !== '') tell({ type: 'notice', message: LIVE_TEXTS.notSent(line.text) });
+      terminal?.close();
+    },
   };
 }

@@ -6,6 +6,7 @@ export const LIVE_TEXTS = {
   border: (text: string): string => `─── ${text} ───`,
   verifying: 'ralph: completion claimed; checking it.',
   youSaid: (text: string): string => `you: ${text}`,
+  notSent: (text: string): string => `you had not sent this: ${text}`,
   spent: (time: string | null, cost: string | null): string => {
     if (time === null) return cost === null ? '' : ` It cost ${cost}.`;
     return cost === null ? ` It took ${time}.` : ` It took ${time} and cost ${cost}.`;

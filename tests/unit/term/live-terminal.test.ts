@@ -138,6 +138,13 @@ test('what cannot be said stays in the line, and the reason is shown', async () 
   assert.match(terminal.written.slice(terminal.written.indexOf('no live loop')), /> fix it/);
 });
 
+test('what was being written when the loop ended stands in the terminal afterwards', async () => {
+  const terminal = await withView(async (keys) => keys('sent', '\r', 'half a', '\n', 'sentence'));
+  assert.match(terminal.written, /you had not sent this: half a\r\nsentence\r\n(?!.*> )/);
+  const nothing = await withView(async (keys) => keys('sent', '\r'));
+  assert.doesNotMatch(nothing.written, /had not sent/);
+});
+
 test('in a pause Enter alone goes on, and with words it goes on with them', async () => {
   const terminal = new FakeTerminal();
   const view = liveView(terminal as never, terminal as never, {});
