@@ -34,7 +34,7 @@ export const LIVE_TEXTS = {
   skip: 'Ctrl+C: go on now, twice: stop',
   paused: 'Enter: go on (with what you write), Ctrl+C: leave it paused',
   hints: {
-    work: 'Enter: tell the agent now · Alt+Enter: next iteration · Esc: interrupt · Ctrl+C: stop after this iteration',
+    work: 'Enter: tell the agent · Alt+Enter: next time · Esc: interrupt · Ctrl+C: stop',
     wait: 'Enter: tell the agent · Ctrl+C: go on now',
     paused: 'Enter: go on · Ctrl+C: leave it paused',
   },
