@@ -20,6 +20,8 @@ export type PlanRule =
   | 'nested-task'
   | 'misplaced-annotation'
   | 'stray-field'
+  | 'unread-task'
+  | 'open-fence'
   | 'too-large';
 
 export interface PlanProblem {
@@ -35,6 +37,10 @@ export interface PlanProblem {
 const MOST_SENTENCES = 3;
 const MOST_CHARACTERS = 600;
 const MOST_SCOPES = 20;
+/** Prose, or a word that no folder is called by. */
+const WORDS = /\s|^(?:all|any|anything|everything|everywhere|various|tbd|todo|\?+)$/i;
+/** Paths that lead out of the project, links, addresses, and paths with numbers of lines. */
+const NO_PATH = /^~|^[a-z]:[\\/]|(?:^|[\\/])\.\.(?:[\\/]|$)|\]\(|:\/\/|:\d+(?:[-:,]\d+)*$/i;
 
 /** Everything that is wrong with the tasks of a plan, in the order of the file. What is done is not asked for more. */
 export function lintPlan(tasks: readonly LintedTask[]): PlanProblem[] {
@@ -116,9 +122,14 @@ function incomplete(task: LintedTask): PlanProblem[] {
     const message = `${task.id} has no scope: it may change every file. Add "- Scope:" with paths.`;
     found.push(warning(task, 'missing-scope', message));
   }
-  const vague = task.scope.filter((entry) => /\s/.test(entry));
+  const vague = task.scope.filter((entry) => WORDS.test(entry));
   if (vague.length > 0) {
     const message = `the scope of ${task.id} has words where a path is meant: ${vague.map((entry) => `"${entry}"`).join(', ')}. Put each path into backticks.`;
+    found.push(warning(task, 'vague-scope', message));
+  }
+  const strange = task.scope.filter((entry) => !WORDS.test(entry) && NO_PATH.test(entry));
+  if (strange.length > 0) {
+    const message = `the scope of ${task.id} names what is no path within the project: ${strange.map((entry) => `"${entry}"`).join(', ')}. Write paths from the project's folder, such as "src/a.ts".`;
     found.push(warning(task, 'vague-scope', message));
   }
   const sizes = oversize(task);

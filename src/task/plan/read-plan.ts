@@ -4,9 +4,10 @@ import { type LintedTask, lintPlan, type PlanProblem } from '../../core/lint-pla
 import { type PlanTask, planKey } from '../../core/plan-task.ts';
 import { splitFrontmatter } from '../split-frontmatter.ts';
 import { leafLines } from './leaf-lines.ts';
-import { strayField } from './stray-field.ts';
+import { strayDependency, strayField } from './stray-field.ts';
 import { isField, readFields } from './task-fields.ts';
 import { readHead } from './task-head.ts';
+import { unreadTasks } from './unread-tasks.ts';
 
 /** A task with all that the plan says of it. */
 export interface PlanFileTask extends LintedTask {
@@ -53,7 +54,8 @@ export function readPlan(text: string): PlanFile {
   }
   const doubts: PlanProblem[] = [];
   const found: PlanFileTask[] = [];
-  for (const block of fromMarkdown(body, { extensions: [BLOCKS_ALONE] }).children) {
+  const blocks = fromMarkdown(body, { extensions: [BLOCKS_ALONE] }).children;
+  for (const block of blocks) {
     if (block.type !== 'list') continue;
     for (const item of block.children) {
       const read = readItem(body, item, bodyLine);
@@ -62,6 +64,8 @@ export function readPlan(text: string): PlanFile {
     }
   }
   const tasks = resolved(found);
+  for (const { line, rule, message } of unreadTasks(body, blocks, new Set(tasks.map(({ id }) => planKey(id)))))
+    doubts.push({ line: line + bodyLine - 1, taskId: null, rule, message, severity: 'warning' });
   const problems = [...lintPlan(tasks), ...doubts].sort((a, b) => a.line - b.line);
   return { tasks, problems };
 }
@@ -101,6 +105,10 @@ function readItem(
   const start = item.position?.start.offset ?? 0;
   const end = item.position?.end.offset ?? start;
   const { acceptance, notes, prose, scope, dependsOn } = readFields(lines);
+  if (read.status !== 'done' && dependsOn.length === 0) {
+    const message = strayDependency(read.title);
+    if (message !== null) doubt(head.line, 'stray-field', message);
+  }
   const { id, title, status } = read;
   const task = { id, title, status, dependsOn, scope, acceptance, notes, prose };
   return {

@@ -21,3 +21,13 @@ export function strayField(text: string): string | null {
   const [, advice] = MEANT.find(([pattern]) => pattern.test(name.toLowerCase())) ?? [];
   return advice === undefined ? null : `"${name}:" is no field of a task and decides nothing: ${advice}.`;
 }
+
+const DEPENDENCY = /\b(?:depends? on|blocked by|requires|needs|after):? *tasks? +\S*\d[^\s,;)]*/i;
+
+/** What to say of a title in which a dependency stands, where no line of the task names one; null for every other. */
+export function strayDependency(title: string): string | null {
+  const [said] = DEPENDENCY.exec(title) ?? [];
+  return said === undefined
+    ? null
+    : `"${said}" in a title decides nothing: write "- Depends on: " with the tasks that come first on a line of its own below the task.`;
+}

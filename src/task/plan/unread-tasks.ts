@@ -1,0 +1,106 @@
+import type { Nodes } from 'mdast';
+import { LINE_END } from '../../core/line-end.ts';
+import type { PlanRule } from '../../core/lint-plan.ts';
+import { planKey } from '../../core/plan-task.ts';
+import { leafLines } from './leaf-lines.ts';
+import { readHead } from './task-head.ts';
+
+/** What a person reads and the plan does not have. */
+export interface Unread {
+  /** Counted from 1 in the text that was parsed. */
+  readonly line: number;
+  readonly rule: PlanRule;
+  readonly message: string;
+}
+
+/** What stands before a box or a name: marks of lists, headings, quotes and tables, those of word processors among them. */
+const MARK = /^[\s>|]*(?:(?:[-*+•◦▪‣·–—]|\d{1,9}[.)]|#{1,6})\s+)?/;
+/** A box as people write one by mistake, or as other programs do; not the text of a link. */
+const BOX = /^\[\s*[^\s\]]?\s*\](?!\()\s*/;
+const SYMBOL = /^[☐☑☒✓✔✅⬜]\s*/u;
+const FENCE = /^(?:`{3,}|~{3,})/;
+/** A head is short, and its patterns are tried on prose here. */
+const MOST_HEAD = 200;
+const MOST_SHOWN = 60;
+const MOST_DEPTH = 100;
+
+/**
+ * Tasks at the left margin that the plan does not have: without a box that counts, in indented code, raw HTML or a
+ * quote, behind a fence or a comment that is never closed. What names a task of `known` is left alone, and so are closed
+ * fences and comments. `blocks` are those of `body`; `known` holds the keys of the plan's tasks.
+ */
+export function unreadTasks(body: string, blocks: readonly Nodes[], known: ReadonlySet<string>): Unread[] {
+  const missed = (node: Nodes, where: string): Unread[] =>
+    linesOf(body, node)
+      .filter(({ text }) => looksLikeTask(text, known, where === ''))
+      .map(({ text, line }) => unread(text, line, where));
+  const ofBlock = (node: Nodes): Unread[] => {
+    switch (node.type) {
+      case 'paragraph':
+      case 'heading':
+        return missed(node, '');
+      case 'list':
+        return node.children.flatMap((item) =>
+          leafLines(body, item)
+            .filter(({ text, first, depth }) => (depth === 0 || !first) && looksLikeTask(text, known, true))
+            .map(({ text, line }) => unread(text, line, '')),
+        );
+      case 'blockquote':
+        return missed(node, 'in a quote');
+      case 'html':
+        return isClosedComment(sourceOf(body, node)) ? [] : missed(node, 'in raw HTML');
+      case 'code':
+        return FENCE.test(sourceOf(body, node)) ? [] : missed(node, 'in code, by its indentation,');
+      default:
+        return [];
+    }
+  };
+  return [...blocks.flatMap(ofBlock), ...openFences(body, blocks, 0)];
+}
+
+function unread(text: string, line: number, where: string): Unread {
+  const place = where === '' ? '' : ` stands ${where} and`;
+  const message = `"${text.trim().slice(0, MOST_SHOWN)}"${place} is no task of the plan, and nobody will work on it. A task is written "- [ ] **Task 1: Title**", at the left margin.`;
+  return { line, rule: 'unread-task', message };
+}
+
+/** Read as a task is, with an empty box in place of what stands there. */
+function looksLikeTask(line: string, known: ReadonlySet<string>, maybeWithoutBox: boolean): boolean {
+  const text = line.slice(0, MOST_HEAD).replace(MARK, '').trimEnd();
+  const bare = text.replace(BOX, '').replace(SYMBOL, '');
+  const id = readHead(`[ ] ${bare}`)?.id ?? null;
+  if (id === null || known.has(planKey(id))) return false;
+  return BOX.test(text) || (maybeWithoutBox && /^\W*task\s/i.test(bare) && /\d/.test(id));
+}
+
+function linesOf(body: string, node: Nodes): { readonly text: string; readonly line: number }[] {
+  const begin = node.position?.start.line ?? 1;
+  return sourceOf(body, node)
+    .split(LINE_END)
+    .map((text, index) => ({ text, line: begin + index }));
+}
+
+function sourceOf(body: string, { position }: Nodes): string {
+  return body.slice(position?.start.offset, position?.end.offset);
+}
+
+function isClosedComment(html: string): boolean {
+  return html.startsWith('<!--') && html.includes('-->');
+}
+
+/** Fences without an end swallow what a person reads below them. */
+function openFences(body: string, blocks: readonly Nodes[], depth: number): Unread[] {
+  return blocks.flatMap((node): Unread[] => {
+    if (node.type === 'list' || node.type === 'listItem')
+      return depth < MOST_DEPTH ? openFences(body, node.children, depth + 1) : [];
+    if (node.type !== 'code') return [];
+    const [begin, ...rest] = linesOf(body, node);
+    const [marks] = FENCE.exec(begin?.text ?? '') ?? [];
+    const last = rest.at(-1);
+    const end = last?.text.trim() ?? '';
+    if (begin === undefined || marks === undefined) return [];
+    if (end.startsWith(marks) && end.replaceAll(marks.charAt(0), '') === '') return [];
+    const message = `this code fence is never closed: what stands below it, to line ${last?.line ?? begin.line}, is no task and no field. Close it with ${marks}.`;
+    return [{ line: begin.line, rule: 'open-fence', message }];
+  });
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readPlan } from '../../../../src/task/plan/read-plan.ts';
+import { resolveScope } from '../../../../src/task/plan/task-scope.ts';
+
+const lines = (...each: string[]): string => each.join('\n');
+const REAL = lines('- [ ] **Task 1: Real**', '  - Scope: `src`', '  - Acceptance: yes', '');
+
+const told = (text: string, rule: string): number[] =>
+  readPlan(text)
+    .problems.filter((problem) => problem.rule === rule)
+    .map(({ line }) => line);
+
+for (const [what, ...odd] of [
+  ['without a box', '- **Task 2: x**'],
+  ['with nothing in its box', '- [] **Task 2: x**'],
+  ['with two characters in its box', '- [ x] **Task 2: x**'],
+  ['without a space behind its box', '- [ ]**Task 2: x**'],
+  ['with a dash in its box', '- [-] **Task 2: x**'],
+  ['with a hard space in its box', '- [\u00a0] **Task 2: x**'],
+  ['with a hard space before its box', '-\u00a0[ ] **Task 2: x**'],
+  ['of a word processor', '• [ ] Task 2: x'],
+  ['with a symbol for its box', '- ✅ Task 2: x'],
+  ['without a list mark', '[ ] **Task 2: x**'],
+  ['that is a heading', '### Task 2: x'],
+  ['that is a bold line', '**Task 2: x**'],
+  ['in a table', '| [ ] **Task 2: x** | open |'],
+  ['in a quote', '> - [ ] **Task 2: x**'],
+  ['in indented code', '    - [ ] **Task 2: x**'],
+  ['in raw HTML', '<details>', '- [ ] **Task 2: x**', '</details>'],
+  ['behind a comment that is never closed', '<!--', '- [ ] **Task 2: x**'],
+] as const) {
+  test(`a task ${what} is told, since nobody will work on it`, () => {
+    const text = lines(REAL, '# More', '', ...odd, '');
+    assert.deepEqual(
+      readPlan(text).tasks.map(({ id }) => id),
+      ['Task 1'],
+    );
+    const at = 7 + odd.findIndex((line) => line.includes('Task 2'));
+    assert.deepEqual(told(text, 'unread-task'), [at]);
+    assert.deepEqual(told(text.replaceAll('\n', '\r\n'), 'unread-task'), [at]);
+    assert.deepEqual(told(text.replaceAll('Task 2', 'Task 1'), 'unread-task'), [], 'the plan has that one');
+  });
+}
+
+test('a task that follows another one without a mark of a list is told, though it is text of that one', () => {
+  assert.deepEqual(told(lines(REAL.trimEnd(), '[ ] **Task 2: x**', ''), 'unread-task'), [4]);
+});
+
+test('what is no task to a person either is left alone', () => {
+  const text = lines(
+    ...['# Tasks', '', 'Task 1: see below.', '', '## Tasks 2-3: later', '', REAL, '```md', '- [ ] **Task 7: example**'],
+    ...['```', '', '<!-- - [ ] **Task 8: not now** -->', '', '- [x](https://a.b) Task list', '- Task force: asks', ''],
+    ...['[1] A footnote', '', '- ✅ all of 2024', '', '> **Note: 3 things**', '', '| Task 9 | open |', ''],
+  );
+  assert.deepEqual(readPlan(text).problems, []);
+});
+
+test('a fence that is never closed is told where it begins, in a task as well as beside one', () => {
+  const task = lines('- [ ] **Task 1: a**', '  - Scope: `a`', '  - Acceptance: b', '  ```', '  x');
+  const hidden = lines(task, '  - Depends on: Task 2', '- [ ] **Task 2: b**', '  - Scope: `a`', '  - Acceptance: b');
+  assert.deepEqual(told(hidden, 'open-fence'), [4]);
+  assert.deepEqual(told(lines(REAL, '~~~~', '- [ ] **Task 2: x**', '~~~'), 'open-fence'), [5]);
+  assert.deepEqual(told(lines(task, '  ```', '', '~~~', 'x', '~~~~~', '', '```', '```'), 'open-fence'), []);
+});
+
+test('a dependency in a title is told, where the task names none on a line of its own', () => {
+  const titled = (title: string, more = ''): number[] =>
+    told(lines(`- [ ] **Task 2: ${title}**`, `  - Scope: a${more}`, '  - Acceptance: b', REAL), 'stray-field');
+  assert.deepEqual(titled('API (depends on Task 1)'), [1]);
+  assert.deepEqual(titled('API, after task 1'), [1]);
+  assert.deepEqual(titled('API (depends on Task 1)', '\n  - Depends on: Task 1'), []);
+  assert.deepEqual(titled('Clean up after the task runner'), []);
+});
+
+for (const [written, scope] of [
+  ['__tests__, src/__init__.py', ['__tests__', 'src/__init__.py']],
+  ['*.md, **/*.test.ts, src/*', ['*.md', '**/*.test.ts', 'src/*']],
+  ['**src/a.ts**, *src/b.ts*, "src/c.ts".', ['src/a.ts', 'src/b.ts', 'src/c.ts']],
+  ['src/a.ts, .', ['src/a.ts', '.']],
+  ['`src/a.ts` (new), and tests/api', ['src/a.ts', 'tests/api']],
+  ['`src/a.ts` and `src/b.ts`', ['src/a.ts', 'src/b.ts']],
+  ['**none**', []],
+] as const) {
+  test(`a scope written ${written} is ${scope.length === 0 ? 'none' : scope.join(' and ')}`, () => {
+    const [task] = readPlan(`- [ ] **Task 1: t**\n  - Scope: ${written}\n  - Acceptance: a`).tasks;
+    assert.deepEqual(task?.scope, scope);
+  });
+}
+
+test('a scope that is no path within the project is told', () => {
+  for (const odd of [
+    '../x',
+    '~/x',
+    'C:\\x',
+    '[a.ts](a.ts)',
+    'src/a.ts:10-20',
+    'https://a.b',
+    'everything',
+    'all',
+    'TBD',
+  ])
+    assert.deepEqual(told(`- [ ] **Task 1: t**\n  - Scope: ${odd}\n  - Acceptance: a`, 'vague-scope'), [1], odd);
+  for (const good of ['src/a..b', './x', '/x', 'app/[id]', '@acme/all', 'test'])
+    assert.deepEqual(told(`- [ ] **Task 1: t**\n  - Scope: ${good}\n  - Acceptance: a`, 'vague-scope'), [], good);
+});
+
+test('an absolute path into the project is a scope from there', async () => {
+  const options = { env: process.env, signal: new AbortController().signal };
+  const here = process.cwd();
+  const scope = await resolveScope(here, [`${here}/src/a.ts`, here, '/src/b.ts', `${here}-else/c.ts`], options);
+  assert.deepEqual(scope, ['src/a.ts', '.', 'src/b.ts', `${here.slice(1)}-else/c.ts`]);
+});
