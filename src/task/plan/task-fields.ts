@@ -84,9 +84,25 @@ function scopesIn(text: string): string[] {
   const beside = text
     .replace(/`[^`]+`/g, ',')
     .split(',')
-    .map(unmarked);
-  const named = quoted.length > 0 ? [...quoted, ...beside.filter((path) => !/\s|^and$/.test(path))] : beside;
-  return named.filter((path) => path !== '' && !/^(?:none|n\/a|-)$/i.test(path));
+    .map(plainPath);
+  const named =
+    quoted.length > 0 ? [...quoted, ...beside.map(withoutAnd).filter((path) => !/\s|^\(/.test(path))] : beside;
+  return named.filter((path) => path !== '' && !/^(?:none|n\/a|-)$/i.test(unmarked(path)));
+}
+
+/** `and test/api` behind another path. */
+function withoutAnd(path: string): string {
+  return path.replace(/^(?:and|or|plus|&|\+)(?:\s+|$)/i, '');
+}
+
+/** Stars and underscores belong to a path, as in `*.md` and `__tests__`, but for stars on both sides of a whole one. */
+function plainPath(text: string): string {
+  return text
+    .trim()
+    .replace(/([^./])\.$/, '$1')
+    .replace(/^["'“”]+|["'“”]+$/g, '')
+    .replace(/^(\*{1,2})([^*/](?:.*[^*/])?)\1$/, '$2')
+    .trim();
 }
 
 function idsIn(text: string): string[] {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import picomatch from 'picomatch';
 import { inScope, isGlob } from '../../core/in-scope.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
@@ -9,15 +9,16 @@ const MOST_MANIFESTS = 500;
 const MANIFEST_BYTES = 512 * 1024;
 
 /**
- * The scope of a task as paths and globs from the project: a name of a package becomes the folder it lies in. Everything
- * else stays as it was written, without `./` before it and slashes around it. Rejects only with the abort's reason.
+ * The scope of a task as paths and globs from the project: a name of a package becomes the folder it lies in, and an
+ * absolute path into the project one from there. Everything else stays as it was written, without `./` before it and
+ * slashes around it. Rejects only with the abort's reason.
  */
 export async function resolveScope(
   projectDir: string,
   scope: readonly string[],
   options: Omit<GitOptions, 'timeMs'>,
 ): Promise<string[]> {
-  const paths = scope.map(plainPath);
+  const paths = scope.map((entry) => plainPath(withinProject(projectDir, entry)));
   const unknown = paths.filter((path) => !isGlob(path) && !existsSync(join(projectDir, path)));
   const folders = unknown.length === 0 ? new Map<string, string>() : await packageFolders(projectDir, options);
   return paths.map((path) => (unknown.includes(path) ? (folders.get(path) ?? path) : path));
@@ -26,6 +27,13 @@ export async function resolveScope(
 /** Whether a path, relative to the project, lies in a scope that was resolved. */
 export function isInScope(path: string, scope: readonly string[]): boolean {
   return inScope(path, scope, (glob, each) => picomatch.isMatch(each, glob, { dot: true }));
+}
+
+/** An absolute path into the project as one from there. */
+function withinProject(projectDir: string, entry: string): string {
+  if (!isAbsolute(entry)) return entry;
+  const path = relative(projectDir, entry) || '.';
+  return isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`) ? entry : path;
 }
 
 function plainPath(entry: string): string {
