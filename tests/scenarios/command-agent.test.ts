@@ -197,6 +197,22 @@ test('who said something that the loop was over too soon for is told so, and a r
   assert.match(more.stdout, /before the agent heard what you said: "mind the gap"\. It/, 'it waits for a tool call');
 });
 
+test('a runner that is told to go says that the loop is there, and how it goes on', async (t) => {
+  const p = project(t);
+  task(p, `agent: ${agent(p, 'exec sleep 30')}`);
+  const child = spawn(process.execPath, [MAIN, 'run'], { cwd: p.dir, env: p.env });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  await until(() => runs(p) === 1);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 130);
+  assert.match(
+    stdout,
+    /interrupted: this runner has left the loop, which is still there\. Go on with: main\.cjs run --resume\.\n/,
+  );
+});
+
 async function until(holds: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     if (holds()) return;

@@ -17,10 +17,10 @@ export function settle({ files, loopId, turn }: Runner): End {
   const live = current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
   if (live?.status === 'paused') {
     const { reason, message } = live.paused;
-    if (reason === 'interrupted') return end(live, 'interrupted', message);
+    if (reason === 'interrupted') return end(live, 'interrupted', RUNNER_TEXTS.left);
     return end(live, 'paused', `${message} ${RUNNER_TEXTS.pausedThere}`);
   }
-  if (live !== null && live.status !== 'ended') return end(live, 'interrupted', LAUNCH_TEXTS.stillThere);
+  if (live !== null && live.status !== 'ended') return end(live, 'interrupted', RUNNER_TEXTS.left);
   const { state } = turn.loaded;
   // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
   if (readContract(files)?.contract.loopId === loopId) return end(state, 'error', HOOK_TEXTS.vanished);

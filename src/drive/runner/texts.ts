@@ -17,6 +17,7 @@ export const RUNNER_TEXTS = {
     'the loop is paused. It goes on here after: main.cjs resume, in another terminal. Ctrl+C leaves it paused.',
   interrupted:
     'interrupted; the loop is paused. Enter goes on, with what you write before it; main.cjs resume in another terminal does so too. Ctrl+C leaves it paused.',
+  left: 'this runner has left the loop, which is still there. Go on with: main.cjs run --resume.',
   pausedThere: 'Go on with: main.cjs run --resume.',
   waitingForLimit: (until: string): string =>
     `a rate limit holds until ${until}; the loop goes on then. Ctrl+C goes on now, twice stops.`,
