@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StartAgent } from '../../../src/claude/stream/agent-run.ts';
@@ -174,9 +174,11 @@ function work({ directory, env, files }: Project, turn: TurnOf, before: number, 
       appendFileSync(files.calls, `${JSON.stringify({ ...entry, phase })}\n`);
     }
   }
-  if (turn.green) put(join(directory, 'green'), '');
-  else rmSync(join(directory, 'green'), { force: true });
-  if (turn.changes) put(join(directory, 'work.txt'), `${before} ${turn.text}`);
+  // Only the size tells of a change: two turns can be shorter than the file system's clock ticks, or longer.
+  const green = join(directory, 'green');
+  if (!turn.green) rmSync(green, { force: true });
+  else if (!existsSync(green)) put(green, '');
+  if (turn.changes) appendFileSync(join(directory, 'work.txt'), `${before} ${turn.text}`);
   clock.pass(turn.minutes * MINUTE);
   const commands: Record<NonNullable<TurnOf['command']>, OperatorCommand> = {
     stop: { kind: 'stop', clientAlive: true },
@@ -205,7 +207,7 @@ function passWait({ directory, env, files }: Project, turn: TurnOf | null, clock
       operate(files, env, at, () => ({ kind: 'stop', clientAlive: true }));
       return null;
     case 'change':
-      put(join(directory, 'watched.txt'), at);
+      appendFileSync(join(directory, 'watched.txt'), at);
       clock.pass(left + 1);
       return null;
     case 'time':
