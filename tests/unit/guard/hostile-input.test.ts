@@ -58,7 +58,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
 
 describe('hostile input', () => {
   for (const [name, source] of Object.entries(HOSTILE)) {
-    it(`is decided without an exception: ${name}`, { timeout: 5000 }, async () => {
+    it(`is decided without an exception: ${name}`, { timeout: 60_000 }, async () => {
       checkReading(readShellCommand(source, { cwd: project.dir, home: project.home }), source);
       const verdict = await judgeToolCall(
         { tool: 'Bash', input: { command: source }, cwd: project.dir },

