@@ -26,7 +26,7 @@ const killedParent = async (watched: boolean): Promise<number> => {
 };
 
 const ends = async (group: number): Promise<boolean> => {
-  for (let look = 0; look < 100; look++) {
+  for (let look = 0; look < 500; look++) {
     if (!groupLives(group)) return true;
     await sleep(100);
   }

