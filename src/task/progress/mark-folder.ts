@@ -9,8 +9,12 @@ export interface FolderLimits {
   readonly entries: number;
   /** Read at most, of all files together. */
   readonly bytes: number;
+  /** After this nothing more is looked at, but for the first hundred files and folders. */
   readonly timeMs: number;
 }
+
+/** So many are looked at however late it is: only other programs can hold so few up. */
+const LEAST_ENTRIES = 100;
 
 export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 150 };
 
@@ -34,7 +38,8 @@ export function markFolder(projectDir: string, taskDir: string, limits: FolderLi
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory() ? isLeftOutFolder(entry.name) : isLeftOut(path, taskDir)) continue;
       left -= 1;
-      if (left < 0 || performance.now() > deadline) {
+      const isLate = limits.entries - left > LEAST_ENTRIES && performance.now() > deadline;
+      if (left < 0 || isLate) {
         found.miss(left < 0 ? 'files' : 'time');
         return found.build();
       }

@@ -11,7 +11,7 @@ import {
 } from '../../../src/drive/task/prompted-turn.ts';
 import { compare, snapshot } from '../../../src/task/task-progress.ts';
 import { writeFiles } from '../task/support/project.ts';
-import { repository } from '../task/support/repository.ts';
+import { ENV, PATIENT, repository } from '../task/support/repository.ts';
 import { AT, aProject } from './support/a-project.ts';
 
 test('a noted turn is the same again, and whatever else lies there is none', async (t) => {
@@ -30,7 +30,7 @@ test('a noted turn is the same again, and whatever else lies there is none', asy
   const turn: PromptedTurn = {
     ...{ loopId: 'loop-1', iteration: 2, at: AT, prompt: 'Do it.' },
     evidence: [{ ...evidence, exitCode: null, output: 'x' }],
-    snapshot: await snapshot(directory, 'tasks/one'),
+    snapshot: await snapshot(directory, 'tasks/one', { env: ENV, ...PATIENT }),
   };
   writePromptedTurn(files, turn);
   assert.deepEqual(readPromptedTurn(files, 'loop-1'), turn);

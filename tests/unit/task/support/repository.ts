@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
+import { GIT_LIMITS } from '../../../../src/task/progress/git-state.ts';
+import { FOLDER_LIMITS } from '../../../../src/task/progress/mark-folder.ts';
 import {
   type Comparison,
   compare,
@@ -19,8 +21,18 @@ export const FILES = {
   'src/b.ts': 'b\n',
   '.gitignore': '*.log\n',
 };
-/** Nothing of the user's own configuration. */
-export const ENV = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+/** Nothing of the user's own configuration, nor of the repository whose hook has begun the tests. */
+export const ENV: NodeJS.ProcessEnv = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))),
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+};
+/** Bounds in numbers alone: how fast the machine is decides nothing. */
+const TIME_MS = 300_000;
+export const PATIENT = {
+  folderLimits: { ...FOLDER_LIMITS, timeMs: TIME_MS },
+  gitLimits: { ...GIT_LIMITS, timeMs: TIME_MS },
+} satisfies SnapshotOptions;
 
 export function git(directory: string, ...words: string[]): string {
   const who = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'protocol.file.allow=always'];
@@ -37,7 +49,7 @@ export function repository(context: TestContext, files: Readonly<Record<string, 
 }
 
 export function look(directory: string, more: SnapshotOptions = {}): Promise<Snapshot> {
-  return snapshot(directory, TASK, { env: ENV, ...more });
+  return snapshot(directory, TASK, { env: ENV, ...PATIENT, ...more });
 }
 
 /** How a project compares with itself before a change. */
