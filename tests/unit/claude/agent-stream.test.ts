@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -187,13 +187,22 @@ test('a stream of 100 MB passes through 40 MB of memory', async () => {
   });
 });
 
-test('what an agent said while nobody could listen is no silence', async () => {
-  await withProgram('setTimeout(() => console.log("{}"), 900); setTimeout(() => {}, 3_600);', async (program) => {
+test('what an agent said while nobody could listen is no silence', async (t) => {
+  const talker = `
+    const { existsSync, writeFileSync } = require("node:fs");
+    process.stdout.write("{}\\n", () => writeFileSync(__filename + ".said", ""));
+    setInterval(() => { if (existsSync(__filename + ".end")) process.exit(0); }, 10);`;
+  await withProgram(talker, async (program) => {
+    t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() });
     const agent = startAgent({ ...defaults, program, silenceMs: 2_000 });
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    await new Promise((resolve) => setImmediate(resolve));
+    for (let passed = 0; passed < 600; passed += 200) t.mock.timers.tick(200);
     // As if the runner had been stopped, or the machine asleep: timers are due before anything is read.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_600);
+    const wait = new Int32Array(new SharedArrayBuffer(4));
+    const given = performance.now() + 60_000;
+    while (!existsSync(`${program}.said`) && performance.now() < given) Atomics.wait(wait, 0, 0, 20);
+    t.mock.timers.setTime(Date.now() + 2_600);
+    t.mock.timers.tick(200);
+    writeFileSync(`${program}.end`, '');
     const run = await agent.done;
     assert.notEqual(run.outcome.kind, 'hung');
   });

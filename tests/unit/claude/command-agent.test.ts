@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { type CommandOptions, startCommandAgent } from '../../../src/claude/start-command-agent.ts';
 import type { AgentRun, FinishedRun } from '../../../src/claude/stream/agent-run.ts';
 import { groupLives } from '../../../src/state/process-group.ts';
+import { eventually } from '../task/support/eventually.ts';
 
 type Ran = FinishedRun & { readonly told: readonly string[] };
 
@@ -37,10 +40,20 @@ test('an agent that reads nothing of its prompt is no failure', async () => {
   assert.equal(outcome.kind, 'ok');
 });
 
-test('whole lines are told while it works, colours taken out', async () => {
-  const { run, told } = startIt('printf "one\\ntw"; sleep 1; printf "\\033[31mo\\033[0m\\n\\n\\nend"');
-  while (told.length === 0) await sleep(20);
+/** A place for the files by which a test and its agent tell each other how far they are. */
+function aFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-command-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('whole lines are told while it works, colours taken out', async (t) => {
+  const cwd = aFolder(t);
+  const rest = 'until test -f go; do sleep 0.05; done; printf "\\033[31mo\\033[0m\\n\\n\\nend"';
+  const { run, told } = startIt(`printf "one\\ntw"; ${rest}`, { cwd });
+  await eventually('it has told something', () => told.length > 0);
   assert.deepEqual(told, ['one']);
+  writeFileSync(join(cwd, 'go'), '');
   const { facts } = await run.done;
   assert.equal(told.join('\n').replace(/\n+/g, '\n'), 'one\ntwo\nend');
   assert.equal(facts.result?.text, 'one\ntwo\n\n\nend');
@@ -78,13 +91,38 @@ test('a shell that is not there is told, and nothing is left to wait for', async
   assert.match(outcome.message, /could not be started/);
 });
 
-test('one that is silent for too long is ended with all that it started; a word on either stream is a sign of life', async () => {
+test('one that is silent for too long is ended with all that it started', async () => {
   const { run } = startIt('sleep 60 & sleep 60', { silenceMs: 400 });
   assert.ok(run.pid !== null);
   assert.equal((await run.done).outcome.kind, 'hung');
   assert.equal(groupLives(run.pid), false);
-  const talks = 'for i in 1 2 3 4 5 6 7 8; do echo working >&2; sleep 0.4; done';
-  assert.equal((await ran(talks, { silenceMs: 2_000 })).outcome.kind, 'ok');
+});
+
+test('a word on either stream is a sign of life', async (t) => {
+  const cwd = aFolder(t);
+  t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() });
+  const pass = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 200) t.mock.timers.tick(200);
+  };
+  const says = 'until test -f $word; do sleep 0.02; done; echo working >&$stream; touch said-$word';
+  const talks = `stream=2; for word in one two three; do ${says}; stream=1; done; exec sleep 60`;
+  const { run } = startIt(talks, { silenceMs: 2_000, cwd });
+  let isOver = false;
+  void run.done.then(() => {
+    isOver = true;
+  });
+  for (const word of ['one', 'two', 'three']) {
+    pass(1_800);
+    writeFileSync(join(cwd, word), '');
+    await eventually(`it has said word ${word}`, () => isOver || existsSync(join(cwd, `said-${word}`)));
+    // What lies in a pipe is read in the next turn.
+    for (let turns = 0; turns < 3; turns += 1) await turn();
+  }
+  pass(1_800);
+  await turn();
+  assert.equal(isOver || run.pid === null || !groupLives(run.pid), false, 'it was never silent for two seconds');
+  pass(600);
+  assert.equal((await run.done).outcome.kind, 'hung', 'control: now it was');
 });
 
 test('one that takes too long is ended, however much it says', async () => {
@@ -92,15 +130,17 @@ test('one that takes too long is ended, however much it says', async () => {
   assert.equal(outcome.kind, 'out-of-time');
 });
 
-test('it takes no message while it works, and an interruption ends it', async () => {
+test('it takes no message while it works, and an interruption ends it', async (t) => {
   const { run, told } = startIt('trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done');
-  while (told.length === 0) await sleep(20);
+  await eventually('it is up', () => told.length > 0);
+  // However slowly it ends its work: by this clock no time passes.
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   assert.equal(run.send('hurry', 'next'), false);
   run.interrupt();
   const { outcome } = await run.done;
   assert.equal(outcome.kind, 'ok', 'it ended its work when it was asked to');
   const { run: deaf, told: up } = startIt('echo up; sleep 60');
-  while (up.length === 0) await sleep(20);
+  await eventually('it is up', () => up.length > 0);
   deaf.interrupt();
   assert.equal((await deaf.done).outcome.kind, 'interrupted');
 });

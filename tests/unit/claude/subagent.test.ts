@@ -63,6 +63,8 @@ test('the last message of a subagent that has ended is waited for, since the cli
   );
   const late = setTimeout(() => appendFileSync(record, `${said('m2', 'end_turn', text('Done.'))}\n`), 200);
   assert.equal(readSubagent('a1', env)?.finished, false, 'control: it is not there yet');
+  // However late this process is at it: by its clock no time passes.
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const work = await readEndedSubagent('a1', env);
   clearTimeout(late);
   assert.deepEqual([work?.finished, work?.text], [true, 'Done.']);
