@@ -15,7 +15,7 @@ test('a wait ends at once where somebody ended the loop before it began', async 
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
   const context = { files, input: { transcriptPath: null } } as unknown as Context;
   // Without the word to go a wait that sees nothing would last for an hour.
-  const signal = AbortSignal.timeout(3_000);
+  const signal = AbortSignal.timeout(60_000);
   const until = Date.now() + 3_600_000;
   const state = { loopId: 'loop-1', status: 'waiting' } as Wait['state'];
   const end = await waitOut(context, { until, deadline: until, signal, state, taskPath: null });

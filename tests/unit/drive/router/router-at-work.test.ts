@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { operate } from '../../../../src/drive/operate.ts';
 import { takeWork } from '../../../../src/drive/router/at-work.ts';
 import { RouterLeft } from '../../../../src/drive/router/router.ts';
-import { aProject, stateOf } from '../support/a-project.ts';
+import { AT, aProject, stateOf } from '../support/a-project.ts';
 import { called, spawned, startedRouter } from '../support/a-router.ts';
 
 const IDLE = '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n';
@@ -13,7 +14,7 @@ test('while one call sits out a wait another one is told at once until when, and
   startedRouter(project);
   await spawned(project);
   const wait = await called(project, { spawn: 1, text: '<!-- ralph:state idle -->' });
-  const sitting = called(project, null, { sitUntil: Date.now() + 1_500 });
+  const sitting = called(project, null, { sitUntil: Date.now() + 600_000 });
   let over = false;
   sitting.then(() => {
     over = true;
@@ -22,7 +23,8 @@ test('while one call sits out a wait another one is told at once until when, and
   assert.equal(over, false);
   assert.ok(wait.action === 'wait' && other.action === 'wait');
   assert.deepEqual([other.why, other.until, other.message], ['idle', wait.until, wait.message]);
-  await sitting;
+  operate(project.files, project.env, AT, () => ({ kind: 'wake' }));
+  assert.equal((await sitting).action, 'spawn');
 });
 
 test('a call that stands behind another one goes when it is told to', async (t) => {

@@ -7,11 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostSession } from '../../../../src/claude/host-session.ts';
 import { giveConsent } from '../../../../src/drive/give-consent.ts';
 import { isAgreed } from '../../../../src/drive/router/agreed.ts';
+import { beganAt } from '../../../../src/state/own-start.ts';
 import { identityOf } from '../../../../src/state/process-identity.ts';
 import { AT, aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
+
+/** Where the system does not tell when a process began, or not by the clock of its files, everything needs consent. */
+const askew = Math.abs(beganAt(identityOf(process.pid).startedAt) - (Date.now() - process.uptime() * 1000));
+const whereToldOf = { skip: !(askew < 2_000) && 'this system does not tell when a process began' };
 
 /** A client that begins now. */
 async function clientFromNow(t: TestContext): Promise<HostSession> {
@@ -20,6 +25,16 @@ async function clientFromNow(t: TestContext): Promise<HostSession> {
   t.after(() => child.kill('SIGKILL'));
   const { pid, startedAt } = identityOf(child.pid ?? 0);
   return { sessionId: 's', clientPid: pid, clientStartedAt: startedAt, named: true, client: true };
+}
+
+/** As if the client had begun an hour later: however slowly the clocks are read here, what lies there was there before. */
+function agreedLater(t: TestContext, ...args: Parameters<typeof agreed>): boolean {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 });
+  try {
+    return agreed(...args);
+  } finally {
+    t.mock.timers.reset();
+  }
 }
 
 function agreed(project: Project, client: HostSession, more: Parameters<typeof startedRouter>[1] = {}): boolean {
@@ -34,34 +49,32 @@ test('a loop that runs no command needs no consent', async (t) => {
   assert.equal((await spawned(project)).spawn, 1);
 });
 
-test('commands that lay there before the client began need no consent', async (t) => {
+test('commands that lay there before the client began need no consent', whereToldOf, async (t) => {
   const project = aProject(t, CHECKED);
-  assert.equal(agreed(project, await clientFromNow(t)), true);
+  assert.equal(agreedLater(t, project, await clientFromNow(t)), true);
 });
 
 test('commands that were written since the client began need consent', async (t) => {
   const project = aProject(t, CHECKED);
   const client = await clientFromNow(t);
-  await sleep(250);
   put(join(project.directory, '.claude/ralph/PROMPT.md'), CHECKED);
   assert.equal(agreed(project, client), false);
 });
 
-test('a script that a command names counts as the command does', async (t) => {
+test('a script that a command names counts as the command does', whereToldOf, async (t) => {
   const project = aProject(t, '---\nvalidation:\n  - sh check.sh\n---\n\nDo the work.\n');
   put(join(project.directory, 'check.sh'), 'true\n');
   const client = await clientFromNow(t);
-  assert.equal(agreed(project, client), true);
-  await sleep(250);
+  assert.equal(agreedLater(t, project, client), true);
   put(join(project.directory, 'check.sh'), 'rm -rf everything\n');
   assert.equal(agreed(project, client), false);
 });
 
-test('settings of the command line are the agent’s words and need consent', async (t) => {
+test('settings of the command line are the agent’s words and need consent', whereToldOf, async (t) => {
   const project = aProject(t, CHECKED);
   const client = await clientFromNow(t);
-  assert.equal(agreed(project, client, { flags: { 'idle.delay': '1s' } }), false);
-  assert.equal(agreed(project, client, { flags: { max_iterations: '3' } }), true);
+  assert.equal(agreedLater(t, project, client, { flags: { 'idle.delay': '1s' } }), false);
+  assert.equal(agreedLater(t, project, client, { flags: { max_iterations: '3' } }), true);
 });
 
 test('settings of the command line need consent where nothing runs as well: whoever resumes the loop keeps them', async (t) => {
@@ -83,15 +96,15 @@ test('a task that came with a package needs consent, through a link as well', as
   symlinkSync(path, join(project.directory, 'TASK.md'));
   const client = await clientFromNow(t);
   for (const task of ['node_modules/evil/task-of-its-own.md', 'TASK.md']) {
-    assert.equal(agreed(project, client, { task }), false, task);
+    assert.equal(agreedLater(t, project, client, { task }), false, task);
   }
 });
 
 test('where nobody tells when the client began, consent is needed', async (t) => {
   const project = aProject(t, CHECKED);
   const client = await clientFromNow(t);
-  assert.equal(agreed(project, { ...client, clientStartedAt: null }), false);
-  assert.equal(agreed(project, { ...client, client: false }), false);
+  assert.equal(agreedLater(t, project, { ...client, clientStartedAt: null }), false);
+  assert.equal(agreedLater(t, project, { ...client, client: false }), false);
 });
 
 test('without consent the host waits and is shown what would run; with it the loop goes on', async (t) => {

@@ -134,6 +134,7 @@ test('with a budget of tokens a report has to say who worked', async (t) => {
 });
 
 test('an idle iteration makes the host wait, and the wait that is over hands out the same iteration once more', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
   startedRouter(project);
   await spawned(project);
@@ -141,7 +142,17 @@ test('an idle iteration makes the host wait, and the wait that is over hands out
   assert.ok(wait.action === 'wait' && wait.why === 'idle' && wait.until !== null, JSON.stringify(wait));
   assert.equal(wait.seconds, 1);
   assert.equal((await called(project)).action, 'wait', 'asked again too early');
-  const next = await spawned(project, null, { sitUntil: Date.now() + 20_000 });
+  t.mock.timers.tick(1_000);
+  const next = await spawned(project);
+  assert.deepEqual([next.spawn, next.iteration, stateOf(project).idleIterations], [2, 1, 1]);
+});
+
+test('a call that may sit for longer than the wait lasts sits it out', async (t) => {
+  const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  await called(project, { spawn: 1, text: '<!-- ralph:state idle -->' });
+  const next = await spawned(project, null, { sitUntil: Date.now() + 600_000 });
   assert.deepEqual([next.spawn, next.iteration, stateOf(project).idleIterations], [2, 1, 1]);
 });
 

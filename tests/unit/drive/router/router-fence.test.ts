@@ -9,7 +9,7 @@ import { report } from '../../../../src/drive/router/report.ts';
 import { aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
 import { goneClient, host, optionsOf, spawned, startedRouter } from '../support/a-router.ts';
 
-const SLOW = '---\nvalidation:\n  - sleep 0.7; test -f done\n---\n\nDo the work.\n';
+const SLOW = '---\nvalidation:\n  - until test -f taken; do sleep 0.05; done; test -f done\n---\n\nDo the work.\n';
 const CLAIM = { spawn: 1, agent: null, text: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS', error: null, usage: null };
 
 /** The checks of a session's report still run when its client dies and another session takes the loop over. */
@@ -28,6 +28,7 @@ async function orphanedChecks(project: Project, fenced: boolean): Promise<Router
   rewrite(project, await goneClient());
   const heir = openRouter(project.files, { ...optionsOf(project, host('host-2')), signal });
   assert.ok(!('action' in heir));
+  put(join(project.directory, 'taken'), '');
   return answer;
 }
 
