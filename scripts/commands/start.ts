@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { findClient } from '../../src/claude/find-client.ts';
 import { exitCode } from '../../src/core/exit-code.ts';
@@ -23,6 +23,7 @@ import { modeIn } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
+import { hooksAreInstalled, tellByHand } from './tell-by-hand.ts';
 import { tellDoubts } from './tell-doubts.ts';
 import { wantedStart } from './wanted-start.ts';
 import { whileItRuns } from './while-it-runs.ts';
@@ -82,7 +83,7 @@ export const START_COMMAND: Command = {
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
     const client = wanted ? findClient(context.env) : null;
-    if (wanted && !existsSync(join(context.projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'))) {
+    if (wanted && !hooksAreInstalled(context.projectDir)) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
     }
     const request: StartRequest = {
@@ -98,6 +99,7 @@ export const START_COMMAND: Command = {
     tellDoubts(context, loop);
     const offered = offeredValidation(context, loop.stored.contract);
     if (offered !== null) context.err(said(offered));
+    if (!wanted && !byAgent) tellByHand(context, loop);
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
   },
 };

@@ -57,6 +57,10 @@ export const START_TEXTS = {
     `the longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration together, with the delay after it) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
   nothingToVerify:
     'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.',
+  noHooks:
+    'the hooks are not installed in this project: a client that you start here takes no part in the loop. Run: main.cjs init. Or leave sessions out: main.cjs run.',
+  unguardedByHand:
+    'this task has rules for the agent’s tool calls, and a client that you start by hand does not keep them: the hook that does comes with the launcher (the same command with --launch) and with main.cjs run.',
   noTaskFile: (folder: string): string =>
     `there is no RALPH.md in the folder ${folder}, and no task.md. A task folder needs one: its settings between two lines ---, then the task.`,
   argsWithoutFolder: (names: readonly string[], path: string): string =>

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const PLAIN = '---\nmax_iterations: 5\n---\nWork.\n';
+const GUARDED = `---
+guardrails:
+  protected_files: ['.env*']
+---
+Work.
+`;
+const start = (p: Project, task: string, env?: NodeJS.ProcessEnv) => p.ralph(['start', '--task', task], env).stderr;
+
+test('a start by hand says that the client will not keep the guardrails of the task', (context) => {
+  const p = project(context);
+  p.ralph(['init']);
+  p.write('plain/RALPH.md', PLAIN);
+  p.write('guarded/RALPH.md', GUARDED);
+  p.write('asked/RALPH.md', GUARDED);
+  assert.equal(start(p, 'plain'), '');
+  assert.match(start(p, 'guarded'), /rules for the agent’s tool calls.* does not keep them: .*--launch.*main\.cjs run/);
+  assert.equal(start(p, 'asked', { CLAUDECODE: '1' }), '', 'an agent starts no client');
+});
+
+test('a start by hand where no hook is installed says how to get them', (context) => {
+  const p = project(context);
+  p.write('plain/RALPH.md', PLAIN);
+  p.write('later/RALPH.md', PLAIN);
+  assert.match(start(p, 'plain'), /the hooks are not installed in this project: .* Run: main\.cjs init\./);
+  const runners = p.ralph(['start', '--mode', 'runner', '--task', 'later']);
+  assert.equal(runners.stderr, '', 'a runner needs no hooks in the project');
+});
