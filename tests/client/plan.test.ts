@@ -15,8 +15,6 @@ import { routerCommand, routerHost } from './support/router-host.ts';
 import { runRunner } from './support/runner.ts';
 import { bash, byLastUserText, text, together, tool } from './support/scripted-model.ts';
 
-const LONG = { timeLimitMs: 120_000 };
-
 function assertPaused({ project, git, dirty }: PlanProject): void {
   const ended = project.ended();
   assert.equal(ended.as, 'paused-for-review');
@@ -40,13 +38,12 @@ function assertVerified({ project, git, dirty }: PlanProject): void {
 test('a plan of twelve tasks is executed by the runner, one commit a task, with a pause for review', async () => {
   await inPlanProject(TWELVE, workers(), async (plan) => {
     const { project } = plan;
-    const first = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
+    const first = await runRunner(project, { args: [PLAN, '--plan'] });
     assert.equal(first.code, 3, first.stdout + first.stderr);
     assertCommits(plan, ORDER.slice(0, 5));
     assertPaused(plan);
     assert.match(first.stdout, /passed over: Task 4 \(blocked\), Task 5 \(waits for Task 4\), Task 10/);
     const second = await runRunner(project, {
-      ...LONG,
       args: [PLAN, '--plan', '--from', 'Task 7', '--max-tasks', '20'],
     });
     assert.equal(second.code, 3, second.stdout + second.stderr);
@@ -63,11 +60,11 @@ test('the Stop hook executes the same plan in the same order, and hands off in o
     workers(),
     async (plan) => {
       const { project } = plan;
-      const first = await project.run({ ...LONG, args: ['--task', PLAN, '--plan'] });
+      const first = await project.run({ args: ['--task', PLAN, '--plan'] });
       assert.equal(first.code, 3, first.said);
       assertCommits(plan, ORDER.slice(0, 5));
       assertPaused(plan);
-      const second = await project.run({ ...LONG, args: ['--task', PLAN, '--plan', '--max-tasks', '20'] });
+      const second = await project.run({ args: ['--task', PLAN, '--plan', '--max-tasks', '20'] });
       assert.equal(second.code, 3, second.said);
       assertCommits(plan, ORDER);
       assertVerified(plan);
@@ -94,7 +91,7 @@ test('a host session executes the same plan in the same order through the router
     async (plan) => {
       const { project } = plan;
       const { workspace, model } = project;
-      const run = await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md', timeLimitMs: 120_000 });
+      const run = await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md' });
       assert.equal(run.result?.['result'], `The loop is over: ${status}.`, run.stderr);
       assertCommits(plan, order);
       assert.deepEqual(plan.dirty(), []);
@@ -139,7 +136,7 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
     },
   };
   await inPlanProject(ONE, script, async ({ project, git, commits }) => {
-    const run = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
+    const run = await runRunner(project, { args: [PLAN, '--plan'] });
     assert.equal(run.code, 3, run.stdout + run.stderr);
     assert.equal(turns, 2);
     const rules = project.calls().flatMap((call) => (call['phase'] === 'denied' ? [call['rule']] : []));
@@ -171,7 +168,7 @@ test('a task that an agent says is blocked ends the loop at once, and one in par
     text('unexpected'),
   );
   await inPlanProject(`---\nvalidation: ["true"]\n---\n${ONE}`, script, async ({ project, commits }) => {
-    const run = await runRunner(project, { ...LONG, args: [PLAN, '--plan'] });
+    const run = await runRunner(project, { args: [PLAN, '--plan'] });
     assert.equal(run.code, 3, run.stdout + run.stderr);
     assert.deepEqual(commits(), ['feat: Task 1 - Make it']);
     assert.equal(project.ended().as, 'blocked');

@@ -11,8 +11,7 @@ const done = 'Everything is in order.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 /** Nothing of ours is registered for the host's own session. */
 const withoutHooks = ({ workspace }: LoopProject): void => void workspace.write('.claude/settings.json', {});
 
-const hostRun = ({ workspace, model }: LoopProject) =>
-  runClient({ workspace, model, prompt: '/ralph-loop, please', timeLimitMs: 90_000 });
+const hostRun = ({ workspace, model }: LoopProject) => runClient({ workspace, model, prompt: '/ralph-loop, please' });
 
 test('a host session works three iterations by subagents and ends complete, with no hook registered', async () => {
   const answers: Record<string, unknown>[] = [];
@@ -149,7 +148,7 @@ test('commands that the session wrote itself wait for the user, and those that l
   const host = routerHost(() => text(done), { first: bash(rewrite), answers });
   await inLoopProject({ frontmatter: validated }, host, async (project) => {
     const { workspace, model, main } = project;
-    const run = await runClient({ workspace, model, prompt: 'run the loop', timeLimitMs: 90_000 });
+    const run = await runClient({ workspace, model, prompt: 'run the loop' });
     assert.equal(run.result?.['result'], 'The loop is over: awaiting-consent.');
     assert.deepEqual(answers[0]?.['commands'], ['test -f done']);
     const agreed = main(['start', '--consent']);

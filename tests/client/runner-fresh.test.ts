@@ -68,7 +68,7 @@ test('ten iterations know nothing of each other but what the files hold, and cos
   const frontmatter = `max_iterations: ${ITERATIONS + 1}\nbudget: {max_tokens: 13300}`;
   await inLoopProject({ frontmatter, init: false }, script, async (project) => {
     const { env, results } = recorded(project);
-    const run = await runRunner(project, { env, timeLimitMs: 120_000 });
+    const run = await runRunner(project, { env });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RunningLauncher, until } from './support/loop-project.ts';
-import { descendantRunning, isRunning, killTree } from './support/process-tree.ts';
+import { descendantRunning, isRunning, killTree, lives } from './support/process-tree.ts';
 import { bash, hang, steps, text } from './support/scripted-model.ts';
 import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';
 
@@ -118,6 +118,8 @@ for (const [what, ralphOf, last] of [
         process.kill(victim === 'the client' ? clientOf(loop) : hook, 'SIGKILL');
         await until('nothing of the command is left', () => !isRunning(forEver));
         const run = await running.done;
+        // One that outlives its client has something to write down still.
+        await until('the hook has ended', () => !lives(hook));
         assert.equal(run.code, 130, run.said);
         assert.equal(project.state()?.['iteration'], 1);
 

@@ -22,7 +22,7 @@ describe('a session', { concurrency: 2 }, () => {
       const resets = limited.paused?.resumesAt ?? '';
       assert.ok(Math.abs(Date.parse(resets) - Date.now()) < 60_000, resets);
       await terminal.waitFor(`ralph: paused by a rate limit until ${resets}.`);
-      const ended = await loop.waitForEnd(160_000);
+      const ended = await loop.waitForEnd();
       assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
       assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /usage limit has reset/);
       assert.match(loop.model.mainRequests()[3]?.sinceText ?? '', /Iteration 3 of 25/);
@@ -44,11 +44,12 @@ describe('a session', { concurrency: 2 }, () => {
         [limited.paused?.reason, limited.paused?.resumesAt, limited.iteration],
         ['rate-limited', null, 1],
       );
-      const screen = await terminal.waitFor('ralph: default │ paused (rate-limited) │ iter 1/25');
-      const wayOut = /ralph: paused by a rate limit; the client did not say until when\. Go on with: main\.cjs resume/;
-      assert.match(screen, wayOut);
+      await terminal.waitFor(
+        'ralph: default │ paused (rate-limited) │ iter 1/25',
+        /ralph: paused by a rate limit; the client did not say until when\. Go on with: main\.cjs resume/,
+      );
       await terminal.submit('are you there?');
-      assert.match(await terminal.waitFor('I am here'), /UserPromptSubmit says: ralph: paused by a rate limit/);
+      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph: paused by a rate limit/);
       await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
       loop.main('resume');
       await terminal.submit('go on');
@@ -65,7 +66,7 @@ describe('a session', { concurrency: 2 }, () => {
       text('two'),
       text(`over\n\n${complete}`),
     ]);
-    await inTerminal({ frontmatter: 'idle:\n  delay: 8s' }, script, async (loop) => {
+    await inTerminal({ frontmatter: 'idle:\n  delay: 15m' }, script, async (loop) => {
       const terminal = await loop.launch();
       const before = await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
       await terminal.waitFor(/idle, next look in/);
@@ -77,6 +78,8 @@ describe('a session', { concurrency: 2 }, () => {
       assert.deepEqual([bound.clientPid, bound.loopId, bound.iteration], [before.clientPid, before.loopId, 1]);
       await terminal.submit('hello');
       await terminal.waitFor('hello again');
+      await loop.waitForState('the rest of the wait', (state) => state.turn === 'rest' && state.status === 'waiting');
+      loop.main('wake');
       const ended = await loop.waitForEnd();
       assert.deepEqual([ended.ended?.as, ended.iteration, ended.idleIterations], ['complete', 3, 1]);
       assert.equal(ended.sessionId, bound.sessionId);

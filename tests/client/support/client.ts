@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { findClientBinary } from './client-binary.ts';
 import { clientEnvironment, type EnvironmentChanges } from './client-environment.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { killTree, signalQuietly } from './process-tree.ts';
 import type { ScriptedModel } from './scripted-model.ts';
 import type { JsonObject, Workspace } from './workspace.ts';
@@ -19,7 +20,7 @@ export type ClientOptions = {
   /** Default bypassPermissions: under -p the default mode denies Bash and Write. */
   readonly permissionMode?: PermissionMode;
   readonly cwd?: string;
-  /** Default 60 s; then the whole tree is killed and `timedOut` is true. */
+  /** Default PATIENCE_MS; then the whole tree is killed and `timedOut` is true. */
   readonly timeLimitMs?: number;
 };
 
@@ -40,6 +41,8 @@ export type RunningClient = {
   readonly pid: number;
   readonly done: Promise<ClientRun>;
   readonly signal: (name: NodeJS.Signals) => void;
+  /** What happens at the time limit, now. */
+  readonly cutOff: () => void;
   readonly send: (line: JsonObject) => void;
   readonly endInput: () => void;
   /** What has been printed so far. */
@@ -82,10 +85,11 @@ export const startClient = (options: ClientOptions): RunningClient => {
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
   const pid = child.pid ?? 0;
-  const timer = setTimeout(() => {
+  const cutOff = (): void => {
     timedOut = true;
     if (pid !== 0) killTree(pid);
-  }, options.timeLimitMs ?? 60_000);
+  };
+  const timer = setTimeout(cutOff, options.timeLimitMs ?? PATIENCE_MS);
 
   const done = new Promise<ClientRun>((resolve, reject) => {
     child.once('error', reject);
@@ -107,6 +111,7 @@ export const startClient = (options: ClientOptions): RunningClient => {
     pid,
     done,
     signal: (name) => signalQuietly(pid, name),
+    cutOff,
     send: (line) => void child.stdin?.write(`${JSON.stringify(line)}\n`),
     endInput: () => void child.stdin?.end(),
     soFar: () => stdout,

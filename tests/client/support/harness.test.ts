@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { runClient, startClient } from './client.ts';
 import { clientVersion } from './client-binary.ts';
 import { clientEnvironment } from './client-environment.ts';
 import { startInteractiveClient } from './interactive-client.ts';
+import { until } from './loop-project.ts';
 import { isRunning } from './process-tree.ts';
 import {
   bash,
@@ -100,19 +100,25 @@ test('an API error reaches the client as one', async () => {
   });
 });
 
-test('a run that hangs is cut off by the time limit, and the shells it started with it', async () => {
+test('a run that hangs is cut off by the time limit', async () => {
+  await inWorkspace({ main: () => hang() }, async (workspace, model) => {
+    const run = await runClient({ workspace, model, prompt: 'go', timeLimitMs: 1_000 });
+    assert.deepEqual([run.timedOut, run.signal], [true, 'SIGKILL']);
+  });
+});
+
+test('a run that is cut off takes the shells that it started with it', async () => {
   // A long `sleep` is refused by the Bash tool; the interval only makes the command line unique.
   const command = `tail -s 61.${process.pid} -f /dev/null`;
   const running = (): boolean => isRunning(command);
   await inWorkspace(steps([bash(command)], hang()), async (workspace, model) => {
-    const client = startClient({ workspace, model, prompt: 'go', timeLimitMs: 10_000 });
-    const started = Date.now();
-    while (!running() && Date.now() - started < 9_000) await sleep(100);
-    assert.equal(running(), true, 'control: the shell must be seen while it runs');
+    const client = startClient({ workspace, model, prompt: 'go' });
+    await until('control: the shell is seen while it runs', running);
+    client.cutOff();
     const run = await client.done;
-    assert.equal(run.timedOut, true);
-    assert.equal(run.signal, 'SIGKILL');
-    assert.equal(running(), false);
+    assert.deepEqual([run.timedOut, run.signal], [true, 'SIGKILL']);
+    // A signal is on its way for a moment.
+    await until('the shell is gone', () => !running());
   });
 });
 

@@ -7,6 +7,7 @@ import { type LauncherSettings, launcherSettings } from '../../../src/install/la
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import type { ClientRun, PermissionMode } from './client.ts';
 import { clientEnvironment, type Environment, type EnvironmentChanges } from './client-environment.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { killTree, signalQuietly } from './process-tree.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from './scripted-model.ts';
 import { createWorkspace, type JsonObject, type Workspace } from './workspace.ts';
@@ -42,7 +43,7 @@ export type LauncherOptions = {
   /** Options of the client, behind `--`. */
   readonly clientArgs?: readonly string[];
   readonly env?: EnvironmentChanges;
-  /** Default 60 s; then the whole tree is killed and `timedOut` is true. */
+  /** Default PATIENCE_MS; then the whole tree is killed and `timedOut` is true. */
   readonly timeLimitMs?: number;
 };
 
@@ -126,7 +127,7 @@ const startLauncher = (workspace: Workspace, env: Environment, options: Launcher
   const timer = setTimeout(() => {
     timedOut = true;
     if (pid !== 0) killTree(pid);
-  }, options.timeLimitMs ?? 60_000);
+  }, options.timeLimitMs ?? PATIENCE_MS);
   const done = new Promise<LauncherRun>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
@@ -242,7 +243,7 @@ export const inLoopProject = async (
 export const until = async <T>(
   what: string,
   condition: () => T | undefined | null | false,
-  ms = 15_000,
+  ms = PATIENCE_MS,
 ): Promise<T> => {
   const end = Date.now() + ms;
   for (;;) {

@@ -39,6 +39,16 @@ const commandLineOf = (pid: number | string): string => {
 export const isRunning = (commandLine: string): boolean =>
   readdirSync('/proc').some((name) => /^\d+$/.test(name) && commandLineOf(name).startsWith(commandLine));
 
+/** Whether a process works still. One that has ended and that nobody collects, as in a container without an init, does not. Linux only. */
+export const lives = (pid: number): boolean => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2));
+  } catch {
+    return false;
+  }
+};
+
 /** The descendant of a process whose command line matches. */
 export const descendantRunning = (root: number, commandLine: RegExp): number | undefined =>
   descendants(root).find((pid) => commandLine.test(commandLineOf(pid)));

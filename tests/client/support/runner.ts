@@ -3,6 +3,7 @@ import type { RunnerEvent } from '../../../src/core/runner-event.ts';
 import type { PermissionMode } from './client.ts';
 import type { EnvironmentChanges } from './client-environment.ts';
 import { type LoopProject, mainPath } from './loop-project.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { killTree, signalQuietly } from './process-tree.ts';
 
 export type RunnerOptions = {
@@ -12,7 +13,7 @@ export type RunnerOptions = {
   readonly env?: EnvironmentChanges;
   /** false prints for people; default `--json`. */
   readonly json?: boolean;
-  /** Default 60 s; then the whole tree is killed and `timedOut` is true. */
+  /** Default PATIENCE_MS; then the whole tree is killed and `timedOut` is true. */
   readonly timeLimitMs?: number;
 };
 
@@ -58,7 +59,7 @@ export const startRunner = (project: LoopProject, options: RunnerOptions = {}): 
   const timer = setTimeout(() => {
     timedOut = true;
     killTree(pid);
-  }, options.timeLimitMs ?? 60_000);
+  }, options.timeLimitMs ?? PATIENCE_MS);
   const done = new Promise<RunnerRun>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {

@@ -35,9 +35,9 @@ export type TerminalLoop = {
   ) => Promise<Terminal>;
   /** The live loop; undefined where there is none. */
   readonly state: () => LoopView | undefined;
-  readonly waitForState: (what: string, wanted: (state: LoopView) => boolean, ms?: number) => Promise<LoopView>;
+  readonly waitForState: (what: string, wanted: (state: LoopView) => boolean) => Promise<LoopView>;
   /** Waits until the live loop is gone into the archive, and gives the newest archived one. */
-  readonly waitForEnd: (ms?: number) => Promise<LoopView>;
+  readonly waitForEnd: () => Promise<LoopView>;
   /** A command of the user's that has to succeed, from outside the client. */
   readonly main: (...args: readonly string[]) => string;
 };
@@ -96,9 +96,9 @@ const terminalLoop = (project: LoopProject, basis: EnvironmentChanges, terminals
     }
   };
   const seen = (): string => JSON.stringify(state() ?? project.archive().at(-1)?.state);
-  const waitForState: TerminalLoop['waitForState'] = async (what, wanted, ms) => {
+  const waitForState: TerminalLoop['waitForState'] = async (what, wanted) => {
     const found = (): LoopView | undefined => [state()].find((now) => now !== undefined && wanted(now));
-    return until(what, found, ms).catch((error: Error) => assert.fail(`${error.message}\nthe state is ${seen()}`));
+    return until(what, found).catch((error: Error) => assert.fail(`${error.message}\nthe state is ${seen()}`));
   };
   return {
     project,
@@ -108,8 +108,8 @@ const terminalLoop = (project: LoopProject, basis: EnvironmentChanges, terminals
     launch: (...args) => open(workspace.path(launcherFile), ['--permission-mode', 'bypassPermissions', ...args]),
     state,
     waitForState,
-    waitForEnd: (ms) =>
-      until('the end of the loop', () => (state() === undefined ? project.archive().at(-1) : undefined), ms)
+    waitForEnd: () =>
+      until('the end of the loop', () => (state() === undefined ? project.archive().at(-1) : undefined))
         .then((last) => last.state as LoopView)
         .catch((error: Error) => assert.fail(`${error.message}\nthe state is ${seen()}`)),
     main: (...args) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Environment } from './client-environment.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { childrenOf, signalQuietly, stopTree } from './process-tree.ts';
 
 const run = promisify(execFile);
@@ -15,13 +16,24 @@ const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 /**
  * The shell around the command. tmux 3.3a now and then loses the exit status of a pane, so the shell notes it; its traps, which the command does
  * not inherit, keep it alive when Ctrl+C goes to the whole foreground group. A file, because tmux takes no command line over 16 KB.
+ * Before it says that the command has ended it asks the terminal where its cursor is: tmux answers when it has read all that was printed.
  */
 const launcherOf = (options: TerminalOptions, exitFile: string): string => {
   const assignments = Object.entries({ ...options.env, TERM: 'screen-256color' }).map(
     ([name, value]) => `${name}=${value}`,
   );
   const words = ['/usr/bin/env', '-i', ...assignments, options.command, ...(options.args ?? [])];
-  return `trap : INT QUIT\n${words.map(quoted).join(' ')}\necho $? > ${quoted(exitFile)}\n`;
+  return [
+    'trap : INT QUIT',
+    words.map(quoted).join(' '),
+    'code=$?',
+    // Whoever had the terminal last may have left it in the hands of a group that is gone.
+    `trap '' TTIN TTOU`,
+    'stty -echo -icanon 2> /dev/null',
+    `/bin/bash -c 'printf "\\033[6n"; IFS= read -r -d R _'`,
+    `echo $code > ${quoted(exitFile)}`,
+    '',
+  ].join('\n');
 };
 
 export type TerminalOptions = {
@@ -43,25 +55,41 @@ export type Terminal = {
   readonly send: (text: string) => Promise<void>;
   /** tmux names: "Enter", "Escape", "C-c", "Up", "BTab" ... */
   readonly key: (...names: string[]) => Promise<void>;
-  /** Types a line and presses Enter once the client has taken it in (an Enter in the same burst counts as pasted). */
+  /** Types a line and presses Enter once it is on the screen (an Enter in the same burst counts as pasted). */
   readonly submit: (text: string) => Promise<void>;
-  /** Resolves with the screen that matched; rejects with the last screen in the message. */
-  readonly waitFor: (wanted: RegExp | string | ((screen: string) => boolean), ms?: number) => Promise<string>;
+  /** Resolves with a screen that shows all of them; rejects with the last screen in the message. */
+  readonly waitFor: (...wanted: readonly Wanted[]) => Promise<string>;
   readonly resize: (columns: number, rows: number) => Promise<void>;
   /** Exit code of the command, or undefined while it runs. */
   readonly exitCode: () => Promise<number | undefined>;
-  readonly waitForExit: (ms?: number) => Promise<number>;
+  /** Whatever it has printed can be read then. */
+  readonly waitForExit: () => Promise<number>;
   /** Process id of the command. */
   readonly pid: () => Promise<number>;
   readonly close: () => Promise<void>;
 };
 
-const matches = (wanted: RegExp | string | ((screen: string) => boolean), screen: string): boolean =>
+export type Wanted = RegExp | string | ((screen: string) => boolean);
+
+const matches = (wanted: Wanted, screen: string): boolean =>
   typeof wanted === 'function'
     ? wanted(screen)
     : typeof wanted === 'string'
       ? screen.includes(wanted)
       : wanted.test(screen);
+
+/** What follows sooner than this upon typed text is a part of a paste for the client, by its own clock. */
+const CLIENT_PASTE_MS = 200;
+
+/**
+ * How often the end of a text stands on the screen, wherever its lines are broken: at all, and as the last of a line, as what is being typed.
+ * Something like it elsewhere can go while it comes, so that one of the two counts may stay what it was.
+ */
+const times = (screen: string, text: string): readonly number[] => {
+  const end = [...text.replace(/\s+/g, '')].slice(-20).map((char) => char.replace(/[^\w]/u, '\\$&'));
+  const words = end.join('\\s*');
+  return [words, `${words}[ \\t]*$`].map((pattern) => screen.match(new RegExp(pattern, 'gm'))?.length ?? 0);
+};
 
 /** Runs a command in a tmux server of its own; the pane outlives the command, so that its last screen can be read. */
 export const startTerminal = async (options: TerminalOptions): Promise<Terminal> => {
@@ -100,10 +128,9 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
 
   const poll = async <Found>(
     attempt: () => Promise<Found | undefined>,
-    ms: number,
     failure: () => Promise<string>,
   ): Promise<Found> => {
-    const end = Date.now() + ms;
+    const end = Date.now() + PATIENCE_MS;
     for (;;) {
       const found = await attempt();
       if (found !== undefined) return found;
@@ -120,22 +147,25 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
     resize: async (columns, rows) =>
       void (await tmux('resize-window', '-t', 'main', '-x', String(columns), '-y', String(rows))),
     submit: async (text) => {
+      const before = times(await screen(), text);
       await send(text);
-      await sleep(200);
+      await poll(
+        async () => times(await screen(), text).some((count, index) => count > (before[index] ?? 0)) || undefined,
+        async () => `${text} was typed and is not on the screen:\n${await screen()}`,
+      );
+      await sleep(CLIENT_PASTE_MS);
       await key('Enter');
     },
-    waitFor: (wanted, ms = 15_000) =>
+    waitFor: (...wanted) =>
       poll(
         async () => {
           const shown = await screen();
-          return matches(wanted, shown) ? shown : undefined;
+          return wanted.every((each) => matches(each, shown)) ? shown : undefined;
         },
-        ms,
-        async () => `after ${ms} ms the screen still did not show ${String(wanted)}:\n${await screen()}`,
+        async () => `after ${PATIENCE_MS} ms the screen still did not show ${wanted.join(' and ')}:\n${await screen()}`,
       ),
     exitCode,
-    waitForExit: (ms = 15_000) =>
-      poll(exitCode, ms, async () => `the command still ran after ${ms} ms:\n${await screen()}`),
+    waitForExit: () => poll(exitCode, async () => `the command still ran after ${PATIENCE_MS} ms:\n${await screen()}`),
     pid: async () => {
       const shell = await panePid();
       const command = childrenOf(shell)[0];
