@@ -87,7 +87,7 @@ test('an agent that goes for the loop’s own files and commands is denied each 
   };
   await inLoopProject(options, script, async (known) => {
     project = known;
-    const run = await known.run({ timeLimitMs: 120_000 });
+    const run = await known.run();
     known.model.check();
     const results = known.model.mainRequests().map(({ sinceText }) => sinceText);
     for (const [index, name] of tried.entries())
@@ -112,9 +112,36 @@ const unseen = (content: string, paths: readonly string[]): MessageReply[] => [
     file_path: 'helper.py',
     content: `for path in ${JSON.stringify(paths)}:\n    open(path, "w").write(${JSON.stringify(content)})\n`,
   }),
-  // The client notices what a program did to its settings only after a moment.
-  bash('python3 helper.py && sleep 2'),
+  bash('python3 helper.py'),
 ];
+
+/** A hook of the project's own, by which the client shows which settings it goes by: it notes each call. */
+const NOTED = 'noted.txt';
+const noting = { hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: `echo x >> ${NOTED}` }] }] } };
+
+/**
+ * The client notices what a program did to its settings only after a moment: the agent calls a tool again and again until that hook has run
+ * for none, and then goes on with the steps.
+ */
+const onceNoticed = (
+  { has, read }: Workspace,
+  before: readonly MessageReply[],
+  after: readonly MessageReply[],
+): Script => {
+  const [first, last] = [steps(before), steps(after)];
+  let asked = 0;
+  let noted = -1;
+  const main: Script['main'] = (request) => {
+    asked += 1;
+    if (asked <= before.length) return first.main(request);
+    const now = has(NOTED) ? read(NOTED).length : 0;
+    if (noted === now) return last.main(request);
+    if (noted === -1) assert.ok(now > 0, 'control: the hook runs at first');
+    noted = now;
+    return bash('true');
+  };
+  return { main, problems: () => [first, last].flatMap((each) => each.problems?.() ?? []) };
+};
 
 test('a state that is rewritten where the guard cannot see it is restored from contract and journal, and the user told', async () => {
   const hidden = bash(
@@ -236,18 +263,19 @@ test('a verify script that the agent rewrites fails its check with that reason, 
 
 test('hooks and variables that a launcher passes outlive settings files that switch them off', async () => {
   await inLoopProject(
-    { frontmatter: 'max_iterations: 3' },
+    { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
     (workspace) =>
-      steps([
-        text('one'),
-        ...[...unseen(hooksOff, settingsFiles(workspace)), bash(`echo '{}' > ${stateFile}`), text('two')],
-        text('three'),
-      ]),
+      onceNoticed(
+        workspace,
+        [text('one'), ...unseen(hooksOff, settingsFiles(workspace))],
+        [bash(`echo '{}' > ${stateFile}`), text('two'), text('three')],
+      ),
     async (project) => {
       const run = await project.run();
       project.model.check();
       for (const path of settingsFiles(project.workspace)) assert.equal(project.workspace.read(path), hooksOff);
-      assert.match(project.model.mainRequests()[4]?.sinceText ?? '', /blocked by guardrail/, 'the guard still runs');
+      const told = project.model.mainRequests().at(-2)?.sinceText ?? '';
+      assert.match(told, /blocked by guardrail/, 'the guard still runs');
       assert.equal(run.code, 2, run.said);
       assert.equal(project.ended().as, 'max-iterations');
       assert.equal(project.iterations().length, 3);
@@ -257,8 +285,8 @@ test('hooks and variables that a launcher passes outlive settings files that swi
 
 test('control: hooks that only settings.json holds are switched off by the same agent', async () => {
   await inLoopProject(
-    { frontmatter: 'max_iterations: 3' },
-    (workspace) => steps([text('one'), ...unseen(hooksOff, settingsFiles(workspace)), text('two')]),
+    { frontmatter: 'max_iterations: 3', files: { '.claude/settings.local.json': JSON.stringify(noting) } },
+    (workspace) => onceNoticed(workspace, [text('one'), ...unseen(hooksOff, settingsFiles(workspace))], [text('two')]),
     async (project) => {
       const { workspace, model } = project;
       await runClient({ workspace, model, prompt: 'begin', env: { RALPH_ACTIVE: '1' } });

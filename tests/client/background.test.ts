@@ -49,7 +49,8 @@ test('a background shell that never ends is waited for as long as allowed, and n
       const at = project.model.mainRequests().map((request) => request.at);
       const gap = (index: number): number => (at[index] ?? 0) - (at[index - 1] ?? 0);
       assert.ok(gap(2) >= 4_000, `decided after ${gap(2)} ms, as if nothing ran`);
-      assert.ok(gap(3) < 4_000, `and without waiting again: ${gap(3)} ms`);
+      // As far as one turn differs from the other on this machine.
+      assert.ok(gap(3) < Math.max(4_000, gap(2) - 2_000), `and without waiting again: ${gap(2)}, ${gap(3)} ms`);
       assert.equal(project.events('background.waited-out').length, 1);
       assert.equal(project.iterations().length, 3);
     },

@@ -18,8 +18,12 @@ const isRestored = ({ workspace }: TerminalLoop): void => {
   assert.equal(workspace.read('after'), workspace.read('before'));
 };
 
-const working = (loop: TerminalLoop): Promise<unknown> =>
-  until('the request', () => loop.model.mainRequests().length === 1);
+/** The runner, once its agent has asked the model and the terminal shows the run. */
+const working = async (loop: TerminalLoop, terminal: Terminal): Promise<number> => {
+  await until('the request', () => loop.model.mainRequests().length === 1);
+  await terminal.waitFor('│ iter 1/5 │');
+  return (await loop.waitForState('the runner', ({ clientPid }) => clientPid > 0)).clientPid;
+};
 
 describe('a terminal that showed a run', { concurrency: 2 }, () => {
   test('has its own modes again after the end', async () => {
@@ -33,8 +37,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
   test('has them after SIGTERM, and the loop can be resumed', async () => {
     await inTerminal(options, { main: () => hang('start') }, async (loop) => {
       const terminal = await inShell(loop, run);
-      await working(loop);
-      signalQuietly(loop.state()?.clientPid ?? 0, 'SIGTERM');
+      signalQuietly(await working(loop, terminal), 'SIGTERM');
       assert.equal(await terminal.waitForExit(), 130);
       isRestored(loop);
       assert.equal(loop.state()?.status, 'paused');
@@ -44,8 +47,10 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
 
   test('has them after a crash, and the reason can be read', async () => {
     await inTerminal(options, { main: () => hang('start') }, async (loop) => {
-      const broken = 'data:text/javascript,setTimeout(()=>{throw%20new%20Error(%22broken%20on%20purpose%22)},2500)';
+      const breaks = 'process.once("SIGUSR2",()=>{throw new Error("broken on purpose")})';
+      const broken = `data:text/javascript,${encodeURIComponent(breaks)}`;
       const terminal = await inShell(loop, `NODE_OPTIONS='--import=${broken}' ${run}`);
+      signalQuietly(await working(loop, terminal), 'SIGUSR2');
       assert.notEqual(await terminal.waitForExit(), 0);
       isRestored(loop);
       assert.match(await terminal.history(), /^Error: broken on purpose$/m);
@@ -53,7 +58,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
   });
 
   test('is the shell’s after Ctrl+Z, while the run goes on in the background too, and shows it again after fg', async () => {
-    const script = steps([bash('echo one; sleep 6'), text(`Done.\n\n${complete}`)]);
+    const script = steps([bash('echo one; until [ -e go ]; do sleep 0.05; done'), text(`Done.\n\n${complete}`)]);
     await inTerminal(options, script, async (loop) => {
       const terminal = await loop.open('/bin/bash', ['--norc', '--noprofile', '-i'], {}, [80, 24]);
       await terminal.submit(run);
@@ -70,6 +75,8 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
       await terminal.waitFor(/… Bash echo one[\s\S]*│ iter 1\/5 │/);
       await terminal.send('go on');
       await terminal.key('Enter');
+      await terminal.waitFor('↳ next tool call: go on');
+      loop.workspace.write('go', '');
       await terminal.waitFor(/you: go on[\s\S]*ralph: complete/);
       assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /go on/);
     });

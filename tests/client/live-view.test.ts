@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { EnvironmentChanges } from './support/client-environment.ts';
 import { mainPath, until } from './support/loop-project.ts';
 import { bash, hang, type Script, slowly, status, steps, text, together } from './support/scripted-model.ts';
@@ -48,8 +49,25 @@ const pinned = (name: string, screen: string): void => {
   assert.equal(seen, readFileSync(path, 'utf8'));
 };
 
+/** Waits until the screen is whole: what matches `wanted` may still be in the middle of being drawn. */
+const waitForPinned = async (terminal: Terminal, name: string, wanted: RegExp | string): Promise<void> => {
+  const path = join(SCREENS, `${name}.txt`);
+  if (UPDATE) {
+    await terminal.waitFor(wanted);
+    await sleep(1_000);
+    return pinned(name, await terminal.screen());
+  }
+  const screen = readFileSync(path, 'utf8');
+  await terminal
+    .waitFor((shown) => `${masked(shown)}\n` === screen)
+    .catch(async () => pinned(name, await terminal.screen()));
+};
+
 const count = (screen: string, wanted: string): number => screen.split(wanted).length - 1;
 const flat = (screen: string): string => screen.replace(/\s+/g, ' ');
+/** A call that lasts until the test says so: `shown`, and then the workspace's file `go`. */
+const untilGo = (shown: string) => bash(`${shown}; until [ -e go ]; do sleep 0.05; done`);
+const go = ({ workspace }: TerminalLoop): void => void workspace.write('go', '');
 const asked = (loop: TerminalLoop, nth: number): string => loop.model.mainRequests()[nth]?.sinceText ?? '';
 
 // Most of their time is waiting: two at a time.
@@ -60,15 +78,18 @@ describe('the live view', { concurrency: 2 }, () => {
   ] as const) {
     const name = size.join('x');
     test(`shows at ${name} what the agent says while it says it, and afterwards all of it once`, async () => {
+      let seen = false;
       const script = steps([
-        slowly(60, together(text(words), bash('echo looking; sleep 2.5'))),
+        slowly(60, together(text(words), untilGo('echo looking')), () => seen),
         bash('exit 3'),
         text('One test fails.'),
         done,
       ]);
-      const body = async (terminal: Terminal): Promise<void> => {
-        await terminal.waitFor((screen) => screen.includes('I read the tests') && !screen.includes('nothing left'));
-        pinned(`client-${name}-at-work`, await terminal.waitFor(/… Bash echo looking; sleep 2.5 \(\ds\)/));
+      const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
+        await terminal.waitFor('I read the tests', (screen) => !screen.includes('nothing left'));
+        seen = true;
+        await waitForPinned(terminal, `client-${name}-at-work`, /… Bash echo looking.*\(\ds\)$/m);
+        go(loop);
         assert.equal(await terminal.waitForExit(), 0);
         const all = await terminal.history();
         assert.equal(count(flat(all), words), 1, all);
@@ -79,7 +100,7 @@ describe('the live view', { concurrency: 2 }, () => {
   }
 
   test('what is written and sent reaches the agent at its next tool boundary, what is queued the next prompt, each once', async () => {
-    const script = steps([bash('echo one; sleep 2'), text('First over.'), done]);
+    const script = steps([untilGo('echo one'), text('First over.'), done]);
     await live(script, async (terminal, loop) => {
       await terminal.waitFor(/… Bash echo one/);
       await terminal.send('look at the parser first');
@@ -88,6 +109,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.send('then write it down');
       await terminal.key('M-Enter');
       await terminal.waitFor('↳ next iteration: then write it down');
+      go(loop);
       await terminal.waitForExit();
       const all = await terminal.history();
       assert.equal(count(all, 'you: look at the parser first'), 1, all);
@@ -110,7 +132,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.waitFor('paused (interrupted)');
       const paused = await loop.waitForState('the pause', ({ status }) => status === 'paused');
       assert.deepEqual([paused.paused?.reason, paused.iteration], ['interrupted', 0]);
-      pinned('client-interrupted', await terminal.screen());
+      await waitForPinned(terminal, 'client-interrupted', 'Enter: go on (with what you write)');
       await terminal.send('leave the logs alone');
       await terminal.key('Enter');
       await terminal.waitForExit();
@@ -130,7 +152,7 @@ describe('the live view', { concurrency: 2 }, () => {
   });
 
   test('a word that the agent had not heard when Esc came is told to the next one', async () => {
-    const script = steps([bash('tail -f /dev/null'), bash('echo two; sleep 1'), done]);
+    const script = steps([bash('tail -f /dev/null'), bash('echo two'), done]);
     await live(script, async (terminal, loop) => {
       await terminal.waitFor(/… Bash tail -f/);
       await terminal.send('never heard');
@@ -147,7 +169,7 @@ describe('the live view', { concurrency: 2 }, () => {
   });
 
   test('a turn that ends well although Esc was pressed counts, and the loop is paused after it', async () => {
-    const agent = 'trap "echo finished; exit 0" TERM; echo begun; sleep 30 & wait';
+    const agent = 'trap "echo finished; exit 0" TERM; echo begun; sleep 300 & wait';
     const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
       await terminal.waitFor('begun');
       await terminal.key('Escape');
@@ -173,10 +195,11 @@ describe('the live view', { concurrency: 2 }, () => {
   });
 
   test('Ctrl+C once stops after the iteration, twice cancels', async () => {
-    await live(steps([bash('echo one; sleep 1'), text('over')]), async (terminal, loop) => {
+    await live(steps([untilGo('echo one'), text('over')]), async (terminal, loop) => {
       await terminal.waitFor(/… Bash echo one/);
       await terminal.key('C-c');
       await terminal.waitFor('stops after this iteration │ iter 1/5');
+      go(loop);
       assert.equal(await terminal.waitForExit(), 0);
       assert.equal(loop.project.ended().as, 'stopped');
     });
@@ -192,7 +215,13 @@ describe('the live view', { concurrency: 2 }, () => {
     const frontmatter = 'max_iterations: 5\nidle: {delay: 5m, max: 6h}';
     const script = steps([text(`Nothing to do.\n\n${idle}`), done]);
     const body = async (terminal: Terminal): Promise<void> => {
-      await terminal.waitFor(/idle: next look in 4m 5[0-8]s \(Ctrl\+C: go on now, twice: stop\)/);
+      const wait = /idle: next look in (\d)m ?(\d*)s? \(Ctrl\+C: go on now, twice: stop\)/;
+      const left = (screen: string): number => {
+        const [, minutes = Number.NaN, seconds] = wait.exec(screen) ?? [];
+        return 60 * Number(minutes) + Number(seconds);
+      };
+      const first = left(await terminal.waitFor(wait));
+      await terminal.waitFor((screen) => left(screen) < first);
       await terminal.key('C-c');
       assert.equal(await terminal.waitForExit(), 0);
     };
@@ -201,7 +230,7 @@ describe('the live view', { concurrency: 2 }, () => {
 
   test('Esc in a wait and while the checks run pauses the loop, and Enter alone goes on', async () => {
     const frontmatter =
-      'max_iterations: 5\nidle: {delay: 5m, max: 6h}\nvalidation: ["test -f checked || { touch checked; sleep 30; }"]';
+      'max_iterations: 5\nidle: {delay: 5m, max: 6h}\nvalidation: ["test -f checked || { touch checked; tail -f /dev/null; }"]';
     const script = steps([text(`Nothing to do.\n\n${idle}`), done, done]);
     const body = async (terminal: Terminal, loop: TerminalLoop): Promise<void> => {
       for (const shown of ['idle: next look in', '│ verifying │']) {
@@ -234,7 +263,8 @@ describe('the live view', { concurrency: 2 }, () => {
   });
 
   test('a terminal that changes its size while the agent speaks shows one bottom and every word', async () => {
-    const script = steps([slowly(80, text(words)), done]);
+    let resized = false;
+    const script = steps([slowly(80, text(words), () => resized), done]);
     await live(script, async (terminal) => {
       await terminal.waitFor('I read the tests');
       for (const [columns, rows] of [
@@ -246,6 +276,7 @@ describe('the live view', { concurrency: 2 }, () => {
         await terminal.resize(columns, rows);
         await terminal.waitFor((screen) => count(screen, 'iter 1/5') === 1 && count(screen, '> ') === 1);
       }
+      resized = true;
       await terminal.waitForExit();
       const all = await terminal.history();
       assert.equal(count(all.replace(/\s+/g, ''), words.replaceAll(' ', '')), 1, all);

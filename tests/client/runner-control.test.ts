@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
 import { ofType, type RunningRunner, runRunner, startRunner } from './support/runner.ts';
-import { bash, delay, hang, steps, text } from './support/scripted-model.ts';
+import { bash, hang, type Reply, steps, text } from './support/scripted-model.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;
@@ -24,18 +24,30 @@ const leftOver = (project: LoopProject): string[] =>
     });
 
 const nobodyIsLeft = (project: LoopProject): Promise<unknown> =>
-  until(`nobody is left: ${leftOver(project).join('; ')}`, () => leftOver(project).length === 0, 10_000);
+  until(`nobody is left: ${leftOver(project).join('; ')}`, () => leftOver(project).length === 0);
 
 const working = (project: LoopProject, requests: number): Promise<unknown> =>
   until(`request ${requests}`, () => project.model.mainRequests().length === requests);
 
+/** Answers once the test lets it: until then the agent is at work, however slow the test is. */
+const gated = (reply: Reply): { readonly answer: () => Promise<Reply>; readonly open: () => void } => {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { answer: () => opened.then(() => reply), open };
+};
+
 const notices = (running: RunningRunner): string[] => ofType(running.events(), 'notice').map(({ message }) => message);
 
 test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
-  await inLoopProject(options, steps([delay(1_500, text('first done'))]), async (project) => {
+  const first = gated(text('first done'));
+  await inLoopProject(options, steps([first.answer]), async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     running.signal('SIGINT');
+    await until('it is heard', () => notices(running).some((line) => line.startsWith('finishing')));
+    first.open();
     const run = await running.done;
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -84,7 +96,7 @@ test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', 
 });
 
 test('a runner that is told to go leaves its loop to be resumed', async () => {
-  await inLoopProject(options, steps([text('one'), delay(20_000, text('late')), done]), async (project) => {
+  await inLoopProject(options, steps([text('one'), hang('start'), done]), async (project) => {
     const running = startRunner(project);
     await working(project, 2);
     running.signal('SIGTERM');
@@ -127,7 +139,8 @@ test('a runner that is killed leaves no agent and no shell of it, and run --resu
 });
 
 test('a second runner on the same loop is refused with who holds it, and changes nothing', async () => {
-  await inLoopProject(options, steps([delay(3_000, done)]), async (project) => {
+  const last = gated(done);
+  await inLoopProject(options, steps([last.answer]), async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     for (const args of [[], ['--resume'], ['--fresh']]) {
@@ -138,6 +151,7 @@ test('a second runner on the same loop is refused with who holds it, and changes
     const hook = project.main(['start', '--fresh']);
     assert.equal(hook.code, 1);
     assert.match(hook.stderr, /a loop already runs here/);
+    last.open();
     const run = await running.done;
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -157,15 +171,17 @@ test('a loop that is cancelled from another terminal ends with its agent', async
 });
 
 test('a loop that is stopped and one that is paused from another terminal end their iteration first', async () => {
-  const model = steps([delay(1_500, text('one')), delay(1_500, text('two'))]);
-  await inLoopProject(options, model, async (project) => {
+  const [one, two] = [gated(text('one')), gated(text('two'))];
+  await inLoopProject(options, steps([one.answer, two.answer]), async (project) => {
     const running = startRunner(project);
     await working(project, 1);
     assert.equal(project.main(['pause']).code, 0);
+    one.open();
     await until('it rests', () => notices(running).some((line) => line.includes('main.cjs resume')));
     assert.equal(project.main(['resume']).code, 0);
     await working(project, 2);
     assert.equal(project.main(['stop']).code, 0);
+    two.open();
     const run = await running.done;
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -174,11 +190,18 @@ test('a loop that is stopped and one that is paused from another terminal end th
 });
 
 test('what the user says from another terminal reaches the agent in the middle of its iteration, once', async () => {
-  const model = steps([delay(1_500, bash('echo hi')), text('heard'), done], done);
+  const first = gated(bash('echo hi'));
+  const model = steps([first.answer, text('heard'), done], done);
   await inLoopProject(options, model, async (project) => {
-    const running = startRunner(project);
+    const { workspace } = project;
+    const heard = workspace.path('../heard.jsonl');
+    const wrapped = `#!/bin/sh\n[ "$1" = --version ] && exec claude --version\ntee -a '${heard}' | claude "$@"\n`;
+    const env = { RALPH_CLAUDE: workspace.write('../bin/heard-claude', wrapped, 0o755) };
+    const running = startRunner(project, { env });
     await working(project, 1);
     assert.equal(project.main(['steer', 'Mind the TEETH.']).code, 0);
+    await until('the client is sent it', () => workspace.read(heard).includes('Mind the TEETH.'));
+    first.open();
     const run = await running.done;
     assert.equal(run.code, 0, run.stdout + run.stderr);
     const told = project.model.mainRequests().filter(({ sinceText }) => sinceText.includes('Mind the TEETH.'));

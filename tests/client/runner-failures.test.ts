@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { EnvironmentChanges } from './support/client-environment.ts';
 import { inLoopProject, until } from './support/loop-project.ts';
-import { descendants, signalQuietly } from './support/process-tree.ts';
+import { descendantRunning, signalQuietly } from './support/process-tree.ts';
 import { ofType, runRunner, startRunner } from './support/runner.ts';
-import { bash, delay, hang, rateLimited, status, steps, text } from './support/scripted-model.ts';
+import { bash, hang, rateLimited, status, steps, text } from './support/scripted-model.ts';
+import { thenQuick } from './support/then-quick.ts';
 
 /** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
 const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };
@@ -108,13 +108,14 @@ test('an API that stays overloaded ends the loop as an error after a bounded num
 });
 
 test('an agent that is killed is replaced, and its iteration is counted once', async () => {
-  const model = steps([delay(20_000, text('late')), text('one'), done]);
+  const model = steps([hang('start'), text('one'), done]);
   await inLoopProject(options, model, async (project) => {
     const running = startRunner(project, { env: { RALPH_RETRY_WAIT: '50ms' } });
     await until('the agent works', () => project.model.mainRequests().length === 1);
-    const agents = descendants(running.pid).filter((pid) => isClient(pid));
-    assert.equal(agents.length, 1);
-    signalQuietly(agents[0] ?? 0, 'SIGKILL');
+    // What it starts has its command line for a moment, but lies further down.
+    const agent = descendantRunning(running.pid, /stream-json/);
+    assert.ok(agent !== undefined, 'control: the agent is found');
+    signalQuietly(agent, 'SIGKILL');
     const run = await running.done;
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -127,9 +128,9 @@ test('an agent that is killed is replaced, and its iteration is counted once', a
 });
 
 test('a stream that hangs is ended by the watchdog, and the loop goes on', async () => {
-  await inLoopProject(options, steps([hang('start'), done]), async (project) => {
-    const run = await runRunner(project, { env: { RALPH_SILENCE: '2s' } });
-    project.model.check();
+  await inLoopProject(options, { main: () => hang('start') }, async (project) => {
+    const { env } = thenQuick(project, 'RALPH_AUDIT_COMPLETE_NO_FINDINGS');
+    const run = await runRunner(project, { env: { ...env, RALPH_SILENCE: '2s' } });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
       ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
@@ -162,11 +163,3 @@ test('tools that run without the guardrails having been asked end the loop', asy
     assert.equal(project.iterations().length, 0);
   });
 });
-
-const isClient = (pid: number): boolean => {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('stream-json');
-  } catch {
-    return false;
-  }
-};

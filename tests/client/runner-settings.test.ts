@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import { ofType, runRunner } from './support/runner.ts';
-import { bash, delay, steps, text } from './support/scripted-model.ts';
+import { bash, hang, steps, text } from './support/scripted-model.ts';
+import { thenQuick } from './support/then-quick.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 
@@ -85,16 +86,15 @@ test('an iteration that has had its time fails, and is counted', async () => {
   const frontmatter =
     'max_iterations: 3\ncompletion_promise: DONE\ncompletion_gate: disabled\ntimeout: 2\nstop_on_error: false';
   const files = { 'tasks/slow/RALPH.md': `---\n${frontmatter}\n---\nWork.\n` };
-  const model = steps([delay(20_000, text('late')), text('<promise>DONE</promise>')]);
-  await inLoopProject({ init: false, files, loop: 'slow' }, model, async (project) => {
-    const run = await runRunner(project, { args: ['tasks/slow'] });
-    project.model.check();
+  await inLoopProject({ init: false, files, loop: 'slow' }, { main: () => hang() }, async (project) => {
+    const { env, prompt } = thenQuick(project, '<promise>DONE</promise>');
+    const run = await runRunner(project, { args: ['tasks/slow'], env });
     assert.equal(run.code, 0, run.stdout + run.stderr);
     assert.deepEqual(
       ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
       ['out-of-time', 'ok'],
     );
-    assert.match(project.model.mainRequests()[1]?.sinceText ?? '', /Time ran out in your last iteration/);
+    assert.match(prompt(), /Time ran out in your last iteration/);
     assert.equal(project.events('iteration.failed').length, 1);
   });
 });

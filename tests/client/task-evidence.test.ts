@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { until } from './support/loop-project.ts';
 import { isRunning } from './support/process-tree.ts';
 import { bash, steps, text, tool } from './support/scripted-model.ts';
 import { inTaskFolder } from './support/task-loop.ts';
@@ -81,14 +80,15 @@ test('a first prompt that fits no argument list goes as a pointer, too', async (
 
 test('a command that runs out of time is ended with all it started, and says so', async () => {
   const left = `tail -s 58.${process.pid} -f /dev/null`;
-  const commands = `[{ name: long, run: "echo begun; ${left} & ${left}", timeout: 1 }, { name: after, run: echo well }]`;
+  // It notes that what it has put into the background runs: nobody has to look at it at the right moment.
+  const seen = `until grep -q ^tail /proc/$!/cmdline; do :; done; touch seen`;
+  const commands = `[{ name: long, run: "echo begun; ${left} & ${seen}; ${left}", timeout: 3 }, { name: after, run: echo well }]`;
   await inTaskFolder({ ralph: ralph(commands) }, steps([text('one')]), async (loop) => {
-    const running = loop.start({ args: ['--max-iterations', '1'] });
-    await until('control: the command is seen while it runs', () => isRunning(left));
-    const run = await running.done;
+    const run = await loop.run({ args: ['--max-iterations', '1'] });
     assert.equal(run.code, 2, run.said);
+    assert.equal(loop.workspace.has('seen'), true, 'control: the command ran');
     assert.equal(isRunning(left), false);
-    assert.match(loop.told()[0] ?? '', /^begun\n\[timed out after 1s\]$/m);
+    assert.match(loop.told()[0] ?? '', /^begun\n\[timed out after 3s\]$/m);
     assert.deepEqual(
       loop.records()[0]?.commands.map(({ name, outcome }) => [name, outcome]),
       [

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { delay, type Script, steps, text } from './support/scripted-model.ts';
+import { delay, type Reply, type Script, steps, text } from './support/scripted-model.ts';
 import { complete, idle, inTerminal } from './support/terminal-loop.ts';
 
 // Most of their time is waiting: two at a time.
 describe('the status line', { concurrency: 2 }, () => {
   test('the status line names the loop, its state and its iteration, ticks while the loop is idle, and has the user’s own line below', async () => {
-    const script = steps([
-      delay(2_500, text('one')),
-      text(`nothing to do\n\n${idle}`),
-      delay(2_500, text(`over\n\n${complete}`)),
-    ]);
-    await inTerminal({ frontmatter: 'idle:\n  delay: 6s' }, script, async (loop) => {
+    // The agent thinks until the status line has shown what it has to show meanwhile.
+    const shown: (() => void)[] = [];
+    const thinks = (reply: Reply): (() => Promise<Reply>) => {
+      const over = new Promise<void>((resolve) => shown.push(resolve));
+      return () => over.then(() => reply);
+    };
+    const script = steps([thinks(text('one')), text(`nothing to do\n\n${idle}`), thinks(text(`over\n\n${complete}`))]);
+    await inTerminal({ frontmatter: 'idle:\n  delay: 15m' }, script, async (loop) => {
       const own = loop.workspace.write(
         join(loop.workspace.home, 'own-line.sh'),
         '#!/bin/sh\nread -r payload\ncase $payload in *session_id*) echo "my own line: fed";; esac\n',
@@ -22,12 +24,22 @@ describe('the status line', { concurrency: 2 }, () => {
       const settings = { skipDangerousModePermissionPrompt: true, statusLine };
       loop.workspace.write(join(loop.workspace.configDir, 'settings.json'), settings);
       const terminal = await loop.launch();
-      const first = await terminal.waitFor(/ralph: default │ running │ iter 1\/25 │ \d+s/);
-      assert.match(first, /ralph: default[^\n]*\n\s*my own line: fed/);
-      const [, before] = /next look in (\d)s/.exec(await terminal.waitFor(/idle, next look in [45]s/)) ?? [];
-      const [, later] = /next look in (\d)s/.exec(await terminal.waitFor(/idle, next look in [123]s/)) ?? [];
-      assert.ok(Number(later) < Number(before), `${before}, then ${later}`);
+      await terminal.waitFor(
+        /ralph: default │ running │ iter 1\/25 │ \d+s/,
+        /ralph: default[^\n]*\n\s*my own line: fed/,
+      );
+      shown[0]?.();
+      const left = /next look in (\d+)m ?(\d*)s?/;
+      const seconds = (screen: string): number => {
+        const [, minutes = Number.NaN, rest] = left.exec(screen) ?? [];
+        return 60 * Number(minutes) + Number(rest);
+      };
+      const first = seconds(await terminal.waitFor(left));
+      const second = seconds(await terminal.waitFor((screen) => seconds(screen) < first));
+      await terminal.waitFor((screen) => seconds(screen) < second);
+      loop.main('wake');
       await terminal.waitFor(/ralph: default │ running │ iter 2\/25/);
+      shown[1]?.();
       const ended = await loop.waitForEnd();
       assert.equal(ended.iteration, 2);
     });
@@ -43,7 +55,7 @@ describe('the status line', { concurrency: 2 }, () => {
       const counted = await loop.waitForState('a cost', ({ usage: { costUsd } }) => costUsd !== null && costUsd > 0);
       assert.ok(counted.iteration >= 1);
       await terminal.waitFor(/│ \$0\.\d*[1-9]/);
-      const ended = await loop.waitForEnd(60_000);
+      const ended = await loop.waitForEnd();
       assert.equal(ended.ended?.as, 'budget-exhausted');
       assert.ok((ended.usage.costUsd ?? 0) >= 0.2 && ended.iteration < 20, `${ended.usage.costUsd}`);
       await terminal.waitFor(/Stop says: [\s\S]*ralph: stopped because the budget max_cost is used up/);

@@ -24,6 +24,8 @@ export type MessageReply = {
   readonly stopReason?: string;
   /** Milliseconds between two words of its texts; without it each text comes whole. */
   readonly wordMs?: number;
+  /** The second half of such a text is kept back until this holds. */
+  readonly goesOn?: () => boolean;
   /** Response headers, for instance anthropic-ratelimit-unified-*. */
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -65,8 +67,12 @@ export const together = (...replies: readonly MessageReply[]): MessageReply => (
 
 export const withUsage = (reply: MessageReply, usage: Partial<Usage>): MessageReply => ({ ...reply, usage });
 
-/** Its texts come word by word. */
-export const slowly = (wordMs: number, reply: MessageReply): MessageReply => ({ ...reply, wordMs });
+/** Its texts come word by word, the second half of each not before `goesOn` holds: so long the agent is seen to speak. */
+export const slowly = (wordMs: number, reply: MessageReply, goesOn = (): boolean => true): MessageReply => ({
+  ...reply,
+  wordMs,
+  goesOn,
+});
 
 export const withHeaders = (reply: MessageReply, headers: Readonly<Record<string, string>>): MessageReply => ({
   ...reply,

@@ -68,8 +68,10 @@ export const sendStream = async (
   for (const [index, block] of reply.blocks.map(finished).entries()) {
     const opened = block['type'] === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
     send('content_block_start', { index, content_block: opened });
-    for (const [nth, delta] of piecesOf(block, reply).entries()) {
+    const pieces = piecesOf(block, reply);
+    for (const [nth, delta] of pieces.entries()) {
       if (nth > 0) await sleep(reply.wordMs);
+      while (nth === pieces.length >> 1 && reply.goesOn?.() === false && !response.destroyed) await sleep(20);
       if (response.destroyed) return;
       send('content_block_delta', { index, delta });
     }
