@@ -57,6 +57,29 @@ else git rm -q work/a.log; git commit -q -m mine; echo y > work/b; git add work/
   assert.equal(p.git('status', '--porcelain', '--', 'work'), '');
 });
 
+test('what an agent committed or staged outside the scope, and then put back, does not keep its task from passing', (t) => {
+  const agent = `#!/bin/sh
+mkdir -p work && echo x > work/1.txt
+if [ ! -e .git/tried ]; then
+  touch .git/tried; echo x > new.txt; echo x > kept.txt; git rm -q gone.txt; git add -A; git commit -q -m mine
+  echo x > staged.txt; git add staged.txt
+else rm new.txt staged.txt; echo kept > kept.txt; echo gone > gone.txt
+fi
+`;
+  const p = planPlace(t, task(1), agent);
+  for (const name of ['kept', 'gone']) writeFileSync(join(p.dir, `${name}.txt`), `${name}\n`);
+  p.git('add', '-A');
+  p.git('commit', '-q', '-m', 'Files');
+  const { code, stdout } = p.run(null);
+  assert.match(stdout, /Task 1 did not pass/);
+  assert.equal(code, 0, stdout);
+  assert.deepEqual(subjects(p).slice(1), ['feat: Task 1 - Make 1']);
+  assert.deepEqual(p.git('show', '--name-only', '--format=', 'HEAD').trim().split('\n'), [
+    ...['PLAN.md', 'PLAN.progress.md', 'work/1.txt'],
+  ]);
+  assert.equal(p.git('status', '--porcelain', '--', ':!.claude'), '');
+});
+
 test('a merge that an agent left in the middle is no merge of the plan', (t) => {
   const p = planPlace(t, task(1), `${AGENT}git merge -q --no-commit --no-ff other >/dev/null 2>&1 || true\n`);
   p.git('switch', '-q', '-c', 'other');

@@ -2,7 +2,7 @@ import type { CheckResult } from '../../core/events.ts';
 import { isSecretBearing } from '../../guard/files/secret-bearing.ts';
 import { changeByGit } from '../../task/plan/change-by-git.ts';
 import { nestedRepositories } from '../../task/plan/nested-repositories.ts';
-import { commitsSince, hiddenFiles, readRepository } from '../../task/plan/repository.ts';
+import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/plan/repository.ts';
 import { isInScope } from '../../task/plan/task-scope.ts';
 import { heldPlan } from './held-plan.ts';
 import type { OpenTask } from './open-task-file.ts';
@@ -35,7 +35,7 @@ export async function lookAtWork(place: PlanPlace, task: OpenTask, isClaimed: bo
   }
   const held = heldPlan(place, task);
   const notes = [...held.notes];
-  let { changed } = before;
+  let stands = before;
   if (before.head !== task.commit) {
     const commits = await commitsSince(directory, task.commit, { env, signal });
     const folded = await changeByGit({ directory, words: ['reset', '--soft', task.commit], env });
@@ -44,8 +44,9 @@ export async function lookAtWork(place: PlanPlace, task: OpenTask, isClaimed: bo
     notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
     const after = await readRepository(directory, { env, signal });
     if (typeof after === 'string') return { changes: [], notes, results: [...held.results, fail('repository', after)] };
-    changed = after.changed;
+    stands = after;
   }
+  const changed = await changedSince(place, stands);
   const own = ownPaths(directory, task.planPath);
   const changes = changed.filter((path) => !own.includes(path) && !task.dirty.includes(path));
   const outside = changes.filter((path) => !isInScope(path, task.scope));
@@ -70,4 +71,17 @@ export async function lookAtWork(place: PlanPlace, task: OpenTask, isClaimed: bo
     ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
   ];
   return { results, changes, notes };
+}
+
+/**
+ * The changed files, without those that only the index has otherwise: what an agent staged or committed and then put
+ * back is no change.
+ */
+async function changedSince({ files, env, signal }: PlanPlace, stands: Repository): Promise<readonly string[]> {
+  if (stands.halfStaged.length === 0) return stands.changed;
+  const directory = files.projectDir;
+  const words = ['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  const unstaged = await changeByGit({ directory, words, input: stands.halfStaged.join('\0'), env });
+  const after = unstaged.ok ? await readRepository(directory, { env, signal }) : stands;
+  return typeof after === 'string' ? stands.changed : after.changed;
 }

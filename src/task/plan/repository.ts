@@ -12,6 +12,8 @@ export interface Repository {
   readonly head: string | null;
   /** Files that are not as HEAD has them, and unknown ones, relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
+  /** Those of `changed` that the index may have otherwise than HEAD and the project: they are perhaps as they were. */
+  readonly halfStaged: readonly string[];
 }
 
 /** Each question of these takes some milliseconds; a large tree some hundred. */
@@ -41,7 +43,7 @@ export async function readRepository(projectDir: string, options: Options): Prom
   return {
     branch: branch.kind === 'answer' ? branch.text.trim() : null,
     head: head.kind === 'answer' ? head.text.trim() : null,
-    changed: changedIn(status.text, prefix.text.trim()),
+    ...changedIn(status.text, prefix.text.trim()),
   };
 }
 
@@ -52,12 +54,20 @@ function whyNone(projectDir: string): string {
 }
 
 /** What the repository's own status calls from its top is called from the project. */
-function changedIn(status: string, prefix: string): string[] {
-  const paths = status.split('\0').flatMap((line) => (line.length > 3 ? [line.slice(3)] : []));
-  return paths
-    .map((path) => fromProject(path, prefix))
-    .filter((path) => !isLoopsOwn(path))
-    .sort();
+function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
+  const lines = status
+    .split('\0')
+    .filter((line) => line.length > 3)
+    .map((line) => ({ marks: line.slice(0, 2), path: fromProject(line.slice(3), prefix) }))
+    .filter(({ path }) => !isLoopsOwn(path));
+  const unknown = new Set(lines.filter(({ marks }) => marks === '??').map(({ path }) => path));
+  // A file that is staged as new and lies there is one, and status would not name it where git ignores it.
+  const isHalf = ({ marks, path }: { readonly marks: string; readonly path: string }): boolean =>
+    /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D ' && unknown.has(path));
+  return {
+    changed: [...new Set(lines.map(({ path }) => path))].sort(),
+    halfStaged: lines.filter(isHalf).map(({ path }) => path),
+  };
 }
 
 function isBelow(directory: string, top: string): boolean {
