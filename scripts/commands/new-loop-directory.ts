@@ -10,6 +10,7 @@ import { taskFileIn } from '../../src/task/task-folder.ts';
 import { ask } from './ask.ts';
 import type { CommandContext } from './command.ts';
 import { writeTaskFile } from './new-task-folder.ts';
+import { refuseArguments } from './refuse-arguments.ts';
 
 /**
  * The task file, absolute, of the loop directory of this name: the one that is there, or a new one with the goal that
@@ -21,6 +22,7 @@ export async function loopDirectoryFile(context: CommandContext, name: string): 
   const path = safePath(projectDir, shown);
   const there = existsSync(dirname(path)) ? taskFileIn(dirname(path)) : null;
   if (there !== null) return join(dirname(path), there);
+  refuseArguments(context, name);
   const template = readFileSync(join(bundleDir(), 'templates', 'task.md'), 'utf8');
   const goal = await askGoal(context, name);
   writeTaskFile(path, goal === '' ? template : withGoal(template, goal));

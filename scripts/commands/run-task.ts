@@ -5,6 +5,7 @@ import { LOOP_DIRECTORIES, mayName } from '../../src/task/loop-directory.ts';
 import { taskFileIn } from '../../src/task/task-folder.ts';
 import type { CommandContext } from './command.ts';
 import { loopDirectoryFile } from './new-loop-directory.ts';
+import { refuseArguments } from './refuse-arguments.ts';
 
 /**
  * The context with the task that the words behind `run` mean: a path, the name of a loop directory (made where there is
@@ -25,6 +26,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   if (mayName(word) && values['resume'] === true) return withTask(word);
   if (mayName(word)) return withTask(await loopDirectoryFile(context, word));
   if (/\s/.test(word.trim())) {
+    refuseArguments(context, word.trim());
     const { draftToRun } = await import('./draft-to-run.ts');
     const path = await draftToRun(context, word.trim());
     return path === null ? null : withTask(path);

@@ -4,9 +4,11 @@ import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
 import { lastLoopIn, lastTaskOf, taskLoopName } from '../../src/drive/task-loop-name.ts';
 import { taskPathOf } from '../../src/drive/task-path.ts';
+import { START_TEXTS } from '../../src/drive/texts.ts';
 import { findEndedContract, readContract } from '../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readArguments } from '../../src/task/argument-problems.ts';
+import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
 
@@ -43,6 +45,10 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const pairs = values['arg'];
   const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);
   if ('problem' in read) throw new RalphError('usage', read.problem);
+  const names = Object.keys(read.args);
+  // Whether there is a PROMPT.md does not matter to somebody who forgot to name the folder.
+  if (task === null && !resumes && names.length > 0)
+    throw new RalphError('usage', START_TEXTS.argsWithoutFolder(names, DEFAULT_TASK));
   const former = resumes ? formerContract(files) : null;
   return {
     files,

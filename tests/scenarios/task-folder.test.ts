@@ -68,6 +68,21 @@ test('every misuse of --arg is told by its own name, and starts nothing', (conte
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
 });
 
+test('--arg for a task that is not there is refused before anything is made', (context) => {
+  const p = project(context);
+  for (const command of ['start', 'run']) {
+    const { code, stderr } = p.ralph([command, '--arg', 'owner=a']);
+    assert.equal(code, 1);
+    assert.match(stderr, /--arg owner: only a task folder takes arguments, .* Name its folder: --task DIR/);
+  }
+  for (const word of ['site', 'mend the login']) {
+    const { code, stderr } = p.ralph(['run', word, '--arg', 'owner=a', '--yes']);
+    assert.equal(code, 1);
+    assert.match(stderr, /--arg gives a value .* is not there yet\. Make it first .* "args:"/);
+  }
+  assert.deepEqual(p.tree(), {});
+});
+
 test('a loop that is resumed keeps its task and its arguments, unless they are given anew', (context) => {
   const p = project(context);
   p.ralph(['init']);
