@@ -1,3 +1,6 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not',
   EPERM: 'this user may not',
@@ -18,11 +21,30 @@ const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
  * What a call of the system that failed means for whoever gave the command, or null for an error that is no fault of
  * the machine's: then it is ours.
  */
-export function systemErrorText(error: unknown): string | null {
-  const { code, path, syscall } = error as NodeJS.ErrnoException;
+export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
+  const { path, syscall, code: told } = error as NodeJS.ErrnoException;
+  // Node.js says ENOENT of a folder with those above it that it may not make on a read-only file system.
+  const hidden = syscall === 'mkdir' && told === 'ENOENT' && path !== undefined ? refusal(nearest(path)) : null;
+  const code = hidden ?? told;
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
   const reason = inTheWay ? 'a file, or a link that leads nowhere, lies where a folder should' : known;
   if (reason === undefined || syscall === undefined) return null;
   return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Mend that and give the command again; nothing of a loop is lost.`;
+}
+
+/** The folder nearest above a path that is there. */
+function nearest(path: string): string {
+  const above = dirname(path);
+  return existsSync(above) || above === path ? above : nearest(above);
+}
+
+/** The system's code for why nothing can be made in a folder; null where something can. */
+function whyNotWritable(folder: string): string | null {
+  try {
+    accessSync(folder, constants.W_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? null;
+  }
 }
