@@ -19,6 +19,13 @@ const runtime = ({ files }: LoopProject): Record<string, string> =>
           .map((path) => [path, readFileSync(path, 'utf8')]),
   );
 
+/** The loop waits, and has written down all that it writes before. */
+const fallenAsleep = (project: LoopProject): Promise<unknown> =>
+  until('the loop waits', () => {
+    const written = [project.events('iteration.idle'), project.iterations()].every(({ length }) => length === 1);
+    return written && project.state()?.['status'] === 'waiting';
+  });
+
 /** A client that somebody starts in the project by hand, with a model of its own; it calls one tool and ends. */
 const byHand = async (project: LoopProject, env: EnvironmentChanges) => {
   const model = await startScriptedModel(steps([bash('echo by hand'), text('I answer and end.')]));
@@ -40,7 +47,7 @@ const waits = (): Script =>
 test('a session without RALPH_ACTIVE ends its turn beside a loop and touches nothing of it', async () => {
   await inLoopProject({ frontmatter: long }, waits(), async (project) => {
     const running = project.start({ args: ['--max-iterations', '1'] });
-    await until('the loop waits', () => project.events('iteration.idle').length === 1);
+    await fallenAsleep(project);
     const before = runtime(project);
     await byHand(project, {});
     assert.deepEqual(runtime(project), before);
@@ -53,7 +60,7 @@ test('a session without RALPH_ACTIVE ends its turn beside a loop and touches not
 test('a session with RALPH_ACTIVE=1 but no loop id leaves the loop of another session alone', async () => {
   await inLoopProject({ frontmatter: long }, waits(), async (project) => {
     const running = project.start({ args: ['--max-iterations', '1'] });
-    await until('the loop waits', () => project.events('iteration.idle').length === 1);
+    await fallenAsleep(project);
     const before = runtime(project);
     await byHand(project, { RALPH_ACTIVE: '1' });
     assert.deepEqual(runtime(project), before);

@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DIST, type Project, project } from './support/project.ts';
+import { DIST, type Project, project, until } from './support/project.ts';
 
 type Event = Readonly<Record<string, unknown>> & { readonly type: string };
 
@@ -157,14 +156,14 @@ test('what the user says meanwhile comes with the next prompt, and another agent
   task(p, `max_iterations: 2\nagent: ${cmd}`);
   const child = spawn(process.execPath, [MAIN, 'run', '--json'], { cwd: p.dir, env: p.env, stdio: 'ignore' });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  await until(() => existsSync(join(p.dir, 'prompt-1.txt')));
+  await until('the first prompt', () => existsSync(join(p.dir, 'prompt-1.txt')));
   assert.equal(p.ralph(['steer', 'mind the gap']).code, 0);
   task(p, 'max_iterations: 2\nagent: evil');
   const accept = p.ralph(['accept']);
   assert.equal(accept.code, 1);
   assert.match(accept.stderr, /agent \(.*agent\.sh\) cannot become another one \(evil\)/);
   p.write('go-1', '');
-  await until(() => existsSync(join(p.dir, 'prompt-2.txt')));
+  await until('the second prompt', () => existsSync(join(p.dir, 'prompt-2.txt')));
   p.write('go-2', '');
   assert.equal(await ended, 2);
   assert.equal(readFileSync(join(p.dir, 'prompt-2.txt'), 'utf8').match(/mind the gap/g)?.length, 1);
@@ -181,7 +180,7 @@ test('who said something that the loop was over too soon for is told so, and a r
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   const ended = new Promise((resolve) => child.once('close', resolve));
-  await until(() => existsSync(join(p.dir, 'prompt-1.txt')));
+  await until('the first prompt', () => existsSync(join(p.dir, 'prompt-1.txt')));
   assert.equal(p.ralph(['steer', 'mind the gap']).code, 0);
   assert.equal(p.ralph(['steer', '--next', 'and the step']).code, 0);
   p.write('go-1', '');
@@ -204,7 +203,7 @@ test('a runner that is told to go says that the loop is there, and how it goes o
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
   const ended = new Promise((resolve) => child.once('close', resolve));
-  await until(() => runs(p) === 1);
+  await until('the agent runs', () => runs(p) === 1);
   child.kill('SIGTERM');
   assert.equal(await ended, 130);
   assert.match(
@@ -212,14 +211,6 @@ test('a runner that is told to go says that the loop is there, and how it goes o
     /interrupted: this runner has left the loop, which is still there\. Go on with: main\.cjs run --resume\.\n/,
   );
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (holds()) return;
-    await sleep(50);
-  }
-  assert.fail('it never came to that');
-}
 
 test('a run over what a killed run left advises a run, and names the loop', (t) => {
   const p = project(t);

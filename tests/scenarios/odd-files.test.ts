@@ -7,8 +7,8 @@ import { type TestContext, test } from 'node:test';
 import { DIST, type Project, project } from './support/project.ts';
 
 const RUNTIME = '.claude/context/runtime';
-/** A hook that waits for a FIFO waits until its client kills it. */
-const PATIENCE_MS = 10_000;
+/** A hook that waits for a FIFO waits until its client kills it: so long no hook takes that does not. */
+const PATIENCE_MS = 60_000;
 
 /** What can lie where a file should. */
 const KINDS = {

@@ -3,8 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, DIST, type Project, project } from './support/project.ts';
+import { type Answer, DIST, type Project, project, until } from './support/project.ts';
 
 const GIT_ENV = {
   GIT_AUTHOR_NAME: 'A',
@@ -220,8 +219,10 @@ test('two loops in worktrees run at once, and are seen and steered from the proj
     return new Promise((resolve) => child.once('exit', resolve));
   });
   const at = (name: string, path: string): string => join(p.dir, '.ralph/worktrees', name, path);
-  await until(() => existsSync(at('fix', 'who.txt')) && existsSync(at('other', 'who.txt')));
-  assert.equal(readFileSync(at('other', 'who.txt'), 'utf8'), 'other\n');
+  const who = (name: string): string =>
+    existsSync(at(name, 'who.txt')) ? readFileSync(at(name, 'who.txt'), 'utf8') : '';
+  await until('both work', () => ['fix', 'other'].every((name) => who(name) !== ''));
+  assert.deepEqual(['fix', 'other'].map(who), ['fix\n', 'other\n']);
   const loops = p.ralph(['list']).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
     loops.map(({ name, status, mode, holder, worktree }) => [
@@ -289,14 +290,6 @@ for (const [what, prepare, args, says] of refusals) {
     assert.match(stderr, says);
     assert.equal(existsSync(join(p.dir, '.ralph')), false);
   });
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (holds()) return;
-    await sleep(50);
-  }
-  assert.fail('it never came to that');
 }
 
 test('a folder of worktrees that leads out of the project is refused, and nothing is written there', (t) => {

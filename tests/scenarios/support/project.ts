@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -14,7 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { PATIENCE_MS } from '../../client/support/patience.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 /** The bundle under test; RALPH_TEST_DIST names another build of it. */
@@ -45,6 +48,13 @@ export interface Project {
   tree(): Record<string, string>;
 }
 
+/** Waits until this holds; rejects with `what` where it never does. */
+export async function until(what: string, holds: () => boolean): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; !holds(); await sleep(50)) {
+    if (Date.now() > end) assert.fail(`it never came to that: ${what}`);
+  }
+}
+
 export function project(context: TestContext): Project {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-scenario-')));
   context.after(() => rmSync(base, { recursive: true, force: true }));
@@ -62,7 +72,7 @@ export function project(context: TestContext): Project {
       env: { ...env, ...more },
       encoding: 'utf8',
       input,
-      timeout: 60_000,
+      timeout: PATIENCE_MS,
     });
     return {
       code: status,
