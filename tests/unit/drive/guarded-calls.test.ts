@@ -241,7 +241,7 @@ test('A subagent of a router’s host is refused what the host alone may call, a
   rewrite(project, { mode: 'router' });
   const env = { RALPH_DRIVER: 'router' };
   const main = join(project.directory, '.claude/skills/ralph-loop/scripts/main.cjs');
-  const run = (words: string): { input: object } => ({ input: { command: `node ${main} ${words}` } });
+  const run = (words: string): { input: object } => ({ input: { command: `node '${main}' ${words}` } });
   for (const words of ['router report --spawn 1 --file said.txt', 'router next', 'router start --loop other']) {
     assert.match(reasonOf(await ask(project, { ...run(words), env })) ?? '', /"router" is not a command for agents/);
     assert.equal(await ask(project, run(words)), null, 'control: an agent that no router drives may be a host');
@@ -253,7 +253,9 @@ test('The part of the command line that does its work is guarded as the command 
   const project = aGuardedLoop(t);
   const scripts = join(project.directory, '.claude/skills/ralph-loop/scripts');
   for (const name of ['main.cjs', 'ralph-main.cjs']) {
-    const call = (words: string): { input: object } => ({ input: { command: `node ${join(scripts, name)} ${words}` } });
+    const call = (words: string): { input: object } => ({
+      input: { command: `node '${join(scripts, name)}' ${words}` },
+    });
     assert.match(reasonOf(await ask(project, call('cancel'))) ?? '', /"cancel" is not a command for agents/);
     assert.equal(await ask(project, call('status')), null);
   }

@@ -9,6 +9,7 @@ import { operate } from '../../../src/drive/operate.ts';
 import { startLoop } from '../../../src/drive/start-loop.ts';
 import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import { archiveRun } from '../../../src/state/archive-run.ts';
+import { ENV } from '../task/support/repository.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from './support/a-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from './support/a-task-folder.ts';
 
@@ -112,7 +113,7 @@ test('run state that was put into the archive or emptied meanwhile lost nothing'
 
 test('a Stop that is told to go while it measures gives up measuring and decides all the same', async (t) => {
   const project = aTaskFolder(t, 'commands: [{ name: look, run: echo seen }]');
-  execFileSync('git', ['init', '--quiet'], { cwd: project.directory });
+  execFileSync('git', ['init', '--quiet'], { cwd: project.directory, env: ENV });
   await aTurn(project, 'one');
   const context = { ...aHook(project, 'Stop', { last_assistant_message: 'two' }, JOB), now: () => AT };
   await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort(), work: turnWork });

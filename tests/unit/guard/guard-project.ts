@@ -17,9 +17,12 @@ export interface GuardProject {
   readonly fill: (command: string) => string;
 }
 
+/** The commands of the tables name the project as it is: a path that a shell would read otherwise serves none of them. */
+const PLACE = /^[\w./-]+$/.test(tmpdir()) ? tmpdir() : '/tmp';
+
 /** A project on disk with a running loop's files, and files of its own that look alike. */
 export function createGuardProject(): GuardProject {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'guard-')));
+  const root = realpathSync(mkdtempSync(join(PLACE, 'guard-')));
   const dir = join(root, 'project');
   const home = join(root, 'home');
   for (const file of [

@@ -4,8 +4,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { alive } from './support/alive.ts';
+import { ENV } from './support/environment.ts';
 import { eventually } from './support/eventually.ts';
-import { ENV, gate } from './support/gate.ts';
+import { gate } from './support/gate.ts';
 import { project } from './support/project.ts';
 import { whenTimeIsUp } from './support/when-time-is-up.ts';
 

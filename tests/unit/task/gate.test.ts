@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import { runGate } from '../../../src/task/gate.ts';
-import { ENV, gate, OPTIONS } from './support/gate.ts';
+import { ENV } from './support/environment.ts';
+import { gate, OPTIONS } from './support/gate.ts';
 import { project, writeFiles } from './support/project.ts';
 import { terms } from './support/terms.ts';
 

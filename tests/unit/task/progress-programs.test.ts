@@ -19,9 +19,9 @@ for (const [key, attributes] of PROGRAMS) {
     const directory = repository(context, { ...FILES, '.gitattributes': attributes });
     const ran = join(directory, 'tasks/one/.ralph-runner.ran');
     const hooks = join(directory, 'hooks');
-    writeFiles(directory, { 'hooks/hook.sh': `#!/bin/sh\ntouch ${ran}\n` });
+    writeFiles(directory, { 'hooks/hook.sh': `#!/bin/sh\ntouch '${ran}'\n` });
     symlinkSync('hook.sh', join(hooks, 'post-index-change'));
-    git(directory, 'config', key, key === 'core.hooksPath' ? hooks : `touch ${ran}; cat`);
+    git(directory, 'config', key, key === 'core.hooksPath' ? hooks : `touch '${ran}'; cat`);
     // Of the same size and another time: git has to read it to know.
     utimesSync(join(directory, 'src/a.ts'), 5, 5);
     const index = readFileSync(join(directory, '.git/index'));
@@ -45,7 +45,7 @@ test('a submodule is known by its commits, and its own configuration starts noth
     assert.deepEqual(await after(directory, commit), changed('yes', 'lib'), message);
   }
   const ran = join(directory, 'tasks/one/ran');
-  git(lib, 'config', 'core.fsmonitor', `touch ${ran}; cat`);
+  git(lib, 'config', 'core.fsmonitor', `touch '${ran}'; cat`);
   await look(directory);
   assert.equal(existsSync(ran), false);
   spawnSync('git', ['status'], { cwd: directory, env: ENV });

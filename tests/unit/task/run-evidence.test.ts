@@ -8,6 +8,7 @@ import { buildContract } from '../../../src/task/build-contract.ts';
 import { runEvidence } from '../../../src/task/run-evidence.ts';
 import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
 import { alive } from './support/alive.ts';
+import { ENV } from './support/environment.ts';
 import { eventually } from './support/eventually.ts';
 import { project, writeFiles } from './support/project.ts';
 import { taskTerms } from './support/task-terms.ts';
@@ -17,7 +18,7 @@ type Command = Partial<EvidenceCommand> & { readonly run: string };
 
 function evidence(directory: string, commands: readonly Command[], more: Partial<TaskCommandOptions> = {}) {
   const { contract } = buildContract(taskTerms(directory, { commands }));
-  const options = { signal: new AbortController().signal, env: process.env, iteration: 3, ...more };
+  const options = { signal: new AbortController().signal, env: ENV, iteration: 3, ...more };
   return runEvidence(contract, directory, options);
 }
 
@@ -30,7 +31,7 @@ async function one(context: TestContext, command: Command, more: Partial<TaskCom
 test('a loop without a task folder has no evidence', async (context) => {
   const directory = project(context);
   const { contract } = buildContract(taskTerms(directory, { commands: [{ run: 'true' }] }));
-  const options = { signal: new AbortController().signal, env: process.env, iteration: 1 };
+  const options = { signal: new AbortController().signal, env: ENV, iteration: 1 };
   assert.deepEqual(await runEvidence({ ...contract, task: null }, directory, options), []);
 });
 
@@ -79,7 +80,7 @@ test('a task folder that is gone is named, and the next command runs', async (co
     }),
   );
   rmSync(join(directory, 'tasks'), { recursive: true });
-  const options = { signal: new AbortController().signal, env: process.env, iteration: 1 };
+  const options = { signal: new AbortController().signal, env: ENV, iteration: 1 };
   const [gone, next] = await runEvidence(contract, directory, options);
   assert.equal(gone?.outcome, 'error');
   assert.equal(gone?.output, `[could not be started: there is no directory ${join(directory, 'tasks/one')}]`);
@@ -88,7 +89,7 @@ test('a task folder that is gone is named, and the next command runs', async (co
 
 test('a command is outside the loop, and knows its iteration', async (context) => {
   const run = 'echo "$RALPH_ACTIVE {{ ralph.iteration }} {{ralph.iteration}}"';
-  const { output } = await one(context, { run }, { env: { ...process.env, RALPH_ACTIVE: '1' }, iteration: 7 });
+  const { output } = await one(context, { run }, { env: { ...ENV, RALPH_ACTIVE: '1' }, iteration: 7 });
   assert.equal(output, '0 7 7');
 });
 
@@ -139,7 +140,7 @@ test('a script that changed since the start is not run', async (context) => {
   const { contract } = buildContract(
     taskTerms(directory, { commands: [{ name: 'a', run: './check.sh', directory: 'task' }] }),
   );
-  const options = { signal: new AbortController().signal, env: process.env, iteration: 1 };
+  const options = { signal: new AbortController().signal, env: ENV, iteration: 1 };
   const [honest] = await runEvidence(contract, directory, options);
   assert.equal(honest?.output, 'honest', 'control: unchanged it runs');
   writeFiles(directory, { 'tasks/one/check.sh': '#!/bin/sh\ntouch forged\n' });
@@ -157,7 +158,7 @@ test('a script that is named by the number of an iteration is pinned for each of
   assert.deepEqual(Object.keys(contract.scripts), ['tasks/one/step-3.sh', 'tasks/one/step-4.sh']);
   writeFiles(directory, { 'tasks/one/step-4.sh': 'echo forged\n' });
   const at = (iteration: number) =>
-    runEvidence(contract, directory, { signal: new AbortController().signal, env: process.env, iteration });
+    runEvidence(contract, directory, { signal: new AbortController().signal, env: ENV, iteration });
   assert.equal((await at(3))[0]?.output, 'third');
   assert.equal((await at(4))[0]?.outcome, 'blocked');
 });

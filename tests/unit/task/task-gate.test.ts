@@ -7,6 +7,7 @@ import type { Contract } from '../../../src/core/schema/contract.ts';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import { runGate } from '../../../src/task/gate.ts';
 import type { TaskCommandOptions } from '../../../src/task/run-task-command.ts';
+import { ENV } from './support/environment.ts';
 import { project, writeFiles } from './support/project.ts';
 import { taskTerms } from './support/task-terms.ts';
 
@@ -23,7 +24,7 @@ function contractOf(
 function gate(contract: Contract, directory: string, more: Partial<TaskCommandOptions> = {}) {
   return runGate(contract, directory, {
     signal: new AbortController().signal,
-    env: process.env,
+    env: ENV,
     iteration: 1,
     ...more,
   });

@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { hiddenFiles } from '../../../../src/task/plan/repository.ts';
 import { runGit } from '../../../../src/task/progress/run-git.ts';
+import { ENV } from '../support/repository.ts';
 
-const OPTIONS = { env: process.env, signal: new AbortController().signal };
+const OPTIONS = { env: ENV, signal: new AbortController().signal };
 
 test('a hidden file is found in a repository whose list of files is larger than one answer of git', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'ralph-hidden-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const git = (args: readonly string[], input = ''): string =>
-    execFileSync('git', args, { cwd: dir, encoding: 'utf8', input });
+    execFileSync('git', args, { cwd: dir, env: ENV, encoding: 'utf8', input });
   git(['init', '-q']);
   writeFileSync(join(dir, 'there.txt'), 'x');
   writeFileSync(join(dir, 'plain.txt'), 'x');

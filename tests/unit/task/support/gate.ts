@@ -3,12 +3,8 @@ import { buildContract } from '../../../../src/task/build-contract.ts';
 import type { ValidationEntry } from '../../../../src/task/frontmatter-schema.ts';
 import { runGate } from '../../../../src/task/gate.ts';
 import type { TaskCommandOptions } from '../../../../src/task/run-task-command.ts';
+import { ENV } from './environment.ts';
 import { terms } from './terms.ts';
-
-/** Our own runner's variable would make a node:test in a command believe that it is nested. */
-const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-/** A bash warns of a language that the system does not have, and runs what BASH_ENV names, before any command. */
-export const ENV: NodeJS.ProcessEnv = { ...env, LC_ALL: 'C', BASH_ENV: '' };
 
 /** Options of a gate that nobody interrupts. */
 export const OPTIONS: TaskCommandOptions = { signal: new AbortController().signal, env: ENV, iteration: 1 };

@@ -10,6 +10,7 @@ import {
   type SnapshotOptions,
   snapshot,
 } from '../../../../src/task/task-progress.ts';
+import { ENV as CLEAN } from './environment.ts';
 import { project } from './project.ts';
 
 /** The task folder of these tests. */
@@ -21,12 +22,8 @@ export const FILES = {
   'src/b.ts': 'b\n',
   '.gitignore': '*.log\n',
 };
-/** Nothing of the user's own configuration, nor of the repository whose hook has begun the tests. */
-export const ENV: NodeJS.ProcessEnv = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_'))),
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_CONFIG_NOSYSTEM: '1',
-};
+/** Nothing of the user's own configuration. */
+export const ENV: NodeJS.ProcessEnv = { ...CLEAN, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
 /** Bounds in numbers alone: how fast the machine is decides nothing. */
 const TIME_MS = 300_000;
 export const PATIENT = {
