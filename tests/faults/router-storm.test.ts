@@ -13,6 +13,7 @@ import { bundleProgram, scratch } from './support/bundle-state.ts';
 const ITERATIONS = Number(process.env['RALPH_ROUTER_ITERATIONS'] ?? 20);
 const KILLS = Number(process.env['RALPH_ROUTER_KILLS'] ?? 4);
 const SESSIONS = 8;
+const MOST_ROUNDS = 30;
 
 const { directory, remove } = scratch('disk');
 let program: string;
@@ -87,9 +88,13 @@ function handedOut(sessions: readonly Session[]): number[] {
 
 test(`over ${ITERATIONS} iterations a host that makes every call three times counts exactly, and seven others are told busy`, async () => {
   const loop = aLoop('storm');
-  const first = aSession(loop, 'session-0');
+  // Its first agent takes until the others have met it: else the loop could be over before they are there.
+  const met = join(directory, 'met');
+  const first = aSession(loop, 'session-0', met);
   await holder([first]);
   const others = Array.from({ length: SESSIONS - 1 }, (_, index) => aSession(loop, `session-${index + 1}`));
+  while (!others.every(({ said }) => said.includes('busy'))) await new Promise((resolve) => setTimeout(resolve, 5));
+  writeFileSync(met, '');
   await first.done;
   await Promise.all(others.map(({ done }) => done));
   assert.equal(iterationsIn(loop), ITERATIONS);
@@ -118,10 +123,19 @@ test('control: without the number of the spawn a host that calls again is counte
 });
 
 test(`a host that is killed ${KILLS} times is taken over once each time, and no iteration is lost or counted twice`, async () => {
-  const loop = aLoop('killed');
+  let killed = 0;
+  // A loop can be over before the next one is killed: then another one follows.
+  for (let round = 0; killed < KILLS && round < MOST_ROUNDS; round++)
+    killed += await killing(`killed-${round}`, KILLS - killed);
+  assert.ok(killed >= KILLS, `${killed} were killed`);
+});
+
+/** Kills so many hosts of one loop, or as many as it has before it is over, holds what is left of it to the rules and gives their number. */
+async function killing(name: string, kills: number): Promise<number> {
+  const loop = aLoop(name);
   const sessions = Array.from({ length: SESSIONS }, (_, index) => aSession(loop, `session-${index}`));
   const killed = new Set<Session>();
-  while (killed.size < KILLS) {
+  while (killed.size < kills) {
     const victim = await holder(sessions, killed);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
     if (victim === null || victim.said.at(-1)?.startsWith('stop')) break;
@@ -131,7 +145,6 @@ test(`a host that is killed ${KILLS} times is taken over once each time, and no 
     sessions.push(aSession(loop, `session-${sessions.length}`));
   }
   await Promise.all(sessions.map(({ done }) => done));
-  assert.ok(killed.size >= KILLS / 2, `the loop was over after ${killed.size} kills`);
   assert.equal(iterationsIn(loop), ITERATIONS);
   const takenOver = journal(loop.files.events).filter(({ type }) => type === 'loop.taken-over');
   assert.ok(
@@ -149,4 +162,5 @@ test(`a host that is killed ${KILLS} times is taken over once each time, and no 
     sessions.flatMap(({ said }) => said.filter((line) => line.startsWith('differs'))),
     [],
   );
-});
+  return killed.size;
+}

@@ -62,13 +62,13 @@ async function round(project: RunnerProject, kills: number): Promise<Round> {
     await killSomeTime(startRunner(project, args), project);
     killed += 1;
     // Now and then the next one comes at once, while what the killed one left is still being ended.
-    if (Math.random() < 0.5) await allGone(project, 10_000);
+    if (Math.random() < 0.5) await allGone(project);
     generations.push({ notes: agentNotes(project.journal).length, ...counted(project) });
   }
   writeFileSync(project.finish, '');
   const last = await startRunner(project, existsSync(project.files.state) ? ['--resume'] : []).over;
   assert.equal(last.code, 0, last.said);
-  await allGone(project, 10_000);
+  await allGone(project);
   const end = counted(project);
   const notes = agentNotes(project.journal);
   generations.push({ notes: notes.length, ...end });
@@ -118,7 +118,7 @@ test('Control: two runners at once, without lease and epoch, miscount what their
   }
   for (const { child } of [first, second]) child.kill('SIGKILL');
   await Promise.all([first.over, second.over]);
-  await allGone(project, 10_000);
+  await allGone(project);
   assert.ok(seen(), 'the storm saw two agents at work, and an iteration that was told twice');
 });
 

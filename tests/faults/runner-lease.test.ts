@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readLines } from '../../src/state/read-lines.ts';
+import { PATIENCE_MS } from '../client/support/patience.ts';
 import { scratch } from './support/bundle-state.ts';
 import { bundleVariant } from './support/bundle-variant.ts';
 import {
@@ -33,8 +34,8 @@ after(remove);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !holds(); await pause(20)) {
-    if (Date.now() > end) throw new Error(`not in 20 s: ${what}`);
+  for (const end = Date.now() + PATIENCE_MS; !holds(); await pause(20)) {
+    if (Date.now() > end) throw new Error(`it never came to that: ${what}`);
   }
 }
 
@@ -56,7 +57,7 @@ const works = (one: RunnerProject): Promise<void> =>
  * as it sleeps.
  */
 async function asleep(one: RunnerProject): Promise<StartedRunner> {
-  const runner = startRunner({ ...one, env: { ...one.env, FAKE_WORK: '0.5' } });
+  const runner = startRunner({ ...one, env: { ...one.env, FAKE_WORK: '1.5' } });
   await works(one);
   const ended = agentNotes(one.journal).length;
   await until('the next agent works', () => agentNotes(one.journal).length > ended);
@@ -88,7 +89,7 @@ test('A runner whose lease is gone ends its agent and itself, and leaves the loo
   assert.deepEqual(lease, ['runner.lease']);
   rmdirSync(outside(one, 'runner.lease'));
   await leftAsLost(runner);
-  await allGone(one, 5_000);
+  await allGone(one);
   writeFileSync(one.finish, '');
   const next = await startRunner(one, ['--resume']).over;
   assert.equal(next.code, 0, next.said);
@@ -100,9 +101,12 @@ test('A runner that slept over its lease ends, and neither writes nor takes anyt
   const one = project('asleep');
   const slept = await asleep(one);
   // Its agent hears nothing of that, and ends its turn; the runner has not heard of it yet.
-  await pause(800);
+  await until('its agent ends its turn', () => agentNotes(one.journal).at(-1)?.what === 'end');
   moveElsewhere(one);
+  // However long the other one takes to look at it.
+  const fresh = setInterval(() => utimesSync(outside(one, 'runner.lease'), new Date(), new Date()), 100);
   const refused = await startRunner(one, ['--resume']).over;
+  clearInterval(fresh);
   assert.equal(refused.code, 1, 'its lease still holds');
   await pause(3_000);
   const second = startRunner(one, ['--resume']);
@@ -121,7 +125,7 @@ test('A runner that slept over its lease ends, and neither writes nor takes anyt
   writeFileSync(one.finish, '');
   const end = await second.over;
   assert.equal(end.code, 0, end.said);
-  await allGone(one, 5_000);
+  await allGone(one);
   const told = own().filter(({ what }) => what === 'end');
   assert.deepEqual(
     told.map(({ iteration }) => iteration),
@@ -166,6 +170,6 @@ test('Control: without the epoch a runner that slept writes over what the other 
   while (!seen() && slept.child.exitCode === null && second.child.exitCode === null) await pause(20);
   for (const { child } of [slept, second]) child.kill('SIGKILL');
   await Promise.all([slept.over, second.over]);
-  await allGone(one, 5_000);
+  await allGone(one);
   assert.ok(seen(), 'two agents worked at once');
 });

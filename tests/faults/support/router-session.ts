@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { routerCall } from '../../../src/drive/router/call.ts';
 import type { Report } from '../../../src/drive/router/report.ts';
@@ -8,7 +8,7 @@ import { loopFiles } from '../../../src/state/loop-files.ts';
  * A session that would drive the router loop of a project, and does once it may: every call it makes three times, and
  * each of its agents answers at once. Each answer is a line on stdout: `busy`, or what it was and of which spawn.
  * Usage: router-session.cjs PROJECT SESSION WAY. The way `numberless` reports without the number of the spawn, and with
- * another text each time, and must be caught.
+ * another text each time, and must be caught. Any other is a file: before it is there, no agent of this session answers.
  */
 const [projectDir = '', sessionId = '', way = ''] = process.argv.slice(2);
 const env = { ...process.env, CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: sessionId, CLAUDE_PID: String(process.pid) };
@@ -62,6 +62,7 @@ async function drive(): Promise<void> {
     }
     const { spawn } = answer;
     say(`spawn ${spawn}`);
+    while (way !== '' && way !== 'numberless' && !existsSync(way)) await sleep(5);
     const text = `Work of spawn ${spawn}.`;
     answer = await thrice((time) =>
       way === 'numberless' ? { ...NOBODY, spawn: null, text: `${text} ${time}` } : { ...NOBODY, spawn, text },

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { readLines } from '../../../src/state/read-lines.ts';
 import { readState } from '../../../src/state/read-state.ts';
+import { PATIENCE_MS } from '../../client/support/patience.ts';
 
 const agent = fileURLToPath(new URL('fake-agent.sh', import.meta.url));
 
@@ -93,9 +94,9 @@ export function workers({ env }: RunnerProject): string[] {
     });
 }
 
-/** Resolves once nobody works for this project any more; rejects with who still does after so many milliseconds. */
-export async function allGone(project: RunnerProject, within: number): Promise<void> {
-  for (const end = Date.now() + within; ; ) {
+/** Resolves once nobody works for this project any more; rejects with who still does where that never comes. */
+export async function allGone(project: RunnerProject): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; ; ) {
     const left = workers(project);
     if (left.length === 0) return;
     if (Date.now() > end) throw new Error(`${left.length} processes are left: ${left.join('; ')}`);
