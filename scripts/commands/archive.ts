@@ -1,5 +1,6 @@
 import { quoted } from '../../src/core/quoted.ts';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { loopNames } from '../../src/install/loop-names.ts';
 import { listArchive } from '../../src/state/archive.ts';
 import { archiveRun } from '../../src/state/archive-run.ts';
 import { instantText } from '../../src/term/instant-text.ts';
@@ -52,15 +53,23 @@ function putAway(context: CommandContext, path: string): number {
   return 0;
 }
 
-function listing({ files, forPeople, out, now }: CommandContext): number {
+function listing({ files, projectDir, env, forPeople, out, now }: CommandContext): number {
   const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({
     file,
     loop: content.kind === 'loop' ? endedLoopOf(content.state, file) : null,
   }));
   if (!forPeople) out(JSON.stringify({ directory: files.archiveDir, archived }, null, 2));
-  else if (archived.length === 0) out('The archive is empty: no loop has ended here yet.');
+  else if (archived.length === 0) out(emptyText(files.name, loopNames(projectDir, env)));
   else out(table(archived.map((entry) => row(entry, now()))));
   return 0;
+}
+
+function emptyText(name: string | null, names: readonly (string | null)[]): string {
+  const whose = name === null ? 'the default loop' : `loop ${name}`;
+  const others = names.some((other) => other !== name)
+    ? ' main.cjs list shows all loops; --loop NAME lists the archive of one.'
+    : '';
+  return `The archive of ${whose} is empty.${others}`;
 }
 
 function row({ file, loop }: ArchivedFile, at: string): string[] {

@@ -31,7 +31,8 @@ export interface StartTarget {
 
 /**
  * What `--task` (or `--path`), `--arg` and `--loop` mean. A task folder's loop has a name of its own; a start that goes
- * on with a loop takes its task where none is given, and the only loop that it can mean where none is named. `command`
+ * on with a loop takes its task where none is given, and the only loop that it can mean where none is named; one that
+ * begins the named loop of a task folder anew takes its task, too. `command`
  * is the one to advise. Throws RalphError for what cannot be meant.
  */
 export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start'): StartTarget {
@@ -39,7 +40,8 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const resumes = values['resume'] === true;
   const given = givenTask(context);
   const meant = given === null ? unnamedLoop(context, command) : context.files;
-  const task = given ?? (resumes ? lastTaskOf(meant) : values['tdd'] === true ? tddTask(projectDir) : null);
+  const task =
+    given ?? (resumes ? lastTaskOf(meant) : values['tdd'] === true ? tddTask(projectDir) : folderAnew(context));
   const named = meant.name !== null || task === null || !hasFolder(taskKind(task));
   const files = named ? meant : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
   const pairs = values['arg'];
@@ -58,6 +60,13 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
     // Nobody but an agent has seen those of a loop that still awaits consent.
     formerFlags: former?.consented === true ? former.flags : {},
   };
+}
+
+/** The task folder whose loop `--fresh --loop NAME` begins anew: it is what `explain` and a refusal advise. */
+function folderAnew({ values, files }: CommandContext): string | null {
+  if (values['fresh'] !== true || files.name === null) return null;
+  const task = lastTaskOf(files);
+  return task !== null && hasFolder(taskKind(task)) ? task : null;
 }
 
 /** Where neither a task nor a name says which loop is meant, a start over one that lies here finds it. */

@@ -20,15 +20,14 @@ export function statusText(status: ReportedStatus, context: CommandContext): str
   const { now, env, forPeople } = context;
   const paint = painter(forPeople, env);
   const at = now();
-  const run = status.run ? runLines(status.run, at) : [];
+  const mode = status.active ? status.mode : (status.lastLoop?.mode ?? 'hook');
+  const run = status.run ? runLines(status.run, at, { name: status.name, mode }) : [];
   const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
   if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
   const ended =
-    status.lastLoop === null
-      ? []
-      : [forLoop(endedText(status.lastLoop, at, paint), { name: status.name, mode: status.lastLoop.mode })];
+    status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), { name: status.name, mode })];
   return [
-    printable(forLoop(status.message, { name: status.name, mode: status.lastLoop?.mode ?? 'hook' })),
+    printable(forLoop(status.message, { name: status.name, mode })),
     ...ended,
     ...figures,
     ...run,

@@ -5,6 +5,7 @@ import { LOOP_NAME, type LoopFiles, loopFiles } from '../../src/state/loop-files
 import { type RunState, readRunState } from '../../src/state/read-run-state.ts';
 import { type RunFiles, runFiles } from '../../src/state/run-files.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
+import { type AdvisedLoop, forLoop } from '../../src/term/for-loop.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { printable } from '../../src/term/printable.ts';
 import type { CommandContext } from './command.ts';
@@ -95,12 +96,12 @@ export function heartbeatOf(projectDir: string, taskPath: string, loopId: string
 }
 
 /** Lines for people: the last iteration, its commands, and how a claim of completion fared. */
-export function runLines({ status, lastIteration, torn, problem }: RunState, at: string): string[] {
+export function runLines({ status, lastIteration, torn, problem }: RunState, at: string, loop: AdvisedLoop): string[] {
   const lines: string[] = [];
   if (status !== null && status.endedAt !== null) {
     const { iteration, endedAt, message } = status;
     lines.push(
-      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${message}`}`,
+      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${forLoop(message, loop)}`}`,
     );
   }
   if (lastIteration !== null) {

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { peopleTerminal } from './support/people-terminal.ts';
+import { project } from './support/project.ts';
+
+const TASK = '---\nmax_iterations: 1\n---\nWork.\n';
+const AGENT = ['--agent', 'cat >/dev/null; echo Nothing came of it.'];
+
+test('--fresh with the name of a task folder’s loop begins that task anew, and not the prompt file', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.write('a/RALPH.md', TASK);
+  assert.equal(p.ralph(['run', 'a', ...AGENT]).code, 2);
+  assert.equal(p.ralph(['run', '--loop', 'a', '--fresh', ...AGENT]).code, 2);
+  const started = p.ralph(['start', '--loop', 'a', '--fresh']);
+  assert.equal(started.json['taskPath'], 'a/RALPH.md', started.stderr);
+  assert.equal(p.ralph(['start', '--loop', 'other', '--fresh']).json['taskPath'], '.claude/ralph/PROMPT.md');
+});
+
+test('what lies in a task folder about its loop advises the commands that mean this loop', async (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK);
+  p.ralph(['run', 'a', ...AGENT]);
+  const shown = await peopleTerminal(t, p, '$RALPH status a; $RALPH archive; $RALPH archive --loop a');
+  assert.equal(await shown.waitForExit(), 0);
+  // As one line: the terminal breaks long ones.
+  const text = (await shown.history()).replaceAll('\n', '');
+  assert.match(
+    text,
+    /The run in this folder ended as .* Grant more: main\.cjs run --loop a --resume --max-iterations N/,
+  );
+  assert.doesNotMatch(text, /main\.cjs start --resume/);
+  assert.match(text, /The archive of the default loop is empty\. main\.cjs list shows all loops; --loop NAME lists/);
+  assert.match(text, /no-progress-exhaustion\.json/);
+});
