@@ -7,8 +7,9 @@ import { routerCall } from '../../src/drive/router/call.ts';
 import { plainReport, REPORT_LIMIT } from '../../src/drive/router/plain-report.ts';
 import type { Report } from '../../src/drive/router/report.ts';
 import type { RouterOptions } from '../../src/drive/router/router.ts';
-import { startRouter } from '../../src/drive/router/start.ts';
+import { isDriven, startRouter } from '../../src/drive/router/start.ts';
 import { GIVE_TEXT } from '../../src/drive/router/texts.ts';
+import { said } from '../../src/drive/texts.ts';
 import { bundleDir } from '../../src/install/bundle-dir.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { isTerminal } from '../../src/term/is-terminal.ts';
@@ -19,7 +20,7 @@ import { routerStatus } from './router-status.ts';
 import { routerText } from './router-text.ts';
 import { runnerLines } from './runner-lines.ts';
 import { TASK_OPTIONS } from './start-options.ts';
-import { PLAN_OPTIONS, planToStart } from './start-plan.ts';
+import { offeredValidation, PLAN_OPTIONS, planAsked, planToStart } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { tellDoubts } from './tell-doubts.ts';
 import { wantedStart } from './wanted-start.ts';
@@ -94,14 +95,14 @@ function actionOf({ positionals }: CommandContext): Action {
 async function start(context: CommandContext): Promise<LoopFiles> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
-  const plan = await planToStart(context, files, task, false);
-  const started = startRouter(files, {
-    ...wantedStart(context, target),
-    plan,
-    byUser: !isAgent(context.env),
-    clientVersion: null,
-  });
-  if (started !== null) tellDoubts(context, started);
+  const request = { ...wantedStart(context, target), byUser: !isAgent(context.env), clientVersion: null };
+  // The plan of a loop at work has files that are not committed: a start that is made again is not about them.
+  if (isDriven(files, { ...request, plan: planAsked(context) })) return files;
+  const started = startRouter(files, { ...request, plan: await planToStart(context, files, task, false) });
+  if (started === null) return files;
+  tellDoubts(context, started);
+  const offered = offeredValidation(context, started.stored.contract);
+  if (offered !== null) context.err(said(offered));
   return files;
 }
 

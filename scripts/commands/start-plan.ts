@@ -46,7 +46,11 @@ export async function planToStart(
     if (stray !== undefined) throw new RalphError('usage', `--${stray} is for a plan: give --plan as well.`);
     return null;
   }
-  if (task === null) throw new RalphError('usage', 'which plan? Give its file: run PLAN.md --plan.');
+  if (task === null)
+    throw new RalphError(
+      'usage',
+      'which plan? Give its file, as in: run PLAN.md --plan, or router start --task PLAN.md --plan.',
+    );
   const asked = values['consent'] === true ? (readContract(files)?.contract.policy.plan?.from ?? null) : null;
   const from = typeof values['from'] === 'string' ? values['from'] : asked;
   const resumed = resumes && before !== null ? { files, state: before } : null;
@@ -56,6 +60,12 @@ export async function planToStart(
   // A tree that is clean after each task has no state of the loop in it.
   hideRuntimeDir(files);
   return { from: start.from };
+}
+
+/** What the command line says of a plan, not checked; null where it does not say that the task is one. */
+export function planAsked({ values }: CommandContext): { readonly from: string | null } | null {
+  const { plan, from } = values;
+  return plan === true ? { from: typeof from === 'string' ? from : null } : null;
 }
 
 /** That a plan names no command to verify its tasks with, and what the project offers; null where it names some, and for every other loop. */

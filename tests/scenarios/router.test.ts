@@ -83,6 +83,27 @@ test('a call that is told to go while checks run ends them, and the next call ru
   assert.deepEqual([end['action'], end['status'], end['verified']], ['stop', 'complete', true]);
 });
 
+test('a plan whose task is at work is started again without a word on its files, and by nobody else', (t) => {
+  const p = project(t);
+  const task = (id: number): string => `- [ ] **Task ${id}: t**\n  - Scope: \`src\`\n  - Acceptance: it is there\n`;
+  p.write('PLAN.md', task(1) + task(2));
+  p.sh('git init -q -b work && git add -A && git -c user.name=T -c user.email=t@t.invalid commit -q -m Begin');
+  p.sh('git config user.name T && git config user.email t@t.invalid');
+  const start = ['router', 'start', '--task', 'PLAN.md', '--plan'];
+  const first = p.ralph(start);
+  assert.equal(first.json['action'], 'spawn', first.stderr);
+  assert.match(first.stderr, /names no command that has to pass/);
+  p.write('src/a', 'at work');
+  const again = p.ralph(start);
+  assert.equal(again.stderr, '');
+  assert.deepEqual(again.json, { ...first.json, notes: [] });
+  const other = p.ralph(start, { CLAUDECODE: '1', CLAUDE_CODE_SESSION_ID: 'another' });
+  assert.equal(other.json['status'], 'busy', other.stderr);
+  const elsewhere = p.ralph([...start, '--from', 'task 2']);
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.stderr, /--from/);
+});
+
 test('what router cannot be told is refused with how to say it', (t) => {
   const p = project(t);
   p.write(TASK, 'Do it.\n');

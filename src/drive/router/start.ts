@@ -1,4 +1,5 @@
 import { hostSession } from '../../claude/host-session.ts';
+import { planKey } from '../../core/plan-task.ts';
 import { RalphError } from '../../core/ralph-error.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -35,7 +36,11 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
   return started;
 }
 
-function isDriven(files: LoopFiles, request: RouterStart): boolean {
+/**
+ * Whether a start begins nothing, because the loop that lies here is driven already or is to be taken up; what stands
+ * against beginning one does not matter then. Throws as `startRouter` does.
+ */
+export function isDriven(files: LoopFiles, request: RouterStart): boolean {
   const { env, existing, task, byUser } = request;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return false;
@@ -63,13 +68,23 @@ function isDriven(files: LoopFiles, request: RouterStart): boolean {
 }
 
 /** What a start asks for that the live loop was not begun with, so that nobody believes it was heard. */
-function unheard(files: LoopFiles, { flags, args, tdd }: RouterStart): string[] {
+function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: RouterStart): string[] {
   const contract = readContract(files)?.contract;
   if (contract === undefined) return []; // whoever asks what to do next is told
   const differ = (given: Readonly<Record<string, unknown>>, stands: Readonly<Record<string, unknown>>): string[] =>
     Object.keys(given).filter((key) => String(given[key]) !== String(stands[key]));
   const asTdd = tdd === true && contract.tdd === undefined ? ['--tdd'] : [];
-  return [...differ(flags, contract.flags), ...differ(args ?? {}, contract.task?.args ?? {}), ...asTdd];
+  const stands = contract.policy.plan ?? null;
+  const asPlan = plan !== null && stands === null ? ['--plan'] : [];
+  const isOther = stands !== null && plan?.from != null && planKey(plan.from) !== planKey(stands.from ?? '');
+  const from = isOther ? ['--from'] : [];
+  return [
+    ...asPlan,
+    ...from,
+    ...differ(flags, contract.flags),
+    ...differ(args ?? {}, contract.task?.args ?? {}),
+    ...asTdd,
+  ];
 }
 
 /** Nobody's loop any more, so that it can be put into the archive. */
