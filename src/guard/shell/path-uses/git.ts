@@ -59,13 +59,12 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
       push ? args.filter((word) => word.template !== verb) : args,
       '-m --message --pathspec-from-file',
     );
-    if (!push || !hasOption(split, '-u', '-a', '--include-untracked', '--all')) {
-      tracked(uses, 'git stash');
-      return;
-    }
-    if (split.operands.length === 0 || verb === 'save')
+    const paths = verb === 'push' && !hasOption(split, '--pathspec-from-file') ? split.operands : [];
+    for (const path of paths) uses.write(pathspec(path), 'git-path', { recursive: true });
+    if (paths.length > 0) return;
+    if (push && hasOption(split, '-u', '-a', '--include-untracked', '--all'))
       uses.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
-    else for (const path of split.operands) uses.write(pathspec(path), 'git-path', { recursive: true });
+    else tracked(uses, 'git stash');
   },
   reset: (uses, args) => {
     const split = splitOptions(args, '--pathspec-from-file');

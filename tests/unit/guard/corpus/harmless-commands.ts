@@ -59,6 +59,8 @@ export const HARMLESS: readonly string[] = [
   'git fetch origin push-branch',
   'git stash list',
   'git stash show -p',
+  'git stash push -m "do not git push" -- README.md',
+  'git stash push -u src docs',
   'git checkout -b push',
   'git switch -c feature/push',
   'git branch push-notifications',
