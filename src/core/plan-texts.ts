@@ -33,7 +33,11 @@ export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly To
         blocked.length === 0
           ? 'no task of the plan can be worked on'
           : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
-      return `${named}${doneText(plan)}.${chain} The progress file beside ${path} says why; what was tried lies in the working tree, not committed. Mend it, take "(blocked)" out of the plan, and go on: ${again} --resume.`;
+      const told =
+        stop.became.length > 0
+          ? `The progress file beside ${path} says why; what was tried lies in the working tree, not committed. Mend it,`
+          : 'That stood in the plan when this session began, and nothing of it was tried. Once nothing stands in its way,';
+      return `${named}${doneText(plan)}.${chain} ${told} take "(blocked)" out of the plan, and go on: ${again} --resume.`;
     }
     default:
       return stop satisfies never;

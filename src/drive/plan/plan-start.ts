@@ -68,7 +68,10 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
     const dirty = stands.changed.filter((path) => !own.includes(path) && !isKnown(path));
     if (dirty.length > 0) problems.push(PLAN_TEXTS.dirty(dirty, request.resumed !== null));
   }
-  if (problems.length > 0) throw new RalphError('task-invalid', problems.join('\n'));
+  if (problems.length > 0) {
+    if (mainBranch !== null) problems.push(PLAN_TEXTS.mainBranch(mainBranch, planBranch(planPath)));
+    throw new RalphError('task-invalid', problems.join('\n'));
+  }
   const warnings = plan.problems.filter(({ severity }) => severity === 'warning');
   return {
     mainBranch,

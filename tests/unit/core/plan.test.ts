@@ -138,7 +138,14 @@ test('a task that becomes blocked ends the loop and names what it keeps back', (
   const tasks = [task('Task 1', 'blocked'), task('Task 2', 'open', 'Task 1'), task('Task 3')];
   const ended = endOf(verify(working(), { as: 'blocked', tasks }, ['tests']));
   assert.equal(ended?.as, 'blocked');
-  assert.match(ended?.message ?? '', /Task 1 is blocked\. It keeps back Task 2\./);
+  assert.match(ended?.message ?? '', /Task 1 is blocked\. It keeps back Task 2\. The progress file .* what was tried/);
+});
+
+test('a task that was blocked before is told as one that nobody tried', () => {
+  const tasks = [task('Task 1', 'done'), task('Task 2', 'blocked'), task('Task 3', 'open', 'Task 2')];
+  const message = endOf(verify(working({ blocked: ['task 2'] }), { tasks }))?.message ?? '';
+  assert.match(message, /Task 2 is blocked .*It keeps back Task 3\. .*nothing of it was tried/);
+  assert.doesNotMatch(message, /progress file|working tree/);
 });
 
 test('a task that the user marks as blocked while the loop runs ends it, too; one that was so before does not', () => {
