@@ -65,7 +65,7 @@ export function slowPatternDenied(): string {
 export function allowlistDenied(command: string, allow: readonly string[]): string {
   return (
     `${excerpt(command)} is none of the commands that the user allows. Each simple command must match one of these patterns ` +
-    `whole: ${excerpt(allow.join('  '), 1000)}. Write the commands plainly, or do without this one. ${SAY_SO}`
+    `whole: ${excerpt(allow.map((pattern) => `\`${pattern}\``).join(', '), 1000)}. Write the commands plainly, or do without this one. ${SAY_SO}`
   );
 }
 

@@ -121,6 +121,10 @@ describe('a precise rule', () => {
 });
 
 describe('an allowlist', () => {
+  it('says in a denial where each of its patterns begins and ends', async () => {
+    const verdict = await judge('rm x', { shellAllow: ['npm test', 'npm run \\w+'] });
+    assert.match(verdict.decision === 'deny' ? verdict.message : '', /patterns whole: `npm test`, `npm run \\w\+`\. /);
+  });
   const allow = (command: string, ...patterns: string[]) => ruleOf(command, { shellAllow: patterns });
   const LISTED = ['^npm test$', 'npm run (lint|build)', 'cd [\\w/]+', 'tail -n \\d+', 'git (status|diff)( .*)?'];
   it('lets every simple command run that a pattern matches whole', async () => {
