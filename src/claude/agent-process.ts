@@ -50,7 +50,7 @@ const SLEPT_MS = 2_000;
 /** Starts the program in a process group of its own. One that cannot be started is done at once, and says why. */
 export function startAgentProcess(options: ProcessOptions): AgentProcess {
   const { program, args, cwd, env } = options;
-  const began = Date.now();
+  let began = Date.now();
   let child: ChildProcess;
   try {
     child = spawn(program, [...args], {
@@ -87,6 +87,11 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     const now = Date.now();
     // Stopped, or asleep with the machine: nobody has listened meanwhile, and what was said is still to be read.
     if (now - looked > SLEPT_MS) last += now - looked;
+    // A clock that was set back gives nobody more time.
+    if (now < looked) {
+      began += now - looked;
+      last = now;
+    }
     looked = now;
     const why = options.overdue(now - last, now - began);
     if (why !== null) end(why);
@@ -101,7 +106,7 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
       await endGroup(pid);
       forgetGroup(pid);
     }
-    return { exit: { ...exit, endedBy }, durationMs: Date.now() - began, complaint: complaint.trim() };
+    return { exit: { ...exit, endedBy }, durationMs: Math.max(0, Date.now() - began), complaint: complaint.trim() };
   };
   return {
     pid: pid ?? null,

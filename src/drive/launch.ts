@@ -21,6 +21,7 @@ import { restoreState, unproved } from './restore-state.ts';
 import type { StartedLoop } from './start-loop.ts';
 import { type TaskPromptRequest, taskPrompt } from './task/task-prompt.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from './texts.ts';
+import { timeLeft } from './time-left.ts';
 import { readTask } from './turn/read-task.ts';
 import { unheard } from './unheard.ts';
 import { unlessOvertaken } from './unless-overtaken.ts';
@@ -202,9 +203,9 @@ function ownState(files: LoopFiles, loopId: string): LoopState | null {
 
 /** true when the time has passed and the loop still waits for it; false when somebody ended or changed it. */
 async function waitFor(milliseconds: number, files: LoopFiles, loopId: string): Promise<boolean> {
-  const end = Date.now() + milliseconds;
-  while (Date.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, Math.min(500, end - Date.now())));
+  const left = timeLeft(Date.now() + milliseconds);
+  while (left() > 0) {
+    await new Promise((resolve) => setTimeout(resolve, Math.min(500, left())));
     if (ownState(files, loopId)?.status !== 'paused') return false;
   }
   return true;

@@ -50,7 +50,7 @@ export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message:
         if (begun === undefined) return;
         const { id, name, input, nested } = begun.call;
         const outcome = message.failed ? 'failed' : 'ok';
-        const durationMs = Date.now() - begun.since;
+        const durationMs = Math.max(0, Date.now() - begun.since);
         tell({ type: 'tool-call', id, tool: name, about: about(input), outcome, nested, durationMs });
         return;
       }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { watchQueue } from '../../claude/queued-messages.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { type ReadState, readState } from '../../state/read-state.ts';
+import { timeLeft } from '../time-left.ts';
 import type { DriverContext } from './context.ts';
 
 /** Reacts within half a second, at a cost well under 0.2 % of a core. */
@@ -31,6 +32,7 @@ export interface Wait {
 export async function waitOut(context: DriverContext, wait: Wait): Promise<WaitEnd> {
   const { files, input } = context;
   const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
+  const leftNow = timeLeft(Math.min(wait.until, wait.deadline));
   const queue = watchQueue(input.transcriptPath, wait.tasks);
   const task = taskFile === null ? '' : stamp(taskFile);
   // A change between the save and the first look here would be missed by comparing looks alone.
@@ -44,7 +46,7 @@ export async function waitOut(context: DriverContext, wait: Wait): Promise<WaitE
     const now = stamp(files.state);
     if (now !== state && changesTheWait(wait.state, readState(files.state))) return 'state-changed';
     state = now;
-    const left = Math.min(wait.until, wait.deadline) - Date.now();
+    const left = leftNow();
     if (left <= 0) return wait.until <= wait.deadline ? 'elapsed' : 'deadline';
     await sleep(Math.min(left, POLL_MS), wait.signal);
     const queued = queue();

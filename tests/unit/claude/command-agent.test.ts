@@ -130,6 +130,22 @@ test('one that takes too long is ended, however much it says', async () => {
   assert.equal(outcome.kind, 'out-of-time');
 });
 
+for (const [limit, command, kind] of [
+  ['silenceMs', 'exec sleep 60', 'hung'],
+  ['timeMs', 'while :; do echo busy; sleep 0.1; done', 'out-of-time'],
+] as const) {
+  test(`a clock that is set back an hour gives an agent no hour more: ${kind}`, async (t) => {
+    const { run } = startIt(command, { [limit]: 1_000 });
+    const real = Date.now;
+    t.mock.method(Date, 'now', () => real() - 3_600_000);
+    const given = setTimeout(() => run.end('interrupt'), 10_000);
+    const { outcome, durationMs } = await run.done;
+    clearTimeout(given);
+    assert.equal(outcome.kind, kind);
+    assert.ok(durationMs > 0 && durationMs < 3_000_000, `${durationMs} ms`);
+  });
+}
+
 test('it takes no message while it works, and an interruption ends it', async (t) => {
   const { run, told } = startIt('trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done');
   await eventually('it is up', () => told.length > 0);
