@@ -121,10 +121,6 @@ describe('a precise rule', () => {
 });
 
 describe('an allowlist', () => {
-  it('says in a denial where each of its patterns begins and ends', async () => {
-    const verdict = await judge('rm x', { shellAllow: ['npm test', 'npm run \\w+'] });
-    assert.match(verdict.decision === 'deny' ? verdict.message : '', /patterns whole: `npm test`, `npm run \\w\+`\. /);
-  });
   const allow = (command: string, ...patterns: string[]) => ruleOf(command, { shellAllow: patterns });
   const LISTED = ['^npm test$', 'npm run (lint|build)', 'cd [\\w/]+', 'tail -n \\d+', 'git (status|diff)( .*)?'];
   it('lets every simple command run that a pattern matches whole', async () => {
@@ -161,9 +157,10 @@ describe('an allowlist', () => {
     assert.equal(await ruleOf('git push', rules), '{command: git, args: [push]}');
     assert.equal(await ruleOf('git status', rules), null);
   });
-  it('says what may run', async () => {
-    const verdict = await judge('ls', { shellAllow: ['npm test'] });
-    assert.match(verdict.decision === 'deny' ? verdict.message : '', /^ls is none of .* whole: npm test\. Write /);
+  it('says what may run, and where each pattern begins and ends', async () => {
+    const verdict = await judge('ls', { shellAllow: ['npm test', 'npm run \\w+'] });
+    const message = verdict.decision === 'deny' ? verdict.message : '';
+    assert.match(message, /^ls is none of .* whole: `npm test`, `npm run \\w\+`\. Write /);
   });
 });
 
