@@ -1,8 +1,9 @@
 import type { ChecklistCount } from '../../src/core/checklist.ts';
+import { dollarText } from '../../src/term/figures.ts';
 import { instantText } from '../../src/term/instant-text.ts';
-import { painter } from '../../src/term/paint.ts';
+import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
-import { table } from '../../src/term/table.ts';
+import { cellsOf, table } from '../../src/term/table.ts';
 import type { Command, CommandContext } from './command.ts';
 import { type ListedLoop, listedLoops } from './listed-loops.ts';
 import type { Status } from './status-of.ts';
@@ -47,7 +48,7 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
       live === null ? plainStatus(status) : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
       live === null ? '' : `${live.iteration}/${live.maxIterations}`,
       listText((live ?? lastLoop)?.checklist),
-      costUsd === null ? '' : `$${costUsd.toFixed(2)}`,
+      costUsd === null ? '' : dollarText(costUsd),
       live === null ? '' : holderText(loop),
       live === null ? '' : instantText(live.startedAt, at),
       live === null ? '' : instantText(lastSeen(live.lastRunAt, heartbeat), at),
@@ -57,7 +58,18 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
   // A column that says nothing of any loop would only make the lines wrap.
   const told = HEAD.map((_, index) => rows.some((row) => row[index] !== ''));
   const shown = (row: readonly string[]): string[] => row.filter((_, index) => told[index]);
-  return table([shown(HEAD).map((title) => paint('dim', title)), ...rows.map((row) => shown(row).map(orDash))]);
+  const wide = table([shown(HEAD).map((title) => paint('dim', title)), ...rows.map((row) => shown(row).map(orDash))]);
+  const fits = wide.split('\n').every((line) => cellsOf(line) <= (process.stdout.columns || 80));
+  return fits ? wide : rows.map((row) => block(row, paint)).join('\n\n');
+}
+
+/** A loop below its name, where a line for each would be broken by the terminal. */
+function block([name = '', ...cells]: readonly string[], paint: Paint): string {
+  const told = cells.flatMap((cell, index) => {
+    const title = HEAD[index + 1] ?? '';
+    return cell === '' ? [] : [['', paint('dim', title.toLowerCase()), cell]];
+  });
+  return [name, table(told)].join('\n');
 }
 
 function listText(checklist: ChecklistCount | undefined): string {
@@ -83,5 +95,7 @@ function lastSeen(lastRunAt: string, heartbeat: string | null): string {
 }
 
 function stateOf(live: Extract<Status, { active: true }>): string {
-  return live.clientAlive === false ? `${live.status}, client gone` : live.status;
+  return live.clientAlive === false
+    ? `${live.status}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
+    : live.status;
 }

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, width(cell));
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cellsOf(cell));
   }
   return rows
     .map((row) =>
@@ -17,9 +17,10 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 function padded(cell: string, wanted: number): string {
-  return cell + ' '.repeat(wanted - width(cell));
+  return cell + ' '.repeat(wanted - cellsOf(cell));
 }
 
-function width(cell: string): number {
+/** How many cells of a terminal a text without wide characters takes, its colours left out. */
+export function cellsOf(cell: string): number {
   return stripVTControlCharacters(cell).length;
 }

@@ -106,3 +106,23 @@ test('init tells people in a few lines what it made', async (t) => {
   assert.match(screen, /\.claude\/hooks \(\d+ files\)/);
   assert.ok(screen.split('\n').filter((line) => line.trim() !== '').length <= 16, screen);
 });
+
+test('in a terminal too narrow for its table, list shows one loop below the other and breaks no line', async (t) => {
+  const p = project(t);
+  const agent = ['--agent', 'cat > /dev/null; echo at work', '--max-iterations', '1'];
+  p.write('.claude/ralph/PROMPT.md', '# Task\n');
+  p.write('a-folder-with-a-long-name/RALPH.md', '---\nmax_iterations: 5\n---\nWork.\n');
+  for (const task of [[], ['a-folder-with-a-long-name']]) p.ralph(['run', ...task, ...agent]);
+  const shown = await peopleTerminal(t, p, 'read narrow; $RALPH list');
+  await shown.resize(80, 24);
+  await shown.key('Enter');
+  assert.equal(await shown.waitForExit(), 0);
+  const lines = (await shown.screen()).split('\n');
+  const at = lines.indexOf('a-folder-with-a-long-name');
+  assert.deepEqual(
+    [lines.indexOf('(default)') >= 0, lines[at - 1], lines[at + 1]],
+    [true, '', '  task           a-folder-with-a-long-name/RALPH.md'],
+    lines.join('\n'),
+  );
+  assert.match(lines[at + 2] ?? '', /^ {2}last ended as {2}[a-z-]+, .* ago$/);
+});
