@@ -22,6 +22,9 @@ export function startFlags({ values, rest }: CommandContext): Record<string, str
   ]) {
     if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
   }
+  for (const key of ['max-time', 'max-cost', 'max-tokens']) {
+    if (values[key] !== undefined) out[`budget.${key.replace('-', '_')}`] = String(values[key]);
+  }
   const set = values['set'];
   for (const pair of Array.isArray(set) ? set : []) {
     const at = String(pair).indexOf('=');

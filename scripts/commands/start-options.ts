@@ -34,6 +34,9 @@ export const SETTING_OPTIONS: Options = {
     value: 'N',
     help: 'Iterations the agent gets, 1 to 100; for a task folder 1 to 50.',
   },
+  'max-time': { type: 'string', value: 'DURATION', help: 'All the time the loop gets, such as 8h: budget.max_time.' },
+  'max-cost': { type: 'string', value: 'DOLLARS', help: 'All that the loop may cost: budget.max_cost.' },
+  'max-tokens': { type: 'string', value: 'N', help: 'All the tokens the loop gets: budget.max_tokens.' },
   'permission-mode': {
     type: 'string',
     value: 'MODE',

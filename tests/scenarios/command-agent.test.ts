@@ -257,3 +257,21 @@ test('an agent that deletes everything ends its loop, and the user is told what 
   assert.equal(code, 1);
   assert.match(stderr, /^ralph: \/.*runtime is gone\. Somebody has deleted it.* begin anew: main\.cjs run\.$/m);
 });
+
+test('the limits on time, cost and tokens have options of their own', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 9');
+  const cmd = agent(p, 'sleep 1.1; echo fine');
+  for (const [option, key] of [
+    ['--max-cost', 'budget.max_cost'],
+    ['--max-tokens', 'budget.max_tokens'],
+  ] as const) {
+    const refused = p.ralph(['run', '--agent', cmd, option, '5']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, new RegExp(`${key} is set, but the agent .* does not tell`));
+  }
+  assert.match(p.ralph(['run', '--agent', cmd, '--max-time', 'soon']).stderr, /budget\.max_time.*soon/);
+  const { code, stdout } = p.ralph(['run', '--agent', cmd, '--max-time', '1s']);
+  assert.deepEqual([code, runs(p)], [2, 1], stdout);
+  assert.match(stdout, /budget-exhausted/);
+});
