@@ -16,7 +16,7 @@ import { runTask } from './run-task.ts';
 import { runnersAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
-import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { tellDoubts } from './tell-doubts.ts';
 import { wantedStart } from './wanted-start.ts';
@@ -78,6 +78,7 @@ export const RUN_COMMAND: Command = {
     const { env } = context;
     const waits = patience(env);
     rateLimitWait(env, 0); // a bad value is told before anything begins
+    refuseOverLoop(context, files, 'runner');
     const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
     const client = once(() => findClient(env));
     const request: StartRequest = {

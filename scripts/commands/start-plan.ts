@@ -2,14 +2,19 @@ import { RalphError } from '../../src/core/ralph-error.ts';
 import type { Contract } from '../../src/core/schema/contract.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../src/drive/plan/plan-start.ts';
 import { PLAN_TEXTS } from '../../src/drive/plan/texts.ts';
+import { refuseOver } from '../../src/drive/settle-state.ts';
 import { lastLoopIn } from '../../src/drive/task-loop-name.ts';
 import { said } from '../../src/drive/texts.ts';
 import { readContract } from '../../src/state/contract-store.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { hideRuntimeDir } from '../../src/state/make-runtime-dir.ts';
+import { readState } from '../../src/state/read-state.ts';
 import { projectSignals } from '../../src/task/project-signals.ts';
+import type { AdvisedLoop } from '../../src/term/for-loop.ts';
+import { advising } from './advising.ts';
 import { agrees } from './ask.ts';
 import type { CommandContext, OptionDefinition } from './command.ts';
+import { isAgent } from './refuse-agent.ts';
 
 /** How a plan is executed, for every command that begins a loop. */
 export const PLAN_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
@@ -60,6 +65,17 @@ export async function planToStart(
   // A tree that is clean after each task has no state of the loop in it.
   hideRuntimeDir(files);
   return { from: start.from };
+}
+
+/**
+ * Refuses to begin a plan over a loop that is at work, before a word is said on the files that it works on. Throws
+ * RalphError.
+ */
+export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles, mode: AdvisedLoop['mode']): void {
+  if (values['plan'] !== true) return;
+  const existing = values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse';
+  const request = { existing, consented: !isAgent(env) } as const;
+  advising({ name: files.name, mode }, () => refuseOver(readState(files.state), request));
 }
 
 /** What the command line says of a plan, not checked; null where it does not say that the task is one. */

@@ -21,7 +21,7 @@ import type { Command, CommandContext } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
 import { modeIn } from './start-flags.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
-import { offeredValidation, PLAN_OPTIONS, planToStart } from './start-plan.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
 import { startTarget } from './start-target.ts';
 import { hooksAreInstalled, tellByHand } from './tell-by-hand.ts';
 import { tellDoubts } from './tell-doubts.ts';
@@ -79,6 +79,7 @@ export const START_COMMAND: Command = {
       const { askValidation } = await import('./ask-validation.ts');
       await askValidation(context, task);
     }
+    refuseOverLoop(context, files, mode);
     const plan = await planToStart(context, files, task, mayAsk(context) && !byAgent);
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins

@@ -13,9 +13,28 @@ import type { StartRequest } from './start-loop.ts';
 import { START_TEXTS } from './texts.ts';
 import { clientAlive } from './turn/ownership.ts';
 
+/** Throws RalphError where a start leaves the state that lies there alone, and has to say so; changes nothing. */
+export function refuseOver(
+  current: ReadState,
+  { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
+): void {
+  if (current.kind !== 'loop' || current.state.status === 'ended') return;
+  const { state } = current;
+  if (clientAlive(state)) throw new RalphError('refused', START_TEXTS.alive(state.iteration, state.clientPid ?? 0));
+  if (existing === 'refuse' && !(isUntouched(state) && consented)) {
+    throw new RalphError('refused', START_TEXTS.stateLies(state.iteration));
+  }
+}
+
+/** Made, agreed to, and never begun: that is the loop to begin. A user who starts it agrees to it. */
+function isUntouched({ sessionId, iteration, status }: LoopState): boolean {
+  return sessionId === null && iteration === 0 && status !== 'paused';
+}
+
 /** What is done about the state that lies there; the loop to go on with, or null for a new one. */
 export function settleState(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
   const { at, existing, consented } = request;
+  refuseOver(current, request);
   switch (current.kind) {
     case 'absent':
       return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
@@ -48,12 +67,6 @@ function settleLoop(state: LoopState, { at, existing, consented }: StartRequest,
   if (state.status === 'ended') {
     archiveState(files, state, state.ended.at, state.ended.as);
     return existing === 'resume' ? resumeState(state, at, consented) : null;
-  }
-  if (clientAlive(state)) throw new RalphError('refused', START_TEXTS.alive(state.iteration, state.clientPid ?? 0));
-  // Made, agreed to, and never begun: that is the loop to begin. A user who starts it agrees to it.
-  const untouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
-  if (existing === 'refuse' && !(untouched && consented)) {
-    throw new RalphError('refused', START_TEXTS.stateLies(state.iteration));
   }
   if (existing !== 'fresh') return resumeState(state, at, consented);
   archiveState(files, state, at, 'interrupted');

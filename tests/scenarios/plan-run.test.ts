@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFileSync, existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AGENT, planPlace, read, subjects, TWO, task } from './support/plan-place.ts';
+import { DIST, until } from './support/project.ts';
 
 test('footers of the configuration end the message of each commit', (t) => {
   const footers = `---\ncommit_footers:\n  - "Co-authored-by: Ada <ada@example.invalid>"\n  - "Thread: T-1"\n---\n${TWO}`;
@@ -99,6 +102,26 @@ test('a loop over a plan that is resumed needs no word that it is one', (t) => {
   assert.equal(p.run(null, '--max-tasks', '1').code, 3);
   assert.equal(p.run(null, '--resume', '--max-tasks', '1').code, 0);
   assert.deepEqual(subjects(p), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+});
+
+test('a plan that is started over the loop at work on it is refused for that, and not for the files at work', async (t) => {
+  const p = planPlace(t, TWO, `${AGENT}while [ ! -e ../go ]; do sleep 0.1; done\n`);
+  const root = join(p.dir, '..');
+  const main = join(DIST, 'scripts', 'main.cjs');
+  const first = spawn(process.execPath, [main, 'run', 'PLAN.md', '--plan', '--agent', './agent.sh'], {
+    cwd: p.dir,
+    env: { PATH: process.env['PATH'], HOME: join(root, 'home'), XDG_STATE_HOME: p.state },
+    stdio: 'ignore',
+  });
+  t.after(() => first.kill('SIGKILL'));
+  const over = once(first, 'close');
+  await until('the agent is at work', () => existsSync(join(p.dir, 'work', '1.txt')));
+  const { code, stderr } = p.run(null);
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`process ${first.pid}`));
+  assert.doesNotMatch(stderr, /not committed/);
+  writeFileSync(join(root, 'go'), '');
+  assert.deepEqual(await over, [0, null]);
 });
 
 test('a plan that is done says so at once, without an agent', (t) => {
