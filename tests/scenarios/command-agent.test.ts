@@ -275,3 +275,28 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
   assert.deepEqual([code, runs(p)], [2, 1], stdout);
   assert.match(stdout, /budget-exhausted/);
 });
+
+for (const when of ['before its first line', 'while its agent works'] as const) {
+  test(`a run whose reader goes ${when} leaves its loop to be resumed, with no agent left, and is no success`, async (t) => {
+    const p = project(t);
+    const says = 'echo $$ > agent.pid; until test -f go; do sleep 0.05; done; echo a word; exec sleep 60';
+    task(p, `agent: ${agent(p, says)}`);
+    const child = spawn(process.execPath, [MAIN, 'run'], {
+      cwd: p.dir,
+      env: p.env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (when === 'while its agent works') {
+      child.stdout.resume();
+      await until('the agent works', () => p.has('agent.pid'));
+    }
+    child.stdout.destroy();
+    p.write('go', '');
+    assert.equal(await ended, 130);
+    const state = p.ralph(['status', '--json']).json;
+    assert.deepEqual([state['status'], (state['paused'] as Event)?.['reason']], ['paused', 'interrupted']);
+    const pid = p.has('agent.pid') ? Number(p.read('agent.pid')) : 2 ** 22;
+    assert.throws(() => process.kill(pid, 0), /ESRCH/);
+  });
+}

@@ -44,10 +44,10 @@ export async function runLoop(
     const options = optionsFor(started);
     runner = newRunner(started, options, lease);
     if (lost) runner.leave.abort('lease-lost');
-    tellStart(started, options);
     const quiet = [hearSignals(runner), listenToOthers(runner)];
-    options.live?.(liveControls(runner));
     try {
+      tellStart(started, options);
+      options.live?.(liveControls(runner));
       const end = await drive(runner);
       forgetDue(files);
       return tellEnd(runner, end);
