@@ -28,7 +28,7 @@ export const CHECK_COMMAND: Command = {
     const path = isFolder ? join(named, inside) : named;
     const shown = given !== undefined && resolve(given) !== named ? relative(process.cwd(), named) : given;
     const file = isFolder ? join(shown ?? '', inside) : (shown ?? DEFAULT_TASK);
-    const { kind, problems } = checkTaskFile(path, readTaskText(path, file));
+    const { kind, problems } = checkTaskFile(path, readTaskText(path, file, howToGet(file)));
     const ok = !problems.some(({ severity }) => severity === 'error');
     context.out(
       context.forPeople ? forReading(file, problems, context) : JSON.stringify({ ok, file, kind, problems }, null, 2),
@@ -36,6 +36,12 @@ export const CHECK_COMMAND: Command = {
     return ok ? 0 : 1;
   },
 };
+
+function howToGet(file: string): string {
+  return file === DEFAULT_TASK
+    ? 'main.cjs init writes one to fill in.'
+    : 'Name a task file or a task folder; main.cjs scaffold NAME makes one.';
+}
 
 function forReading(file: string, problems: readonly Problem[], { env, forPeople }: CommandContext): string {
   const paint = painter(forPeople, env);

@@ -115,7 +115,10 @@ export function loopTable(loops: readonly BriefLoop[]): string {
 }
 
 function nothingOn(path: string): never {
-  throw new RalphError('no-loop', `no live loop works on ${path}. main.cjs list shows the loops of this project.`);
+  throw new RalphError(
+    'no-loop',
+    `no live loop works on ${path === '' ? '""' : path}. main.cjs list shows the loops of this project.`,
+  );
 }
 
 /** A file that is gone still has a folder. */

@@ -23,10 +23,14 @@ export interface TaskPlace {
  * directory. Throws `usage` for what is none of these, or lies outside the project.
  */
 export function taskPlace(projectDir: string, given: string): TaskPlace {
+  if (given === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
   const path = resolve(pathNamed(projectDir, given));
   if (!existsSync(path)) {
     const what = /\.md$/i.test(given) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
-    throw new RalphError('usage', `${given}: there is no such ${what}.`);
+    throw new RalphError(
+      'usage',
+      `${given}: there is no such ${what}. main.cjs list shows what the loops of this project work on.`,
+    );
   }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {

@@ -279,7 +279,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--follow'], /--follow is for printing/],
     [['a', '--loop', 'a'], /--loop is for printing/],
     [['taken'], /taken is no task folder/],
-    [['nowhere'], /there is no such task folder/],
+    [['nowhere'], /there is no such task folder\. main\.cjs list shows what the loops of this project work on\./],
     [['nowhere.md'], /nowhere\.md: there is no such file/],
   ] as const) {
     const { code, stderr } = p.ralph(['logs', ...args]);
@@ -346,6 +346,7 @@ test('a path that is no task folder of this project has its own error in every c
       ['notes.md/RALPH.md', /there is no such task folder/],
       ['empty', /empty is no task folder: it has no RALPH\.md/],
       [join(p.home, 'other'), /lies outside the project/],
+      ['', /the path is empty: name a task folder|^ralph: name the task folder to export/],
     ] as const) {
       const { code, stderr } = p.ralph([name, path]);
       assert.equal(code, 1, `${name} ${path}`);
@@ -353,6 +354,7 @@ test('a path that is no task folder of this project has its own error in every c
     }
   }
   for (const name of ['stop', 'cancel']) assert.match(p.ralph([name, 'empty']).stderr, /no live loop works on empty/);
+  assert.match(p.ralph(['stop', '']).stderr, /no live loop works on ""/);
   for (const name of ['stop', 'cancel', 'status', 'resume']) {
     assert.match(p.ralph([name, 'a', 'b']).stderr, new RegExp(`${name} takes one path, not 2`));
   }

@@ -118,5 +118,9 @@ test('check takes a task folder, and shows every problem to people and in JSON',
   );
   p.write('job/RALPH.md', RALPH);
   assert.equal(p.ralph(['check', 'job']).code, 0);
-  assert.match(p.ralph(['check', 'gone']).stderr, /gone: there is no such file/);
+  assert.match(
+    p.ralph(['check', 'gone']).stderr,
+    /gone: there is no such file\. Name a task .* main\.cjs scaffold NAME/,
+  );
+  assert.match(p.ralph(['check']).stderr, /PROMPT\.md: there is no such file\. main\.cjs init writes one/);
 });
