@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { agent, MAIN, runs, task } from './support/command-agent.ts';
+import { project, until } from './support/project.ts';
+
+test('who said something that the loop was over too soon for is told so, and a resumed loop brings it', async (t) => {
+  const p = project(t);
+  const cmd = agent(
+    p,
+    `n=$(wc -l < runs.txt); echo "$prompt" > "prompt-$n.txt"; while [ ! -f "go-$n" ]; do sleep 0.05; done; echo fine`,
+  );
+  task(p, `agent: ${cmd}`);
+  const child = spawn(process.execPath, [MAIN, 'run', '--max-iterations', '1'], { cwd: p.dir, env: p.env });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  await until('the first prompt', () => existsSync(join(p.dir, 'prompt-1.txt')));
+  assert.equal(p.ralph(['steer', 'mind the gap']).code, 0);
+  assert.equal(p.ralph(['steer', '--next', 'and the step']).code, 0);
+  p.write('go-1', '');
+  p.write('go-2', '');
+  assert.equal(await ended, 2);
+  const left =
+    /ended before the agent heard what you said: "mind the gap", "and the step"\. It is kept: main\.cjs run --resume/;
+  assert.match(stdout, left);
+  assert.match(String(p.ralph(['explain']).json['why']), left);
+  const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
+  assert.deepEqual([more.code, runs(p)], [2, 2], more.stderr);
+  assert.match(p.read('prompt-2.txt'), /and the step/);
+  assert.match(more.stdout, /before the agent heard what you said: "mind the gap"\. It/, 'it waits for a tool call');
+});
+
+test('a runner that is told to go says that the loop is there, and how it goes on', async (t) => {
+  const p = project(t);
+  task(p, `agent: ${agent(p, 'exec sleep 30')}`);
+  const child = spawn(process.execPath, [MAIN, 'run'], { cwd: p.dir, env: p.env });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  await until('the agent runs', () => runs(p) === 1);
+  child.kill('SIGTERM');
+  assert.equal(await ended, 130);
+  assert.match(
+    stdout,
+    /interrupted: this runner has left the loop, which is still there\. Go on with: main\.cjs run --resume\.\n/,
+  );
+});
+
+test('the limits on time, cost and tokens have options of their own', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 9');
+  const cmd = agent(p, 'sleep 1.1; echo fine');
+  for (const [option, key] of [
+    ['--max-cost', 'budget.max_cost'],
+    ['--max-tokens', 'budget.max_tokens'],
+  ] as const) {
+    const refused = p.ralph(['run', '--agent', cmd, option, '5']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, new RegExp(`${key} is set, but the agent .* does not tell`));
+  }
+  assert.match(p.ralph(['run', '--agent', cmd, '--max-time', 'soon']).stderr, /budget\.max_time.*soon/);
+  const { code, stdout } = p.ralph(['run', '--agent', cmd, '--max-time', '1s']);
+  assert.deepEqual([code, runs(p)], [2, 1], stdout);
+  assert.match(stdout, /budget-exhausted/);
+});
+
+for (const when of ['before its first line', 'while its agent works'] as const) {
+  test(`a run whose reader goes ${when} leaves its loop to be resumed, with no agent left, and is no success`, async (t) => {
+    const p = project(t);
+    const says = 'echo $$ > agent.pid; until test -f go; do sleep 0.05; done; echo a word; exec sleep 60';
+    task(p, `agent: ${agent(p, says)}`);
+    const child = spawn(process.execPath, [MAIN, 'run'], {
+      cwd: p.dir,
+      env: p.env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (when === 'while its agent works') {
+      child.stdout.resume();
+      await until('the agent works', () => p.has('agent.pid'));
+    }
+    child.stdout.destroy();
+    p.write('go', '');
+    assert.equal(await ended, 130);
+    const state = p.ralph(['status', '--json']).json;
+    assert.deepEqual([state['status'], (state['paused'] as { reason?: string })?.reason], ['paused', 'interrupted']);
+    const pid = p.has('agent.pid') ? Number(p.read('agent.pid')) : 2 ** 22;
+    assert.throws(() => process.kill(pid, 0), /ESRCH/);
+  });
+}
