@@ -9,8 +9,8 @@ function deadPid(): number {
   return spawnSync('/bin/sh', ['-c', 'exit 0']).pid;
 }
 
-const LOOP_OF_DEAD_CLIENT = (p: Project): void => {
-  p.ralph(['start']);
+const LOOP_OF_DEAD_CLIENT = (p: Project, more: readonly string[] = []): void => {
+  p.ralph(['start', ...more]);
   p.write(STATE, { ...JSON.parse(p.read(STATE)), clientPid: deadPid(), clientStartedAt: 'x', sessionId: 's' });
 };
 
@@ -106,6 +106,15 @@ doctorFinds([
     check: 'stale-state',
     level: 'warning',
     message: /whose client \(process \d+\) is gone \(iteration 0\)/,
+    mend: /go on with it: main\.cjs start --resume; or begin anew: main\.cjs start --fresh\./,
+  },
+  {
+    when: 'a loop of a runner that is gone lies here',
+    mutate: (p) => LOOP_OF_DEAD_CLIENT(p, ['--mode', 'runner', '--permission-mode', 'acceptEdits']),
+    check: 'stale-state',
+    level: 'warning',
+    message: /whose runner \(process \d+\) is gone \(iteration 0\)/,
+    mend: /go on with it: main\.cjs run --resume; or begin anew: main\.cjs run --fresh\./,
   },
   {
     when: 'the state file cannot be read',

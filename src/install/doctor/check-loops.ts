@@ -7,6 +7,7 @@ import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process-identity.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
+import { forLoop } from '../../term/for-loop.ts';
 import { loopNames } from '../loop-names.ts';
 import { type Examined, type Finding, fine } from './finding.ts';
 
@@ -56,8 +57,8 @@ function leftState(files: LoopFiles, now: string): Finding[] {
         {
           check: 'stale-state',
           level: 'warning',
-          message: `${files.state} is of a loop whose client (process ${found.state.clientPid}) is gone (iteration ${found.state.iteration}).`,
-          mend: `go on with it: main.cjs start --resume${which}; or begin anew: main.cjs start --fresh${which}.`,
+          message: `${files.state} is of a loop whose ${found.state.mode === 'runner' ? 'runner' : 'client'} (process ${found.state.clientPid}) is gone (iteration ${found.state.iteration}).`,
+          mend: forLoop('go on with it: main.cjs start --resume; or begin anew: main.cjs start --fresh.', found.state),
         },
       ];
     default:

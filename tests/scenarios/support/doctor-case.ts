@@ -23,6 +23,8 @@ export interface DoctorCase {
   readonly check: string;
   readonly level: 'warning' | 'error';
   readonly message: RegExp;
+  /** What it says to do, where that matters. */
+  readonly mend?: RegExp;
   /** Whether `--fix` makes the finding go away. */
   readonly fixed?: boolean;
 }
@@ -62,7 +64,7 @@ export function stopHook(settings: Settings): { command: string; timeout?: numbe
 
 /** One test a case: doctor finds it, says what to do, and `--fix` mends it or leaves it. */
 export function doctorFinds(cases: readonly DoctorCase[]): void {
-  for (const { when, mutate, check, level, message, fixed = false } of cases) {
+  for (const { when, mutate, check, level, message, mend, fixed = false } of cases) {
     test(`doctor finds that ${when}`, (t) => {
       const { p, env } = healthyProject(t);
       const changed = mutate(p, env);
@@ -80,6 +82,7 @@ export function doctorFinds(cases: readonly DoctorCase[]): void {
         ),
       );
       assert.ok(level === 'warning' || found.mend, 'an error says what to do');
+      if (mend !== undefined) assert.match(found.mend ?? '', mend);
       if (level === 'error') assert.equal(answer.code, 1);
       const after = p.ralph(['doctor', '--fix'], more);
       assert.equal(matching(after).length, fixed ? 0 : 1, 'what --fix mends');
