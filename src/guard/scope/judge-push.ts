@@ -30,15 +30,20 @@ function pushedTo(command: ShellCommand, noPushTo: readonly string[], projectDir
   const refspecs = operands.slice(1).map(literal);
   const targets =
     refspecs.length > 0
-      ? refspecs.flatMap((each) => (each === null ? [] : [target(each, directory)]))
+      ? refspecs.flatMap((each) => (each === null ? [] : targetsOf(each, noPushTo, directory)))
       : [currentBranch(directory), upstreamOf(directory)];
   return targets.find((each) => each !== null && noPushTo.includes(each)) ?? null;
 }
 
-/** The branch that a refspec pushes to. */
-function target(refspec: string, directory: string): string | null {
+/** The branches that a refspec pushes to; of those that a glob or a colon alone stand for, the ones that are kept. */
+function targetsOf(refspec: string, kept: readonly string[], directory: string): readonly (string | null)[] {
   const plain = refspec.replace(/^\+/, '');
+  if (plain === ':') return kept;
   const named = plain.includes(':') ? plain.slice(plain.lastIndexOf(':') + 1) : plain;
-  if (named === 'HEAD' || named === '@') return currentBranch(directory);
-  return named.replace(/^refs\/heads\//, '');
+  if (named === 'HEAD' || named === '@') return [currentBranch(directory)];
+  const branch = named.replace(/^(?:refs\/)?heads\//, '');
+  const [begin = '', end] = branch.split('*');
+  return end === undefined
+    ? [branch]
+    : kept.filter((each) => begin === 'refs/' || (each.startsWith(begin) && each.endsWith(end)));
 }

@@ -17,12 +17,16 @@ function rule(command: string, ...args: string[]): CommandRule {
 
 /** A write of this program, with an option that names a context or namespace prod*, in either order. */
 function production(program: string, verbs: string, options: string): CommandRule[] {
-  const named = `(?:${options})(?:=|\\s+)["']?[\\w./:-]*prod`;
+  const named = `(?:(?:${options})(?:=|\\s+)|-n)["']?(?:[\\w./:-]*[./:_-])?prod`;
   return [
     `^${program}\\s(?:.*\\s)?${named}\\S*\\s(?:.*\\s)?(?:${verbs})(?:\\s|$)`,
     `^${program}\\s(?:.*\\s)?(?:${verbs})\\s(?:.*\\s)?${named}`,
   ];
 }
+
+/** Also as a package manager runs it. */
+const VERCEL = '^(?:(?:npx|yarn|yarn\\s+dlx|pnpm|bun)\\s+)?vercel(?:@\\S+)?\\s';
+const BUILT_AND_PUSHED = '^(?:docker|podman|nerdctl)\\s(?:.*\\s)?(?:build|bake)\\s(?:.*\\s)?--push(?:\\s|=true|$)';
 
 const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
   // Judged by the guard itself: what a bare push means stands in the repository's configuration.
@@ -41,10 +45,14 @@ const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
     ),
     ...production('helm', 'install|upgrade|uninstall|delete|rollback', '--kube-context|--namespace|-n'),
   ],
-  'docker-push': [rule('docker|podman|nerdctl', 'push'), rule('docker|podman', 'image|compose|manifest', 'push')],
+  'docker-push': [
+    rule('docker|podman|nerdctl', 'push'),
+    rule('docker|podman', 'image|compose|manifest', 'push'),
+    BUILT_AND_PUSHED,
+  ],
   'vercel-prod': [
-    '^(?:npx\\s+)?vercel\\s(?:.*\\s)?--prod(?:uction)?(?:\\s|=|$)',
-    '^(?:npx\\s+)?vercel\\s+promote(?:\\s|$)',
+    `${VERCEL}(?:.*\\s)?--(?:prod(?:uction)?|target(?:=|\\s+)production)(?:\\s|=|$)`,
+    `${VERCEL}\\s*promote(?:\\s|$)`,
   ],
   'fly-deploy': [rule('fly|flyctl', 'deploy')],
   'gcloud-deploy': [

@@ -156,6 +156,8 @@ describe('a push', () => {
         'git push -u origin work main',
         'env A=b git push origin main',
       ],
+      ...['git push origin :', 'git push origin +:', 'git push origin "refs/heads/*:refs/heads/*"'],
+      ...['git push origin "refs/*:refs/*"', 'git push origin heads/main', 'git push origin "ma*"'],
       ...['git push --delete origin main', 'git -c alias.p=push p origin main', 'git push \'origin\' "ma"in'],
     ])
       assert.equal(await bash(command), 'push-main', command);
@@ -168,6 +170,8 @@ describe('a push', () => {
         'echo git push origin main',
         'git log main',
         'git push origin "$BRANCH"',
+        'git push origin "refs/heads/work/*:refs/heads/work/*"',
+        'git push origin "refs/tags/*"',
       ],
     ])
       assert.equal(await bash(command), null, command);
@@ -239,6 +243,9 @@ describe('while a plan runs', () => {
       'sudo npm publish',
       'bash -c "docker push x"',
     ],
+    ...['vercel --target production', 'npx vercel@latest --prod', 'yarn vercel --prod', 'vercel promote x'],
+    ...['docker buildx build --push -t x .', 'docker build --push .', 'docker buildx bake --push'],
+    ...['kubectl apply -nprod -f x', 'helm upgrade a b -nprod'],
     ...['echo x > .env', 'cp a .ssh/id', 'touch secrets/key.pem'],
   ];
   for (const command of DENIED) {
@@ -255,6 +262,9 @@ describe('while a plan runs', () => {
     ],
     ...[
       'kubectl apply -f x -n staging',
+      'kubectl apply -f x -n nonprod',
+      'vercel --target=preview',
+      'docker build -t push .',
       'kubectl apply -f products.yaml',
       'vercel',
       'vercel --version',
