@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { watchParent } from './parent-watch.ts';
+import { procIsOurs } from './process-identity.ts';
 
 const GRACE_MS = 2_000;
 const AFTER_KILL_MS = 500;
@@ -40,7 +41,8 @@ export async function endGroup(leader: number): Promise<void> {
 /** true while a process of the group runs. */
 export function groupLives(leader: number): boolean {
   if (process.platform === 'win32' || !signalGroup(leader, 0)) return false;
-  return process.platform !== 'linux' || hasRunningMember(leader);
+  // Where /proc counts processes otherwise than we do, nobody in it is of our group: believe the signal.
+  return !procIsOurs() || hasRunningMember(leader);
 }
 
 /**
