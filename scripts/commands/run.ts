@@ -147,7 +147,7 @@ async function show({ values, env, forPeople, out }: CommandContext): Promise<Sh
 }
 
 /** What says nothing once it is over. */
-const WHILE_WATCHED: ReadonlySet<string> = new Set(['text-delta', 'tool-started', 'usage']);
+const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
 
 function warn(context: CommandContext, started: StartedLoop): void {
   tellDoubts(context, started);

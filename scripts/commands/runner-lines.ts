@@ -24,6 +24,7 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'steered':
       return [said('the agent was told what you said.')];
     case 'text-delta':
+    case 'command-started':
     case 'tool-started':
     case 'usage':
     case 'pending':

@@ -18,6 +18,8 @@ export type RunnerEvent =
       readonly usage: UsageDelta;
     }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly maxIterations: number }
+  /** One of the task folder's own commands runs. */
+  | { readonly type: 'command-started'; readonly name: string }
   | { readonly type: 'command-ran'; readonly name: string; readonly outcome: string; readonly durationMs: number }
   /** The agent's words as they come; only told where somebody watches them come. */
   | { readonly type: 'text-delta'; readonly text: string }

@@ -182,7 +182,9 @@ async function firstTaskPrompt(
         env,
         signal,
         now: () => new Date().toISOString(),
-        onEvidence: ({ name, outcome, durationMs }) => say(LAUNCH_TEXTS.ranCommand(name, outcome, durationMs)),
+        watch: {
+          onEvidence: ({ name, outcome, durationMs }) => say(LAUNCH_TEXTS.ranCommand(name, outcome, durationMs)),
+        },
       }),
     );
     if (made === 'aborted' || made === 'overtaken') return null;

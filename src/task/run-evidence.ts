@@ -13,6 +13,12 @@ export interface Evidence extends CommandRecord {
   readonly output: string;
 }
 
+/** For whoever watches: each command's name as it begins, and what it showed as it ends. */
+export interface EvidenceWatch {
+  readonly onCommand?: (name: string) => void;
+  readonly onEvidence?: (evidence: Evidence) => void;
+}
+
 /** What `shorten` adds to a text of up to 12,000 characters. */
 const PREVIEW_MARK = 40;
 
@@ -24,10 +30,11 @@ const PREVIEW_MARK = 40;
 export async function runEvidence(
   contract: Contract,
   projectDir: string,
-  options: TaskCommandOptions & { readonly onEvidence?: (evidence: Evidence) => void },
+  options: TaskCommandOptions & EvidenceWatch,
 ): Promise<Evidence[]> {
   const found: Evidence[] = [];
   for (const command of contract.task?.commands ?? []) {
+    options.onCommand?.(command.name);
     const began = performance.now();
     const end = await runTaskCommand(contract, projectDir, command, options);
     const shown = evidence(command, end, Math.round(performance.now() - began));

@@ -64,6 +64,7 @@ const anyEvent: fc.Arbitrary<RunnerEvent> = fc.oneof(
     ...{ maxIterations: amount, startedAt: instant, costUsd: cost, usage },
   }),
   fc.record({ type: c('iteration-started'), iteration: amount, maxIterations: amount }),
+  fc.record({ type: c('command-started'), name: said }),
   fc.record({ type: c('command-ran'), name: said, outcome: c('ok', 'failed'), durationMs: amount }),
   fc.record({ type: c('text-delta'), text: said }),
   fc.record({ type: c('text-delta'), text: said }),

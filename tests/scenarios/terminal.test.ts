@@ -126,3 +126,16 @@ test('in a terminal too narrow for its table, list shows one loop below the othe
   );
   assert.match(lines[at + 2] ?? '', /^ {2}last ended as {2}[a-z-]+, .* ago$/);
 });
+
+test('a run shows which command of the task folder runs, as long as it does', async (t) => {
+  const p = project(t);
+  const commands = 'commands:\n  - {name: slow, run: "until test -f go; do sleep 0.05; done"}';
+  p.write('my-task/RALPH.md', `---\nmax_iterations: 1\n${commands}\n---\n{{ commands.slow }}\n`);
+  const shown = await peopleTerminal(t, p, '$RALPH run my-task --agent "cat > /dev/null; echo fine"');
+  await shown.waitFor('… slow');
+  p.write('go', '');
+  await shown.waitForExit();
+  const screen = await shown.history();
+  assert.match(screen, /^ {2}✓ slow \(\d+m?s\)$/m);
+  assert.doesNotMatch(screen, /… slow/);
+});

@@ -1,7 +1,7 @@
 import { digest } from '../../core/digest.ts';
 import type { Contract } from '../../core/schema/contract.ts';
 import { judgeEvidence } from '../../guard/judge-evidence.ts';
-import { type Evidence, runEvidence } from '../../task/run-evidence.ts';
+import { type Evidence, type EvidenceWatch, runEvidence } from '../../task/run-evidence.ts';
 import type { TaskCommandOptions } from '../../task/run-task-command.ts';
 
 /** The guardrail that blocks one of the contract's own commands. One that cannot be judged is blocked. Never throws. */
@@ -19,7 +19,7 @@ export function evidenceJudge({ guardrails }: Contract): (run: string, directory
 export function gatherEvidence(
   contract: Contract,
   projectDir: string,
-  options: Omit<TaskCommandOptions, 'judge'> & { readonly onEvidence?: (evidence: Evidence) => void },
+  options: Omit<TaskCommandOptions, 'judge'> & EvidenceWatch,
 ): Promise<Evidence[]> {
   return runEvidence(contract, projectDir, { ...options, judge: evidenceJudge(contract) });
 }

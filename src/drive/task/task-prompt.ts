@@ -14,7 +14,7 @@ import { makeRunDir, refuseLink, runFiles } from '../../state/run-files.ts';
 import { writeAtomically } from '../../state/write-atomically.ts';
 import { renderBody } from '../../task/placeholders.ts';
 import { readMemory, readReflection } from '../../task/read-memory.ts';
-import type { Evidence } from '../../task/run-evidence.ts';
+import type { EvidenceWatch } from '../../task/run-evidence.ts';
 import { taskCommand } from '../../task/task-command.ts';
 import { taskFolder, taskFolderName } from '../../task/task-folder.ts';
 import { taskKind } from '../../task/task-kind.ts';
@@ -41,8 +41,7 @@ export interface TaskPromptRequest {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => string;
-  /** Each command's outcome as it comes, for whoever watches. */
-  readonly onEvidence?: (evidence: Evidence) => void;
+  readonly watch?: EvidenceWatch;
 }
 
 export interface TaskPrompt {
@@ -64,7 +63,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     signal,
     env,
     iteration,
-    ...(request.onEvidence && { onEvidence: request.onEvidence }),
+    ...request.watch,
   });
   const before = request.before ?? (await snapshot(projectDir, folder, { env, signal }));
   signal.throwIfAborted();

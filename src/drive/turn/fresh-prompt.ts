@@ -1,7 +1,7 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { Tell } from '../../core/runner-event.ts';
-import type { Evidence } from '../../task/run-evidence.ts';
+import type { EvidenceWatch } from '../../task/run-evidence.ts';
 import { besideTask } from '../beside-task.ts';
 import { plainPrompt } from '../plain-prompt.ts';
 import { openedPrompt } from '../plan/on-plan.ts';
@@ -29,12 +29,14 @@ export async function freshPrompt(
   if (ofPlan !== null) return { prompt: wholePrompt(ofPlan) };
   const findings = realFindings(files.projectDir, stored, state.lastFindingsCount);
   if (contract.task !== null) {
-    const onEvidence = ({ name, outcome, durationMs }: Evidence): void =>
-      tell({ type: 'command-ran', name, outcome, durationMs });
+    const watch: EvidenceWatch = {
+      onCommand: (name) => tell({ type: 'command-started', name }),
+      onEvidence: ({ name, outcome, durationMs }) => tell({ type: 'command-ran', name, outcome, durationMs }),
+    };
     const { env, now } = turn.context;
     const { task } = contract;
     const made = await unlessOvertaken(files, state, turn.options.signal, (signal) =>
-      taskPrompt({ files, contract, task, state, body, told, findings, fresh: true, env, signal, now, onEvidence }),
+      taskPrompt({ files, contract, task, state, body, told, findings, fresh: true, env, signal, now, watch }),
     );
     return typeof made === 'string' ? made : { prompt: wholePrompt(made.prompt) };
   }

@@ -5,7 +5,7 @@ import { printable } from '../printable.ts';
 import type { Span } from './row.ts';
 import { addText, closeText } from './text-flow.ts';
 import { LIVE_TEXTS } from './texts.ts';
-import { BLANK, type Line, type View } from './view.ts';
+import { BLANK, type Line, type OpenCall, type View } from './view.ts';
 
 type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
@@ -32,8 +32,12 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
       };
       return { ...heading(view, LIVE_TEXTS.iteration(iteration, maxIterations)), ...began };
     }
-    case 'command-ran':
-      return call(view, mark(event.outcome === 'ok'), `${oneLine(event.name)} (${timeText(event.durationMs)})`, false);
+    case 'command-started':
+      return begun(closeText(view), { id: commandId(event), label: oneLine(event.name), nested: false, since: at });
+    case 'command-ran': {
+      const label = `${oneLine(event.name)} (${timeText(event.durationMs)})`;
+      return call(without(view, commandId(event)), mark(event.outcome === 'ok'), label, false);
+    }
     case 'text-delta':
       return addText(atWork(view), event.text);
     case 'text':
@@ -88,12 +92,25 @@ function toolStarted(view: View, event: Told<'tool-started'>, at: number): View 
   const { id, nested } = event;
   const label = labelOf(event);
   // What a subagent does stands below the call that began it.
-  const begun = SUBAGENTS.has(event.tool) ? call(view, { text: '▸' }, label, nested) : closeText(view);
-  return { ...begun, calls: [...view.calls.filter((one) => one.id !== id), { id, nested, label, since: at }] };
+  const shown = SUBAGENTS.has(event.tool) ? call(view, { text: '▸' }, label, nested) : closeText(view);
+  return begun(shown, { id, nested, label, since: at });
+}
+
+function begun(view: View, open: OpenCall): View {
+  return { ...view, calls: [...without(view, open.id).calls, open] };
+}
+
+function without(view: View, id: string): View {
+  return { ...view, calls: view.calls.filter((one) => one.id !== id) };
+}
+
+/** A command has no id of its own, and no tool call has one like this. */
+function commandId({ name }: { readonly name: string }): string {
+  return `command ${name}`;
 }
 
 function toolCall(view: View, event: Told<'tool-call'>): View {
-  const done = { ...view, calls: view.calls.filter(({ id }) => id !== event.id) };
+  const done = without(view, event.id);
   const label = `${labelOf(event)} (${timeText(event.durationMs)})`;
   return call(done, mark(event.outcome === 'ok'), label, event.nested);
 }

@@ -50,7 +50,9 @@ const command = (name: string, outcome: string, durationMs: number): RunnerEvent
 
 const SCENES: Readonly<Record<string, Scene>> = {
   'what-a-run-looks-like': async (screen, look) => {
-    screen.tell(started('my-task', 20), iteration(1, 20)).draw().wait(1_500);
+    screen.tell(started('my-task', 20), iteration(1, 20), { type: 'command-started', name: 'tests' });
+    screen.draw().wait(1_500).draw();
+    await look('a command of the task runs');
     screen.tell(command('tests', 'failed', 1_200), command('verify', 'ok', 300)).draw();
     screen
       .tell(...says('auth/login.test.ts has 2 failures: I look at the session handling.'))
