@@ -12,7 +12,7 @@ import { printable } from '../../src/term/printable.ts';
 import type { Command, CommandContext } from './command.ts';
 import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './explain-texts.ts';
 import { explainedLoop } from './explained-loop.ts';
-import { journalLine } from './journal-line.ts';
+import { advisedEntry, journalLine } from './journal-line.ts';
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
@@ -92,7 +92,7 @@ function advised({ why, next }: Explained, loop: AdvisedLoop): Explained {
 function explained(state: LoopState, files: LoopFiles, archived = false): Explanation {
   const { loopId, iteration } = state;
   const { name } = files;
-  const events = eventsOf(files, loopId);
+  const events = eventsOf(files, loopId).map((event) => advisedEntry(event, state));
   const common = { name, loopId, iteration, events };
   if (state.status === 'ended') {
     const { as, at, message } = state.ended;

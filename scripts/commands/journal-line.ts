@@ -1,5 +1,6 @@
 import { formatDuration } from '../../src/core/duration.ts';
 import { dollarText } from '../../src/term/figures.ts';
+import { type AdvisedLoop, forLoop } from '../../src/term/for-loop.ts';
 import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 
@@ -11,6 +12,12 @@ export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
   const at = String(entry['at'] ?? entry['endedAt'] ?? '');
   const what = typeof entry['type'] === 'string' ? eventText(entry, entry['type'], paint) : iterationText(entry, paint);
   return `${paint('dim', at.slice(0, 19).replace('T', ' '))}  ${what}`;
+}
+
+/** An entry whose message advises commands that mean the loop it is about: the engine names no loop. */
+export function advisedEntry(entry: Entry, loop: AdvisedLoop): Entry {
+  const { message } = entry;
+  return typeof message === 'string' ? { ...entry, message: forLoop(message, loop) } : entry;
 }
 
 function iterationText(entry: Entry, paint: Paint): string {

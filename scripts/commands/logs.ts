@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs';
 import { RalphError } from '../../src/core/ralph-error.ts';
+import { lastLoopIn } from '../../src/drive/task-loop-name.ts';
 import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { readOn } from '../../src/state/read-all-lines.ts';
 import type { Lines } from '../../src/state/read-lines.ts';
+import type { AdvisedLoop } from '../../src/term/for-loop.ts';
 import { painter } from '../../src/term/paint.ts';
 import type { Command, CommandContext } from './command.ts';
 import { exportLogs, wantsExport } from './export-logs.ts';
 import { iterationColumns, iterationTable } from './iteration-table.ts';
-import { journalLine } from './journal-line.ts';
+import { advisedEntry, journalLine } from './journal-line.ts';
 import { lastIterations } from './last-iterations.ts';
 import { liveLoops } from './live-loops.ts';
 
@@ -36,13 +38,14 @@ export const LOGS_COMMAND: Command = {
       { path: files.events, next: 0 },
       ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
     ];
+    const loop = { name: files.name, mode: lastLoopIn(files)?.mode ?? 'hook' };
     let told = false;
     for (;;) {
       const read = journals.map(readNew);
       const torn = read.reduce((sum, lines) => sum + lines.torn, 0);
       if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
       const entries = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
-      for (const entry of entries) print(entry, context);
+      for (const entry of entries) print(entry, loop, context);
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
           context.out('Nothing has been recorded yet. main.cjs list shows all loops; --loop NAME prints those of one.');
@@ -89,8 +92,12 @@ function readNew(journal: Journal): Lines {
   return lines;
 }
 
-function print(entry: Readonly<Record<string, unknown>>, { forPeople, env, out }: CommandContext): void {
-  out(forPeople ? journalLine(entry, env) : JSON.stringify(entry));
+function print(
+  entry: Readonly<Record<string, unknown>>,
+  loop: AdvisedLoop,
+  { forPeople, env, out }: CommandContext,
+): void {
+  out(forPeople ? journalLine(advisedEntry(entry, loop), env) : JSON.stringify(entry));
 }
 
 /** An event has one instant; an iteration stands where it ended. */

@@ -21,7 +21,9 @@ test('what lies in a task folder about its loop advises the commands that mean t
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   p.ralph(['run', 'a', ...AGENT]);
-  const shown = await peopleTerminal(t, p, '$RALPH status a; $RALPH archive; $RALPH archive --loop a');
+  p.ralph(['run', '--loop', 'a', '--resume', '--max-iterations', '2', ...AGENT]);
+  const asked = ['status a', 'archive', 'archive --loop a', 'logs --loop a', 'explain a'];
+  const shown = await peopleTerminal(t, p, asked.map((words) => `$RALPH ${words}`).join('; '));
   assert.equal(await shown.waitForExit(), 0);
   // As one line: the terminal breaks long ones.
   const text = (await shown.history()).replaceAll('\n', '');
