@@ -40,9 +40,8 @@ export async function inWorktree(called: CommandContext): Promise<PlacedRun> {
   const tell = (message: string): void => called.err(said(message));
   for (const notice of notices) tell(notice);
   if (needsSetUp) {
-    const own = request.existing === 'resume' ? setUpCommand(called, place.projectDir, null) : command;
     const { signal } = new AbortController();
-    await setUpWorktree(place, { projectDir: request.projectDir, command: own, env: called.env, signal, tell });
+    await setUpWorktree(place, { projectDir: request.projectDir, command, env: called.env, signal, tell });
   }
   return { context: within(called, place, request.taskPath), worktree: place };
 }

@@ -88,7 +88,11 @@ test('the set-up runs once in a new worktree; where it fails no loop begins, and
   assert.match(failed.stderr, /set-up failed .*exit code 1.*not started[\s\S]*no network/);
   assert.equal(existsSync(tree(p, 'prompt.txt')), false);
   writeFileSync(join(p.dir, 'ok'), '');
-  assert.equal(run(p, setup).code, 1, 'one lies there');
+  for (const more of [[], ['--resume']]) {
+    const refused = run(p, [...more, ...setup]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /set-up of the worktree fix .* no loop has begun in it\. .* with --fresh\./);
+  }
   assert.equal(run(p, ['--fresh', ...setup]).code, 0);
   assert.equal(run(p, ['--fresh', ...setup]).code, 0);
   assert.equal(readFileSync(tree(p, 'up.txt'), 'utf8'), 'set\n');

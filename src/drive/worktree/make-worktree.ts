@@ -59,9 +59,14 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
     const registered = isRegistered(projectDir, place.dir, env);
     if (existsSync(place.dir)) {
       if (!registered) throw new RalphError('refused', WORKTREE_TEXTS.notOurs(place.dir));
+      const needsSetUp = record?.step === 'made';
+      // No loop was ever in it: there is nothing to go on with.
+      if (needsSetUp && request.existing !== 'fresh') {
+        throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, place.dir));
+      }
       if (request.existing === 'refuse') throw new RalphError('refused', WORKTREE_TEXTS.exists(name, place.dir));
       const notices = [WORKTREE_TEXTS.goesOn(place.branch, place.dir), ...taskNotices(request, place)];
-      return { place, needsSetUp: record?.step === 'made', notices };
+      return { place, needsSetUp, notices };
     }
     if (request.existing === 'resume') throw new RalphError('no-loop', WORKTREE_TEXTS.nothingToResume(name));
     return makeNew(request, repository, place, registered);
