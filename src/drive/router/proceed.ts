@@ -1,4 +1,4 @@
-import { isBefore } from '../../core/clock.ts';
+import { after, isBefore } from '../../core/clock.ts';
 import type { Effect } from '../../core/effects.ts';
 import type { LoopState } from '../../core/schema/state.ts';
 import { readState } from '../../state/read-state.ts';
@@ -121,6 +121,8 @@ async function sitOut({ turn, options }: Router, until: string): Promise<readonl
   });
   if (end === 'aborted') throw new RouterLeft();
   const at = context.now();
-  if (end === 'elapsed' && isBefore(at, until)) return null;
+  // Where the clock stands before the wait began, it was set back: the engine lets the wait begin anew.
+  const began = state.status === 'waiting' ? after(until, -state.waiting.delayMs) : until;
+  if (end === 'elapsed' && isBefore(at, until) && !isBefore(at, began)) return null;
   return feed(turn, { type: 'time-passed', at, cause: end === 'changed' ? 'changed' : 'elapsed', seen: null });
 }

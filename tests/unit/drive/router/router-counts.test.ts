@@ -147,6 +147,21 @@ test('an idle iteration makes the host wait, and the wait that is over hands out
   assert.deepEqual([next.spawn, next.iteration, stateOf(project).idleIterations], [2, 1, 1]);
 });
 
+test('a clock that is set back makes the host wait anew, and no longer than the wait is', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const project = aProject(t, '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n');
+  startedRouter(project);
+  await spawned(project);
+  const wait = await called(project, { spawn: 1, text: '<!-- ralph:state idle -->' });
+  assert.ok(wait.action === 'wait' && wait.seconds === 1_800, JSON.stringify(wait));
+  t.mock.timers.setTime(Date.now() - 3_600_000);
+  for (const left of [1_800, 1_740]) {
+    const again = await called(project);
+    assert.ok(again.action === 'wait' && again.seconds === left, JSON.stringify(again));
+    t.mock.timers.setTime(Date.now() + 60_000);
+  }
+});
+
 test('a call that may sit for longer than the wait lasts sits it out', async (t) => {
   const project = aProject(t, '---\nidle: {delay: 1s, max: 1m}\n---\n\nDo the work.\n');
   startedRouter(project);
