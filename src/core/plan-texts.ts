@@ -2,12 +2,25 @@ import type { PlanStop, ToldTask } from './plan-attempt.ts';
 import { planKey } from './plan-task.ts';
 import { quoted } from './quoted.ts';
 import type { PlanState } from './schema/plan-state.ts';
+import type { LoopState } from './schema/state.ts';
+
+/** How a plan is gone on with, as it was driven before. */
+const AGAIN: Record<LoopState['mode'], (path: string) => string> = {
+  hook: (path) => `main.cjs start --task ${path} --plan --launch`,
+  runner: (path) => `main.cjs run ${path} --plan`,
+  router: (path) => `main.cjs router start --task ${path} --plan`,
+};
 
 /** The last words of a loop over a plan: what is done, why it ends, and what to do next. */
-export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): string {
+export function planStopText(
+  stop: PlanStop,
+  plan: PlanState,
+  tasks: readonly ToldTask[],
+  { taskPath: path, mode }: Pick<LoopState, 'taskPath' | 'mode'>,
+): string {
   const { choice } = stop;
   const passed = passedText(stop);
-  const again = `main.cjs run ${quoted(path.replace(/^-/, './-'))} --plan`;
+  const again = AGAIN[mode](quoted(path.replace(/^-/, './-')));
   switch (stop.as) {
     case 'complete':
       return `all ${tasks.length} tasks of ${path} are done${doneText(plan)}.`;

@@ -45,7 +45,7 @@ export function planRead(state: Live, { at, tasks, commit }: Of<'plan-read'>, po
   const plan: PlanState = { ...settled, blocked: settled.blocked ?? blockedIn(tasks) };
   const loop = { ...state, plan };
   const stop = planStop(plan, tasks, policy.plan);
-  if (stop !== null) return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath));
+  if (stop !== null) return end(loop, at, stop.as, planStopText(stop, plan, tasks, state));
   const task = chosen(plan, tasks, policy.plan);
   if (task === null) return overtaken(loop);
   const same = plan.current !== null && planKey(plan.current.id) === planKey(task.id);
@@ -88,7 +88,7 @@ function follow(
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
       if (stop !== null) {
         const verified = stop.as === 'complete' && checked;
-        return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath), verified);
+        return end(loop, at, stop.as, planStopText(stop, plan, tasks, state), verified);
       }
       return decide(loop, at, policy, null, endBy, (warned) => nextIteration(warned, at, policy));
     }
@@ -96,7 +96,7 @@ function follow(
       const plan = { ...before, current: null };
       const loop = { ...running(state), plan };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
-      const message = stop === null ? `blocked: ${task.id}.` : planStopText(stop, plan, tasks, state.taskPath);
+      const message = stop === null ? `blocked: ${task.id}.` : planStopText(stop, plan, tasks, state);
       return end(loop, at, 'blocked', message);
     }
     case 'partial':

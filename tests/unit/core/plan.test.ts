@@ -162,6 +162,19 @@ test('the loop pauses for review after as many tasks as a session may have, and 
   assert.equal(complete?.as, 'complete');
 });
 
+test('the last words of a plan name the way to go on as it was driven', () => {
+  const last = (mode: LoopState['mode']): string => {
+    const state = { ...verifying({ plan: working({ done: ['Task 0'] }) }), mode, taskPath: 'docs/my plan.md' };
+    const tasks = [task('Task 1', 'done'), task('Task 2')];
+    const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], tasks };
+    const { message } = endOf(transition(state, { type: 'verified', at: at(9), results: [], plan }, POLICY)) ?? {};
+    return /go on: (.*)\./.exec(message ?? '')?.[1] ?? '';
+  };
+  assert.equal(last('runner'), 'main.cjs run "docs/my plan.md" --plan --from "Task 2"');
+  assert.equal(last('hook'), 'main.cjs start --task "docs/my plan.md" --plan --launch --from "Task 2"');
+  assert.equal(last('router'), 'main.cjs router start --task "docs/my plan.md" --plan --from "Task 2"');
+});
+
 test('completion is verified where checks ran, and comes before the limit of iterations', () => {
   const done = { tasks: [task('Task 1', 'done')] };
   assert.equal(endOf(verify(working(), done))?.verified, false);

@@ -17,9 +17,10 @@ test('the command that goes on with a plan can be put into a shell as it is show
   const choice = { next, stop: null, passed: [] };
   const plan = { current: null, attempts: 0, done: ['Task 1'], blocked: [], report: null };
   const shown = (path: string): string =>
-    planStopText({ as: 'paused-for-review', why: 'max-tasks', choice }, plan, [], path);
+    planStopText({ as: 'paused-for-review', why: 'max-tasks', choice }, plan, [], { taskPath: path, mode: 'runner' });
   assert.match(shown('my plan.md'), /main\.cjs run "my plan\.md" --plan --from 'Task "x"'\.$/);
   assert.match(shown('-p.md'), /main\.cjs run \.\/-p\.md --plan/);
-  const blocked = planStopText({ as: 'blocked', became: ['Task 1'], choice }, plan, [], 'PLAN.md');
+  const here = { taskPath: 'PLAN.md', mode: 'runner' } as const;
+  const blocked = planStopText({ as: 'blocked', became: ['Task 1'], choice }, plan, [], here);
   assert.match(blocked, /main\.cjs run PLAN\.md --plan --resume\.$/);
 });
