@@ -45,14 +45,22 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     nextIteration(warned, at, policy),
   );
   const rejection = event(state, at, 'completion.rejected', { reasons });
-  const said: Effect = {
-    type: 'notify',
-    message: `completion rejected: ${failed.map(({ name }) => name).join(', ')}.`,
-  };
+  const said: Effect = { type: 'notify', message: rejectedText(failed) };
   return {
     state: next.state,
     effects: [rejection, ...repeatedSign(gateFailures.repeats, failed), said, ...next.effects],
   };
+}
+
+/** For the user, who alone can adopt a changed script. */
+function rejectedText(failed: readonly CheckResult[]): string {
+  const names = (of: readonly CheckResult[]): string => of.map(({ name }) => name).join(', ');
+  const changed = failed.filter(({ outcome }) => outcome === 'changed');
+  const adopt =
+    changed.length === 0
+      ? ''
+      : ` Not run, since a script of it changed while the loop runs: ${names(changed)}. Look at the change; main.cjs accept adopts it.`;
+  return `completion rejected: ${names(failed)}.${adopt}`;
 }
 
 export function reasonText({ name, outcome, detail }: CheckResult): string {

@@ -66,18 +66,18 @@ async function sendBack(
   step: Extract<Effect, { type: 'prompt' }>,
   body: string,
 ): Promise<StopAnswer | { readonly meanwhile: readonly Effect[] }> {
-  const { context, loaded, notes } = turn;
+  const { context, loaded } = turn;
   const { stored } = loaded;
   const ofPlan = await openedPrompt(turn, step);
   if (ofPlan !== null) {
     const effects = feed(turn, { type: 'prompt-made', at: context.now(), outcome: 'ready' });
     if (effects.some(isStep)) return { meanwhile: effects };
-    return taskBlockAnswer(turn.loaded, { prompt: ofPlan, path: null }, notes, versionOf(turn));
+    return taskBlockAnswer(turn.loaded, { prompt: ofPlan, path: null }, notesOf(turn), versionOf(turn));
   }
   const findings = realFindings(context.files.projectDir, stored, loaded.state.lastFindingsCount);
   if (!stored?.contract.task) {
     const beside = stored === null ? [] : besideTask(context.files, stored.contract, context.now(), false);
-    return blockAnswer(context, { ...loaded, findings, beside }, step, body, notes, versionOf(turn));
+    return blockAnswer(context, { ...loaded, findings, beside }, step, body, notesOf(turn), versionOf(turn));
   }
   const made = await makeTaskPrompt(turn, stored.contract, stored.contract.task, step, body, findings);
   if (made === 'aborted') {
@@ -88,7 +88,12 @@ async function sendBack(
   if (effects.some(isStep)) return { meanwhile: effects };
   // Whoever stood in its way is gone again: it is made anew.
   if (made === 'overtaken') return { meanwhile: [step] };
-  return taskBlockAnswer(turn.loaded, made, notes, versionOf(turn));
+  return taskBlockAnswer(turn.loaded, made, notesOf(turn), versionOf(turn));
+}
+
+/** What the user is told beside the block, with the commands that mean this loop. */
+function notesOf({ notes, loaded }: Turn): string[] {
+  return notes.map((note) => forLoop(note, loaded.state));
 }
 
 function makeTaskPrompt(

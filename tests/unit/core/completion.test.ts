@@ -123,6 +123,15 @@ describe('a gate that fails', () => {
     assert.equal(effect(effects, 'notify').message, 'completion rejected: tests, types.');
   });
 
+  test('for a script that changed is said to the user with the way to adopt it', () => {
+    const changed = { name: 'types', outcome: 'changed', detail: 'check.sh was changed' } as const;
+    const { effects } = transition(verifying(), verified(failed('tests'), changed), policy());
+    assert.equal(
+      effect(effects, 'notify').message,
+      'completion rejected: tests, types. Not run, since a script of it changed while the loop runs: types. Look at the change; main.cjs accept adopts it.',
+    );
+  });
+
   test('twice for the same reason leaves a sign', () => {
     const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'));
     assert.deepEqual(effect(effects, 'add-sign').sign, {
