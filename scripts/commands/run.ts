@@ -1,5 +1,6 @@
 import { findClient } from '../../src/claude/find-client.ts';
 import type { Tell } from '../../src/core/runner-event.ts';
+import type { Contract } from '../../src/core/schema/contract.ts';
 import { rateLimitWait } from '../../src/drive/rate-limit-wait.ts';
 import { patience } from '../../src/drive/runner/patience.ts';
 import { runLoop } from '../../src/drive/runner/run-loop.ts';
@@ -10,6 +11,7 @@ import { inForeground } from '../../src/term/in-foreground.ts';
 import { advising } from './advising.ts';
 import { agreesToList } from './agree-to-list.ts';
 import { agree, askedLoop } from './asked-loop.ts';
+import { askingForMode } from './asking-for-mode.ts';
 import type { Command, CommandContext } from './command.ts';
 import { inWorktree } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
@@ -68,50 +70,55 @@ export const RUN_COMMAND: Command = {
     const asked = called.values['consent'] === true ? askedLoop(called) : null;
     const wanted = asked?.context ?? (await runTask(called));
     if (wanted === null) return 0;
-    const { context: placed, worktree } = await inWorktree(wanted);
-    const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
-    if (context === null) return 0;
-    const target = startTarget(context, 'run');
-    // What an agent asked for is shown below, its list with it.
-    if (asked === null && !(await agreesToList(context))) return 1;
-    const { files, task } = target;
-    const { env } = context;
-    const waits = patience(env);
-    rateLimitWait(env, 0); // a bad value is told before anything begins
-    refuseOverLoop(context, files, 'runner');
-    const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
-    const client = once(() => findClient(env));
-    const request: StartRequest = {
-      ...wantedStart(context, target),
-      plan,
-      headless: true,
-      launched: true,
-      consented: true,
-      clientVersion: () => client().version,
-      clientArgs: context.rest,
-      mode: 'runner',
-    };
-    const agreedTo = asked === null ? undefined : await agree(context, asked.contract, request);
-    if (agreedTo === null) {
-      context.err(said(START_TEXTS.notAgreed(files.name)));
-      return 1;
-    }
-    const loop = { name: files.name, mode: 'runner' } as const;
-    const start = (): StartedLoop =>
-      advising(loop, () => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) }));
-    const { tell, live, close } = await show(context);
-    try {
-      const { code } = await runLoop(files, start, (started): RunnerOptions => {
-        warn(context, started);
-        return { ...runnersAgent(context, started, client), env, patience: waits, tell, ...(live && { live }) };
-      });
-      return code;
-    } finally {
-      close();
-      if (worktree !== null) context.err(worktreeText(called.projectDir, worktree, env));
-    }
+    return askingForMode(wanted, (context) => begin(context, called.projectDir, asked?.contract ?? null));
   },
 };
+
+/** Begins the loop, or goes on with it, and drives it to its end. `asked` is what an agent has asked for. */
+async function begin(wanted: CommandContext, projectDir: string, asked: Contract | null): Promise<number> {
+  const { context: placed, worktree } = await inWorktree(wanted);
+  const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
+  if (context === null) return 0;
+  const target = startTarget(context, 'run');
+  // What an agent asked for is shown below, its list with it.
+  if (asked === null && !(await agreesToList(context))) return 1;
+  const { files, task } = target;
+  const { env } = context;
+  const waits = patience(env);
+  rateLimitWait(env, 0); // a bad value is told before anything begins
+  refuseOverLoop(context, files, 'runner');
+  const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
+  const client = once(() => findClient(env));
+  const request: StartRequest = {
+    ...wantedStart(context, target),
+    plan,
+    headless: true,
+    launched: true,
+    consented: true,
+    clientVersion: () => client().version,
+    clientArgs: context.rest,
+    mode: 'runner',
+  };
+  const agreedTo = asked === null ? undefined : await agree(context, asked, request);
+  if (agreedTo === null) {
+    context.err(said(START_TEXTS.notAgreed(files.name)));
+    return 1;
+  }
+  const loop = { name: files.name, mode: 'runner' } as const;
+  const start = (): StartedLoop =>
+    advising(loop, () => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) }));
+  const { tell, live, close } = await show(context);
+  try {
+    const { code } = await runLoop(files, start, (started): RunnerOptions => {
+      warn(context, started);
+      return { ...runnersAgent(context, started, client), env, patience: waits, tell, ...(live && { live }) };
+    });
+    return code;
+  } finally {
+    close();
+    if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
+  }
+}
 
 /** Asking the client for its version takes a moment. */
 function once<T extends object>(find: () => T): () => T {

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'task-missing'
   | 'task-invalid'
   | 'usage'
+  | 'mode-missing'
   | 'refused'
   | 'no-loop'
   | 'client-missing';

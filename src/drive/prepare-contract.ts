@@ -90,7 +90,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
   const agent = driven ? resolved.settings.agent : null;
   if (agent !== null) refuseForCommand(agent, resolved, request);
   if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
-    throw new RalphError('usage', LAUNCH_TEXTS.needsMode);
+    throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
   }
   const task = taskTermsOf(request, taskPath, resolved);
   const slow =

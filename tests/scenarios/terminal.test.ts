@@ -139,3 +139,19 @@ test('a run shows which command of the task folder runs, as long as it does', as
   assert.match(screen, /^ {2}✓ slow \(\d+m?s\)$/m);
   assert.doesNotMatch(screen, /… slow/);
 });
+
+test('a run without a permission mode asks a person at the terminal for one, and begins with it', async (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 1\nvalidation: ["true"]\n---\n# Task\n');
+  p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);
+  const script = '$RALPH run; echo left $?; $RALPH run';
+  const shown = await peopleTerminal(t, p, script, { RALPH_CLAUDE: join(p.dir, 'client.sh') });
+  await shown.waitFor(/needs a permission mode[\s\S]*A permission mode, or nothing to leave it:/);
+  await shown.key('Enter');
+  await shown.waitFor((screen) => /left 1/.test(screen) && screen.split('nothing to leave it:').length === 3);
+  assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false, 'nothing was begun');
+  await shown.submit('acceptEdits');
+  await shown.waitForExit();
+  assert.match(await shown.history(), /Iteration 1 of 1/);
+  assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
+});
