@@ -27,7 +27,7 @@ export function completeText(checks: number, iteration: number, open = 0): strin
   const left = open === 0 ? '' : ` with ${open === 1 ? '1 item' : `${open} items`} of the checklist still open`;
   return checks > 0
     ? `complete after ${iterations(iteration)}${left}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
-    : `complete after ${iterations(iteration)}${left} (verified: false, because the loop has nothing to check). Add "validation:" commands to the task file's frontmatter to have a claim verified.`;
+    : `complete after ${iterations(iteration)}${left} (verified: false, because nothing had to be checked). Add "validation:" commands to the task file's frontmatter, or "completion_gate: required" to a task folder's, to have a claim verified.`;
 }
 
 /** `unknown` is of how many nobody could tell whether they changed something. */
