@@ -113,7 +113,7 @@ export type EngineEvent =
    * what it carried goes with the next one.
    */
   | { readonly type: 'prompt-made'; readonly at: string; readonly outcome: 'ready' | 'given-up' }
-  /** A launcher has begun a turn by a prompt of its own, which carried what waited for the next prompt. */
+  /** A driver begins a turn by a prompt of its own, which is to carry what the state hands over to it. */
   | { readonly type: 'first-prompt'; readonly at: string };
 
 export interface ApiError {

@@ -32,8 +32,7 @@ export function heardContext(
 /** A prompt for a context that knows nothing: what an earlier one was told and could not answer is told again. */
 export function beginAnew(turn: Turn): readonly Effect[] {
   feed(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'given-up' });
-  const { notices, steering } = turn.loaded.state;
   const effects = feed(turn, { type: 'first-prompt', at: turn.context.now() });
-  if (effects.length > 0) return effects;
-  return [{ type: 'prompt', notices, steering: steering.filter(({ delivery }) => delivery === 'next') }];
+  const told = turn.loaded.state.handedOver;
+  return effects.length > 0 || told === null ? effects : [{ type: 'prompt', ...told }];
 }

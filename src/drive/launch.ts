@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { wholePrompt } from '../core/assemble-prompt.ts';
 import { deliverTaskPrompt } from '../core/deliver-task-prompt.ts';
+import type { EngineEvent } from '../core/events.ts';
 import { exitCode } from '../core/exit-code.ts';
 import type { TaskTerms } from '../core/schema/contract.ts';
 import type { LoopState } from '../core/schema/state.ts';
@@ -78,9 +79,14 @@ export async function launch(loop: StartedLoop, options: LaunchOptions): Promise
 
 /** Resolves when the client is gone, or was not started because the user left, or ended the loop, while the first prompt was made. */
 async function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
+  const { files, loopId } = loop;
+  const now = (): string => new Date().toISOString();
+  // What the prompt carries is taken before it is made: what is said meanwhile waits for the next one.
+  change(files, loopId, { type: 'first-prompt', at: now() });
   const prompt = await firstPrompt(loop, options);
+  change(files, loopId, { type: 'prompt-made', at: now(), outcome: prompt === null ? 'given-up' : 'ready' });
   // A cancel or a pause of the user's that came meanwhile stands: there is nothing for a client to do.
-  if (prompt === null || ownState(loop.files, loop.loopId)?.status !== 'running') return;
+  if (prompt === null || ownState(files, loopId)?.status !== 'running') return;
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
   const args = [
     ...(headless ? ['-p'] : []),
@@ -93,13 +99,10 @@ async function runClient(loop: StartedLoop, options: LaunchOptions, session: str
     ...(effort === null ? [] : ['--effort', effort]),
     ...rest,
   ];
-  const at = new Date().toISOString();
-  change(loop.files, loop.loopId, at, { type: 'first-prompt', at });
-  if (ownState(loop.files, loop.loopId)?.status !== 'running') return;
   await new Promise<void>((resolve, reject) => {
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
-      cwd: loop.files.projectDir,
+      cwd: files.projectDir,
       env,
     });
     // Ctrl+C belongs to the client, which shares the terminal; what is sent to us alone is passed on.
@@ -139,16 +142,17 @@ function endWithLoop(child: ChildProcess, { files, loopId }: StartedLoop): NodeJ
   }, LOOK_MS);
 }
 
-/** The first prompt, assembled as every later one; also for a client that comes back to a loop. */
+/**
+ * The first prompt, assembled as every later one; also for a client that comes back to a loop. null: there is no prompt
+ * to be sent, because the loop does not run, or the user has left or ended it meanwhile.
+ */
 async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<string | null> {
   const { files, stored, loopId } = loop;
-  const state = ownState(files, loopId) ?? loop.state;
-  if (stored.contract.policy.plan) return firstPlanPrompt({ files, stored, state }, options.env, options.say);
+  const state = ownState(files, loopId);
+  if (state?.status !== 'running' || state.handedOver === null) return null;
+  const told = state.handedOver;
+  if (stored.contract.policy.plan) return firstPlanPrompt({ files, stored, state }, told, options.env, options.say);
   const body = readTask(files.projectDir, state.taskPath)?.body ?? '';
-  const told = {
-    notices: state.notices,
-    steering: state.steering.filter(({ delivery }) => delivery === 'next'),
-  };
   const { contract } = stored;
   if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
   const beside = besideTask(files, contract, new Date().toISOString(), true);
@@ -214,13 +218,13 @@ async function waitFor(milliseconds: number, files: LoopFiles, loopId: string): 
 }
 
 function resume(files: LoopFiles, loopId: string, at: string): void {
-  change(files, loopId, at, { type: 'operator', at, command: { kind: 'resume', by: 'launcher' } });
+  change(files, loopId, { type: 'operator', at, command: { kind: 'resume', by: 'launcher' } });
 }
 
 /** The client is gone: a loop that still lives was interrupted. Gives the exit code and says why it ended. */
 function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
   distrust(files, loopId, at);
-  change(files, loopId, at, { type: 'interrupted', at, by: 'client-exit' });
+  change(files, loopId, { type: 'interrupted', at, by: 'client-exit' });
   const state = ownState(files, loopId);
   if (state?.status === 'paused') {
     const { reason, message } = state.paused;
@@ -253,7 +257,7 @@ function distrust(files: LoopFiles, loopId: string, at: string): void {
   });
 }
 
-function change(files: LoopFiles, loopId: string, at: string, event: Parameters<typeof transition>[1]): void {
+function change(files: LoopFiles, loopId: string, event: EngineEvent): void {
   const stored = readContract(files);
   if (stored === null) return;
   const effects = withState(files, LOCK_WAIT, (current) => {
@@ -261,5 +265,5 @@ function change(files: LoopFiles, loopId: string, at: string, event: Parameters<
     const next = transition(current.state, event, stored.contract.policy);
     return { next: next.state, result: next.effects };
   });
-  carryOut(files, at, effects);
+  carryOut(files, event.at, effects);
 }

@@ -163,20 +163,22 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
   });
 });
 
-test('steering for the next prompt that a stopped client leaves behind comes with the first prompt of the next, once', async () => {
+test('steering that a stopped client leaves behind comes with the first prompt of the next, once and in its order', async () => {
   await inLoopProject(
     { frontmatter: 'reinject: context\nmax_iterations: 4' },
     steps([text('one'), text('two'), done]),
     async (project) => {
       assert.equal(project.main(['start', '--json']).code, 0);
+      assert.equal(project.main(['steer', 'First the BLUE-DOOR.']).code, 0);
       assert.equal(project.main(['steer', '--next', 'Then the RED-DOOR.']).code, 0);
       const run = await project.run({ args: ['--resume'] });
       project.model.check();
       assert.equal(run.code, 0, run.said);
       assert.deepEqual(
-        told(project).map((text) => count(text, 'RED-DOOR')),
-        [1, 0, 0],
+        told(project).map((text) => count(text, 'RED-DOOR') + 10 * count(text, 'BLUE-DOOR')),
+        [11, 0, 0],
       );
+      assert.match(told(project)[0] ?? '', /BLUE-DOOR[^]*RED-DOOR/);
     },
   );
 });

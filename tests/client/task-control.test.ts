@@ -199,6 +199,24 @@ for (const [word, code, status] of [
   });
 }
 
+test('what the user says while the first commands of the task run is kept for the prompt after the one that is made', async () => {
+  const waits = 'echo began > began; until test -f go; do sleep 0.1; done';
+  const folder = ralph(
+    `max_iterations: 2\nreinject: context\ncommands: [{ name: look, run: "${waits}", timeout: 60 }]`,
+  );
+  await inTaskFolder({ ralph: folder }, steps([text('one'), text('two')]), async (loop) => {
+    const running = loop.start();
+    await until('the command runs', () => loop.workspace.has('began'));
+    given(loop, 'steer', '--next', '--loop', 'my-task', 'Then the RED-DOOR.');
+    loop.workspace.write('go', '');
+    const run = await running.done;
+    loop.project.model.check();
+    assert.equal(run.code, 2, run.said);
+    const heard = loop.project.model.mainRequests().map(({ sinceText }) => sinceText.split('RED-DOOR').length - 1);
+    assert.deepEqual(heard, [0, 1]);
+  });
+});
+
 /** The same at the gate. */
 const accepting = (command: string): string =>
   ralph(

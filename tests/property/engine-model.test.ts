@@ -369,7 +369,7 @@ class Harness {
     const never = event.type === 'prompt-made' && (event.outcome === 'given-up' || before.status !== 'running');
     if (event.type === 'block-overridden' || never) this.takenBack(before);
     if (event.type === 'first-prompt' && this.state.status !== 'ended') {
-      this.send(before.steering.filter(({ delivery }) => delivery === 'next').map(({ id }) => id));
+      this.send(before.steering.map(({ id }) => id));
     }
     if (event.type === 'steering-delivered' && before.status !== 'ended') this.send(event.ids);
     for (const [id, times] of this.sent) assert.ok(times <= 1, `steering ${id} was delivered ${times} times`);

@@ -40,19 +40,19 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Tra
 }
 
 /**
- * A launcher sends its prompt: the iteration begins now, and what the prompt carries is told once, as by any other. A
- * loop that was left has gone on spending its time: over a limit there is no prompt.
+ * A client that knows nothing gets its first prompt, which carries all that waits, as any other does: what was said to
+ * nobody comes in the order in which it was said. A loop that was left has gone on spending its time: over a limit there
+ * is no prompt.
  */
 export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Policy): Transition {
   const reached = state.status === 'running' ? limitReached(state, at, policy) : null;
   if (reached !== null) return endBy(state, at, policy, reached);
-  const steering = state.steering.filter(({ delivery }) => delivery === 'next');
   return {
     state: {
       ...state,
-      handedOver: { notices: state.notices, steering },
+      handedOver: { notices: state.notices, steering: state.steering },
       notices: { rejection: [], misplacedSignal: null, warnings: [] },
-      steering: state.steering.filter(({ delivery }) => delivery !== 'next'),
+      steering: [],
       lastDecision: { at, kind: 'prompt', detail: 'first prompt' },
     },
     effects: [],

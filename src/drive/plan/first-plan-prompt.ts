@@ -1,4 +1,5 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
+import type { Effect } from '../../core/effects.ts';
 import { carryOut } from '../carry-out.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { StartedLoop } from '../start-loop.ts';
@@ -12,6 +13,7 @@ import { openedPrompt, openPlan } from './on-plan.ts';
  */
 export async function firstPlanPrompt(
   { files, stored, state }: Pick<StartedLoop, 'files' | 'stored' | 'state'>,
+  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
   env: NodeJS.ProcessEnv,
   say: (text: string) => void,
 ): Promise<string | null> {
@@ -29,8 +31,6 @@ export async function firstPlanPrompt(
     carryOut(files, context.now(), instead);
     return null;
   }
-  const { notices, steering } = turn.loaded.state;
-  const told = { notices, steering: steering.filter(({ delivery }) => delivery === 'next') };
   const prompt = await openedPrompt(turn, told);
   return prompt === null ? null : wholePrompt(prompt);
 }

@@ -214,8 +214,8 @@ export class ModelLoop {
       case 'first-prompt': {
         const limit = this.status === 'running' ? this.limit(now) : null;
         if (limit !== null) return this.end(limit);
-        this.handedOver = this.queue.filter(({ delivery }) => delivery === 'next');
-        this.queue = this.queue.filter(({ delivery }) => delivery === 'now');
+        this.handedOver = this.queue;
+        this.queue = [];
         return null;
       }
       default:

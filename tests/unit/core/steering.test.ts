@@ -148,18 +148,18 @@ describe('a prompt that the client overrode', () => {
   });
 });
 
-describe('a launcher’s own first prompt', () => {
+describe('the first prompt of a client that knows nothing', () => {
   const FIRST: EngineEvent = { type: 'first-prompt', at: at(6) };
   const told = running({
     turn: 'first',
     notices: { rejection: ['tests: fail'], misplacedSignal: 'm', warnings: ['w'] },
   });
 
-  test('carries the notices and what was meant for the next prompt', () => {
+  test('carries the notices and all that was said, in its order', () => {
     const { state, effects } = after(told, LOOP, steer('a'), steer('b', 'now'), FIRST);
-    assert.deepEqual([ids(state.steering), effects], [['b'], []]);
+    assert.deepEqual([ids(state.steering), effects], [[], []]);
     assert.deepEqual(state.notices, { rejection: [], misplacedSignal: null, warnings: [] });
-    assert.deepEqual(state.handedOver, { notices: told.notices, steering: [queued('a')] });
+    assert.deepEqual(state.handedOver, { notices: told.notices, steering: [queued('a'), queued('b', 'now')] });
   });
 
   test('begins its iteration when it is sent, however long it took to make', () => {
