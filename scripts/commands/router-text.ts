@@ -1,3 +1,4 @@
+import { withStatus } from '../../src/core/with-status.ts';
 import type { RouterAnswer } from '../../src/drive/router/answer.ts';
 import { said } from '../../src/drive/texts.ts';
 import { printable } from '../../src/term/printable.ts';
@@ -18,7 +19,7 @@ export function routerText(answer: RouterAnswer): string {
         ...(answer.commands ?? []).map((run) => `  ${printable(run)}`),
       ].join('\n');
     case 'stop':
-      return [...notes, said(`${answer.status}: ${printable(answer.message)}`)].join('\n');
+      return [...notes, said(withStatus(answer.status, printable(answer.message)))].join('\n');
     default:
       return answer satisfies never;
   }

@@ -1,4 +1,5 @@
 import type { RunnerEvent } from '../../src/core/runner-event.ts';
+import { withStatus } from '../../src/core/with-status.ts';
 import { said } from '../../src/drive/texts.ts';
 import { dollarText, timeText, turnsText } from '../../src/term/figures.ts';
 import { printable } from '../../src/term/printable.ts';
@@ -49,7 +50,7 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
       return [said('completion claimed; checking it.')];
     case 'loop-ended': {
       const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
-      return ['', said(`${event.status}: ${printable(event.message)}${cost}`)];
+      return ['', said(`${withStatus(event.status, printable(event.message))}${cost}`)];
     }
     default:
       return event satisfies never;

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Effect } from '../core/effects.ts';
 import { redact } from '../core/redact.ts';
 import { signBehind } from '../core/signs.ts';
+import { withStatus } from '../core/with-status.ts';
 import { log } from '../state/log.ts';
 import type { LoopFiles } from '../state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../task/memory-files.ts';
@@ -41,7 +42,7 @@ function addLearning(
   const whose = name === null ? 'the loop' : `loop ${name}`;
   // One line, and no secret: the file is committed, and an agent's own words may stand in the message.
   const said = redact(message).replace(/\s+/g, ' ').trim();
-  append(path, `\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${as}: ${said}\n`);
+  append(path, `\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${withStatus(as, said)}\n`);
 }
 
 /** Behind what lies there, which nobody has to write again: people and agents keep these files, too. */

@@ -133,7 +133,7 @@ test('people read a header, the calls, the words and what it cost', async () => 
       run.stdout,
       /─── Iteration 1 of 5 ───\n {2}✓ Bash echo hi \(\d+ms\)\n {2}✗ Bash exit 3 \(\d+ms\)\nDone\.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n─── \S+ │ 3 turns │ \$0\.00\d+ ───/,
     );
-    assert.match(run.stdout, /ralph: complete: complete after 1 iteration/);
+    assert.match(run.stdout, /ralph: complete after 1 iteration/);
   });
 });
 

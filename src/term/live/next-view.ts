@@ -1,5 +1,6 @@
 import type { UsageDelta } from '../../core/events.ts';
 import type { RunnerEvent } from '../../core/runner-event.ts';
+import { withStatus } from '../../core/with-status.ts';
 import { dollarText, timeText, turnsText } from '../figures.ts';
 import { printable } from '../printable.ts';
 import type { Span } from './row.ts';
@@ -134,7 +135,7 @@ function loopEnded(view: View, { status, message, costUsd }: Told<'loop-ended'>,
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
   const spent = LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd));
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
-  const told = said(closeText(view), `ralph: ${status}: ${message}${spent}`, style);
+  const told = said(closeText(view), `ralph: ${withStatus(status, message)}${spent}`, style);
   return { ...told, status: 'ended', calls: [], waiting: null, pending: [] };
 }
 
