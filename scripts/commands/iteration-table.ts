@@ -1,5 +1,5 @@
 import { bar } from '../../src/term/bar.ts';
-import { dollarText, timeText } from '../../src/term/figures.ts';
+import { costText, timeText } from '../../src/term/figures.ts';
 import type { Paint } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
 import { table } from '../../src/term/table.ts';
@@ -26,7 +26,7 @@ export function iterationTable(entries: readonly Entry[], paint: Paint): string 
   const figures = entries.map(figuresOf);
   const columns = [
     column('time', figures, ({ time }) => time, timeText),
-    column('cost', figures, ({ cost }) => cost, dollarText),
+    column('cost', figures, ({ cost }) => cost, costText),
     column(
       'tokens',
       figures,

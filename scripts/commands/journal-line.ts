@@ -1,5 +1,5 @@
+import { dollarText } from '../../src/core/dollar-text.ts';
 import { formatDuration } from '../../src/core/duration.ts';
-import { dollarText } from '../../src/term/figures.ts';
 import { type AdvisedLoop, forLoop } from '../../src/term/for-loop.ts';
 import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';

@@ -1,5 +1,5 @@
 import type { ChecklistCount } from '../../src/core/checklist.ts';
-import { dollarText } from '../../src/term/figures.ts';
+import { dollarText } from '../../src/core/dollar-text.ts';
 import { instantText } from '../../src/term/instant-text.ts';
 import { type Paint, painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';

@@ -1,7 +1,8 @@
+import { dollarText } from '../../src/core/dollar-text.ts';
 import type { RunnerEvent } from '../../src/core/runner-event.ts';
 import { withStatus } from '../../src/core/with-status.ts';
 import { said } from '../../src/drive/texts.ts';
-import { dollarText, timeText, turnsText } from '../../src/term/figures.ts';
+import { costText, timeText, turnsText } from '../../src/term/figures.ts';
 import { printable } from '../../src/term/printable.ts';
 
 /** What a person reads of an event, line by line; nothing for one that says nothing to people. */
@@ -39,7 +40,7 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
       return [said(printable(event.message))];
     case 'agent-ended': {
       // An agent that does not tell of its turns tells of no cost either.
-      const told = event.turns === null ? [] : [turnsText(event.turns), dollarText(event.costUsd)];
+      const told = event.turns === null ? [] : [turnsText(event.turns), costText(event.costUsd)];
       const parts = [timeText(event.durationMs), ...told];
       const why = event.outcome === 'ok' ? [] : [said(printable(event.message))];
       return [...why, `─── ${parts.join(' │ ')} ───`];

@@ -1,5 +1,6 @@
 import type { ChecklistCount } from '../../src/core/checklist.ts';
 import { elapsed } from '../../src/core/clock.ts';
+import { dollarText } from '../../src/core/dollar-text.ts';
 import { formatDuration } from '../../src/core/duration.ts';
 import { iterations } from '../../src/core/texts.ts';
 import { loopNames } from '../../src/install/loop-names.ts';
@@ -96,7 +97,7 @@ function clientText({ clientPid, clientAlive, mode, name }: ActiveStatus, paint:
 }
 
 function usageText(usage: NonNullable<ActiveStatus['usage']>): string {
-  const cost = usage.costUsd === null ? 'cost unknown' : `$${usage.costUsd.toFixed(2)}`;
+  const cost = usage.costUsd === null ? 'cost unknown' : dollarText(usage.costUsd);
   const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
 }

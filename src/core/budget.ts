@@ -1,4 +1,5 @@
 import { elapsed } from './clock.ts';
+import { dollarText } from './dollar-text.ts';
 import { formatDuration } from './duration.ts';
 import type { Policy } from './schema/policy.ts';
 import type { UsageState } from './schema/state.ts';
@@ -21,7 +22,7 @@ export function readBudget(
   const readings: BudgetReading[] = [];
   if (budget.maxCostUsd !== null && usage.costUsd !== null) {
     const [used, limit] = [usage.costUsd, budget.maxCostUsd];
-    readings.push({ name: 'max_cost', used, limit, text: `$${used.toFixed(2)} of $${limit.toFixed(2)}` });
+    readings.push({ name: 'max_cost', used, limit, text: `${dollarText(used)} of ${dollarText(limit)}` });
   }
   if (budget.maxTokens !== null) {
     const [used, limit] = [usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens, budget.maxTokens];

@@ -1,3 +1,4 @@
+import { dollarText } from '../core/dollar-text.ts';
 import { formatDuration } from '../core/duration.ts';
 
 /** `250ms`, `45s`, `1h 30m`: whole seconds from one second on, since nobody reads more. */
@@ -5,10 +6,9 @@ export function timeText(milliseconds: number): string {
   return milliseconds < 1000 ? formatDuration(milliseconds) : formatDuration(Math.round(milliseconds / 1000) * 1000);
 }
 
-/** `$0.12`, `$0.0008`; `$?` where nobody told. */
-export function dollarText(amount: number | null): string {
-  if (amount === null) return '$?';
-  return `$${amount < 0.01 && amount > 0 ? amount.toFixed(4) : amount.toFixed(2)}`;
+/** `$?` where nobody told. */
+export function costText(amount: number | null): string {
+  return amount === null ? '$?' : dollarText(amount);
 }
 
 /** `850`, `12.3k`, `4.1M`. */

@@ -29,8 +29,8 @@ test('who said something that the loop was over too soon for is told so, and a r
   assert.match(String(p.ralph(['explain']).json['why']), left);
   const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
   assert.deepEqual([more.code, runs(p)], [2, 2], more.stderr);
-  assert.match(p.read('prompt-2.txt'), /and the step/);
-  assert.match(more.stdout, /before the agent heard what you said: "mind the gap"\. It/, 'it waits for a tool call');
+  assert.match(p.read('prompt-2.txt'), /mind the gap.*and the step/s);
+  assert.doesNotMatch(more.stdout, /before the agent heard/);
 });
 
 test('a runner that is told to go says that the loop is there, and how it goes on', async (t) => {

@@ -1,7 +1,8 @@
+import { dollarText } from '../../core/dollar-text.ts';
 import type { UsageDelta } from '../../core/events.ts';
 import type { RunnerEvent } from '../../core/runner-event.ts';
 import { withStatus } from '../../core/with-status.ts';
-import { dollarText, timeText, turnsText } from '../figures.ts';
+import { costText, timeText, turnsText } from '../figures.ts';
 import { printable } from '../printable.ts';
 import type { Span } from './row.ts';
 import { addText, closeText } from './text-flow.ts';
@@ -121,7 +122,7 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
   const closed = { ...closeText(view), calls: [], interrupting: false };
   const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph: ${message}`, 'yellow');
   // An agent that does not tell of its turns tells of no cost either.
-  const told = turns === null ? [] : [turnsText(turns), dollarText(costUsd)];
+  const told = turns === null ? [] : [turnsText(turns), costText(costUsd)];
   const parts = [timeText(durationMs), ...told];
   return {
     ...heading(why, LIVE_TEXTS.border(parts.join(' │ '))),

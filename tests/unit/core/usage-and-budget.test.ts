@@ -57,6 +57,10 @@ describe('the budget', () => {
   test('reads the cost in dollars', () => {
     assert.deepEqual(read({ maxCostUsd: 2.5 }), [{ name: 'max_cost', used: 1.25, limit: 2.5, text: '$1.25 of $2.50' }]);
   });
+  test('reads a cost below a cent as exactly as it is known', () => {
+    const [reading] = read({ maxCostUsd: 0.005 }, { ...usage, costUsd: 0.0008 });
+    assert.equal(reading?.text, '$0.0008 of $0.0050');
+  });
   test('leaves an unknown cost out: unknown is not zero', () => {
     assert.deepEqual(read({ maxCostUsd: 2.5 }, { ...usage, costUsd: null }), []);
   });
