@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { bindSession } from '../../src/core/bind-session.ts';
 import type { Effect } from '../../src/core/effects.ts';
 import type { CheckResult, EngineEvent, OperatorCommand } from '../../src/core/events.ts';
@@ -11,6 +10,7 @@ import { iterationRecord, loopEvent } from '../../src/core/schema/records.ts';
 import { commonPart, type LoopState, statusPart } from '../../src/core/schema/state.ts';
 import { transition } from '../../src/core/transition.ts';
 import { validateLoopState } from '../../src/state/validators.ts';
+import fc from '../support/fast-check.ts';
 import * as arb from './support/arbitraries.ts';
 import { ModelLoop, type Step } from './support/model-loop.ts';
 

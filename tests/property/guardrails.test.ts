@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import picomatch from 'picomatch/posix.js';
 import type { Guardrails } from '../../src/core/schema/contract.ts';
 import { judgeCommandRules } from '../../src/guard/commands/judge-command-rules.ts';
@@ -9,6 +8,7 @@ import { pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
 import { NO_GUARDRAILS } from '../../src/task/policy-defaults.ts';
+import fc from '../support/fast-check.ts';
 import { PARTS } from '../unit/guard/support/judge.ts';
 
 const DIRECTORY = '/no-such-folder/project';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { RunnerEvent } from '../../src/core/runner-event.ts';
 import { cells } from '../../src/term/live/cells.ts';
 import { NOTHING_DRAWN, nextPicture } from '../../src/term/live/draw.ts';
@@ -13,6 +12,7 @@ import { NEW_VIEW } from '../../src/term/live/view.ts';
 import { wrap } from '../../src/term/live/wrap.ts';
 import { painter } from '../../src/term/paint.ts';
 import { printable } from '../../src/term/printable.ts';
+import fc from '../support/fast-check.ts';
 import { liveScreen, NO_COLOURS, START } from '../unit/term/support/live-screen.ts';
 
 const words = fc.constantFrom(

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { EngineEvent } from '../../src/core/events.ts';
 import { initialState } from '../../src/core/initial-state.ts';
 import { attemptVerdict, planOf, type ToldTask } from '../../src/core/plan-attempt.ts';
@@ -8,6 +7,7 @@ import type { LoopState } from '../../src/core/schema/state.ts';
 import { commonPart, statusPart } from '../../src/core/schema/state.ts';
 import { transition } from '../../src/core/transition.ts';
 import { DEFAULT_POLICY } from '../../src/task/policy-defaults.ts';
+import fc from '../support/fast-check.ts';
 import { anyState } from './support/any-state.ts';
 import * as arb from './support/arbitraries.ts';
 

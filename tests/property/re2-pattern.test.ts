@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { toNativePattern } from '../../src/core/re2-pattern.ts';
+import fc from '../support/fast-check.ts';
 
 const LETTERS = [
   'a',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { formatDuration, parseDuration } from '../../src/core/duration.ts';
 import { normalisedReply } from '../../src/core/normalised-reply.ts';
 import { readSignals, type Signals } from '../../src/core/signals.ts';
+import fc from '../support/fast-check.ts';
 import { SIGNAL } from './support/arbitraries.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import type { TddPhase, TddRecord } from '../../src/core/schema/tdd-state.ts';
 import { judgeRun } from '../../src/core/tdd/judge-run.ts';
 import { mayRun } from '../../src/core/tdd/may-run.ts';
@@ -9,6 +8,7 @@ import { agreement, publishedState } from '../../src/core/tdd/published-state.ts
 import { recordBroken, recordPhase } from '../../src/core/tdd/record-phase.ts';
 import { allComplete, isComplete } from '../../src/core/tdd/standing.ts';
 import { NO_COUNT } from '../../src/core/vacuous-green.ts';
+import fc from '../support/fast-check.ts';
 import { AT, aList } from '../unit/core/tdd/support/a-list.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };

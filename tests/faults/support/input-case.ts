@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import fc from 'fast-check';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import fc from '../../support/fast-check.ts';
 import { type Payload, payload, payloadBytes, SESSION } from './input-payload.ts';
 import { LOOP, type LoopOnDisk, loopOnDisk } from './input-state.ts';
 import { anyText, contentBytes, written } from './input-text.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { apiFailure, lastApiError } from '../../../src/claude/api-failure.ts';
 import { parseHookInput } from '../../../src/claude/hook-input.ts';
 import { watchQueue } from '../../../src/claude/queued-messages.ts';
@@ -15,6 +14,7 @@ import { parseState } from '../../../src/state/read-state.ts';
 import { readTail } from '../../../src/state/read-tail.ts';
 import { policyFromEnvironment } from '../../../src/task/policy-from-environment.ts';
 import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import fc from '../../support/fast-check.ts';
 import { payload, payloadBytes } from './input-payload.ts';
 import type { Stopwatch } from './input-rules.ts';
 import { loopOnDisk } from './input-state.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
-import fc from 'fast-check';
 import { readState } from '../../../src/state/read-state.ts';
+import fc from '../../support/fast-check.ts';
 import { aCase, type HookName, type Laid, lay } from './input-case.ts';
 import { type Asked, ask, type Decide, HOOKS, isExpected } from './input-hooks.ts';
 import { type Before, isForeign, lookAt, mayBlock } from './input-oracle.ts';

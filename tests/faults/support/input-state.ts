@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { CLOSED_BREAKER } from '../../../src/core/breaker/breaker.ts';
 import { SCHEMA_VERSION } from '../../../src/core/schema-version.ts';
 import { identityOf } from '../../../src/state/process-identity.ts';
 import { buildContract } from '../../../src/task/build-contract.ts';
 import { anyState } from '../../property/support/any-state.ts';
 import { policy } from '../../property/support/arbitraries.ts';
+import fc from '../../support/fast-check.ts';
 import { terms } from '../../unit/task/support/terms.ts';
 import { SESSION } from './input-payload.ts';
 import { anyText, type Content, damage, mutated, mutation, UNDAMAGED } from './input-text.ts';

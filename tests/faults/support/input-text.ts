@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../../support/fast-check.ts';
 
 /** What a text can hold that a reader may stumble over, and what readers look for. */
 const PIECES = [

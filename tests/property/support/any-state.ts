@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import type { CommonState, LoopState } from '../../../src/core/schema/state.ts';
 import { pauseReason, terminalStatus } from '../../../src/core/schema/state.ts';
 import { SCHEMA_VERSION } from '../../../src/core/schema-version.ts';
+import fc from '../../support/fast-check.ts';
 import { anyInstant } from './arbitraries.ts';
 
 const count = fc.oneof(fc.nat({ max: 30 }), fc.constantFrom(0, 1, 100, 2 ** 40));

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/core/events.ts';
 import type { Policy } from '../../../src/core/schema/policy.ts';
 import { pauseReason } from '../../../src/core/schema/state.ts';
+import fc from '../../support/fast-check.ts';
 
 export const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const DAY = 86_400_000;

@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { byteLines } from '../../../src/claude/stream/byte-lines.ts';
 import { readMessages } from '../../../src/claude/stream/read-messages.ts';
 import { addFact, NO_FACTS } from '../../../src/claude/stream/run-facts.ts';
 import { startAgent } from '../../../src/claude/stream/start-agent.ts';
+import fc from '../../support/fast-check.ts';
 
 const cut = (chunks: readonly Buffer[], limit: number): { lines: string[]; long: number; torn: boolean } => {
   const lines: string[] = [];

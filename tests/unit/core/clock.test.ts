@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { after, elapsed, instantOf, isBefore } from '../../../src/core/clock.ts';
 import { INSTANT } from '../../../src/core/instant-pattern.ts';
+import fc from '../../support/fast-check.ts';
 
 const NOON = '2026-02-28T12:00:00.000Z';
 const LATER = '2026-02-28T12:00:01.500Z';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import fc from 'fast-check';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
+import fc from '../../support/fast-check.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as fc from 'fast-check';
 import { leadingWord } from '../../../src/guard/commands/leading-word.ts';
 import { nativeRegExp } from '../../../src/guard/commands/native-reg-exp.ts';
 import { areQuick } from '../../../src/guard/commands/quick-patterns.ts';
+import fc from '../../support/fast-check.ts';
 
 for (const [pattern, word, ignoreCase] of [
   ['git\\s+push', 'git', false],

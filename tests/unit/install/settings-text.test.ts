@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { addRegistration } from '../../../src/install/add-registration.ts';
 import { fileDigest } from '../../../src/install/file-digest.ts';
 import { sessionRegistration } from '../../../src/install/registration.ts';
 import { withdrawRegistration } from '../../../src/install/withdraw-registration.ts';
+import fc from '../../support/fast-check.ts';
 
 const PATH = '.claude/settings.json';
 const OURS = sessionRegistration('linux');

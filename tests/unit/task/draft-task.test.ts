@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { checkTaskFile } from '../../../src/task/check-task-file.ts';
 import { draftTask } from '../../../src/task/draft-task.ts';
 import type { ProjectSignals } from '../../../src/task/project-signals.ts';
 import { readYaml } from '../../../src/task/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import fc from '../../support/fast-check.ts';
 
 const NONE: ProjectSignals = { packageManager: null, commands: [] };
 const NODE: ProjectSignals = {

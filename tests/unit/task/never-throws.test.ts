@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { readFindings } from '../../../src/core/findings-log.ts';
 import { RalphError } from '../../../src/core/ralph-error.ts';
 import { parseSigns, signBehind } from '../../../src/core/signs.ts';
@@ -10,6 +9,7 @@ import { checkTaskFile } from '../../../src/task/check-task-file.ts';
 import { extractValidationCommands } from '../../../src/task/extract-validation-commands.ts';
 import { namedScripts } from '../../../src/task/named-scripts.ts';
 import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import fc from '../../support/fast-check.ts';
 import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 
 /** Pieces that task files are made of, so that a random text gets past the first line. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { type BodyValues, bodyPlaceholders, renderBody, runOfIteration } from '../../../src/task/placeholders.ts';
+import fc from '../../support/fast-check.ts';
 
 const VALUES: BodyValues = {
   commands: { tests: '2 failed', 'type-check': 'ok' },

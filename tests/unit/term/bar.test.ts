@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { iterationColumns, iterationTable } from '../../../scripts/commands/iteration-table.ts';
 import { bar } from '../../../src/term/bar.ts';
 import { painter } from '../../../src/term/paint.ts';
+import fc from '../../support/fast-check.ts';
 
 test('a bar is as long as its value, to an eighth of a cell, and what is more than nothing shows', () => {
   assert.equal(bar(6, 6, 6), '██████');
