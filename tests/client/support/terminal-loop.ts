@@ -36,11 +36,15 @@ export type TerminalLoop = {
   /** The live loop; undefined where there is none. */
   readonly state: () => LoopView | undefined;
   readonly waitForState: (what: string, wanted: (state: LoopView) => boolean) => Promise<LoopView>;
+  /** Presses Esc while the client shows that its Stop hook works, and waits until the loop is paused. */
+  readonly interruptHook: (terminal: Terminal) => Promise<LoopView>;
   /** Waits until the live loop is gone into the archive, and gives the newest archived one. */
   readonly waitForEnd: () => Promise<LoopView>;
   /** A command of the user's that has to succeed, from outside the client. */
   readonly main: (...args: readonly string[]) => string;
 };
+
+const KEY_MISSED_MS = 15_000;
 
 export const complete = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 export const idle = '<!-- ralph:state idle -->';
@@ -100,11 +104,19 @@ const terminalLoop = (project: LoopProject, basis: EnvironmentChanges, terminals
     const found = (): LoopView | undefined => [state()].find((now) => now !== undefined && wanted(now));
     return until(what, found).catch((error: Error) => assert.fail(`${error.message}\nthe state is ${seen()}`));
   };
+  const interruptHook: TerminalLoop['interruptHook'] = async (terminal) => {
+    await terminal.waitFor('the loop decides');
+    await terminal.key('Escape');
+    // A client that is a second old has missed the key, once in some hundred runs. One that took it does nothing at another.
+    const again = setTimeout(() => void terminal.key('Escape'), KEY_MISSED_MS);
+    return waitForState('the pause', ({ status }) => status === 'paused').finally(() => clearTimeout(again));
+  };
   return {
     project,
     workspace,
     model,
     open,
+    interruptHook,
     launch: (...args) => open(workspace.path(launcherFile), ['--permission-mode', 'bypassPermissions', ...args]),
     state,
     waitForState,
@@ -129,6 +141,9 @@ const withScreens = async (
   if (!(error instanceof Error)) return error;
   const screens = await Promise.all(terminals.map((terminal) => terminal.screen().catch(() => '(closed)')));
   const asked = model.mainRequests().map((request) => `… ${request.sinceText.slice(-400)}`);
-  error.message += `\n=== screens ===\n${screens.join('\n---\n')}\n=== asked of the model ===\n${asked.join('\n---\n')}`;
+  const more = `\n=== screens ===\n${screens.join('\n---\n')}\n=== asked of the model ===\n${asked.join('\n---\n')}`;
+  error.message += more;
+  // The reporter shows the stack, which holds the message as it was.
+  if (error.stack !== undefined) error.stack += more;
   return error;
 };
