@@ -31,6 +31,12 @@ export interface CommandOutcome {
 /** How long the output of a shell that has ended may still come: from `> >(tee log)`, not from a server left behind. */
 const DRAIN_MS = 250;
 
+/** How long after a command that somebody else ended we may be told to go ourselves. */
+const TOLD_TOO_MS = 500;
+const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
+/** As a shell tells of a program that one of these has ended. */
+const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
+
 /**
  * Runs a shell text in a process group of its own, with no input. At the timeout, on abort and at the shell's end every
  * process of the group is ended, and only then does this resolve; on abort it rejects with the signal's reason. What
@@ -57,8 +63,22 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   const heard = listen(child, command.onLine);
   const end = await ended(child, command);
   heard.finish();
+  // A client that ends its hook begins with the processes below it (measured): what they then say is no result.
+  if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
   command.signal.throwIfAborted();
   return { end, output: heard.output, tests: heard.tests() };
+}
+
+function isFromOutside(end: CommandOutcome['end']): boolean {
+  if (end.kind === 'signal') return FROM_OUTSIDE.has(end.signal);
+  return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
+}
+
+/** Resolves with the abort, and at the latest after this time. */
+async function aborted(signal: AbortSignal, within: number): Promise<void> {
+  const limit = deadline(within, signal);
+  if (!signal.aborted) await limit.reached;
+  limit.clear();
 }
 
 function isDirectory(path: string): boolean {

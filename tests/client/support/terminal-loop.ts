@@ -44,8 +44,6 @@ export type TerminalLoop = {
   readonly main: (...args: readonly string[]) => string;
 };
 
-const KEY_MISSED_MS = 15_000;
-
 export const complete = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 export const idle = '<!-- ralph:state idle -->';
 
@@ -107,9 +105,7 @@ const terminalLoop = (project: LoopProject, basis: EnvironmentChanges, terminals
   const interruptHook: TerminalLoop['interruptHook'] = async (terminal) => {
     await terminal.waitFor('the loop decides');
     await terminal.key('Escape');
-    // A client that is a second old has missed the key, once in some hundred runs. One that took it does nothing at another.
-    const again = setTimeout(() => void terminal.key('Escape'), KEY_MISSED_MS);
-    return waitForState('the pause', ({ status }) => status === 'paused').finally(() => clearTimeout(again));
+    return waitForState('the pause', ({ status }) => status === 'paused');
   };
   return {
     project,

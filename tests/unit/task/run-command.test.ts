@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import { type CommandOutcome, runCommand } from '../../../src/task/run-command.ts';
+import { alive } from './support/alive.ts';
+import { ENV } from './support/environment.ts';
+
+/** Runs what prints its process id first; with `told` we are told to go as soon as that process is gone. */
+async function run(command: string, told: boolean): Promise<CommandOutcome> {
+  const abort = new AbortController();
+  let looking: NodeJS.Timeout | undefined;
+  const onLine = (line: string): void => {
+    if (!told) return;
+    looking = setInterval(() => {
+      if (!alive(Number(line))) abort.abort();
+    }, 5);
+  };
+  const options = { directory: tmpdir(), env: ENV, timeoutMs: 60_000, signal: abort.signal, onLine };
+  return runCommand({ run: command, ...options }).finally(() => clearInterval(looking));
+}
+
+for (const [how, command, end] of [
+  ['a signal', 'echo $$; kill -s TERM $$', { kind: 'signal', signal: 'SIGTERM' }],
+  ['the exit code of one', 'echo $$; exit 143', { kind: 'exit', code: 143 }],
+] as const) {
+  test(`a command that somebody ends just before us, with ${how}, has no result; with nobody after it, that is its result`, async () => {
+    await assert.rejects(run(command, true), { name: 'AbortError' });
+    assert.deepEqual((await run(command, false)).end, end);
+  });
+}
