@@ -14,6 +14,7 @@ import { WORKTREES } from '../../src/task/loop-directory.ts';
 import type { CommandContext } from './command.ts';
 import { startFlags } from './start-flags.ts';
 import { startTarget } from './start-target.ts';
+import { wantedExisting } from './wanted-start.ts';
 
 export interface PlacedRun {
   /** What the command is about: the project in the worktree, where there is one. */
@@ -61,7 +62,7 @@ function requestOf(called: CommandContext, resumed: string | null): WorktreeRequ
   if (resumed !== null) return { projectDir, name: resumed, taskPath: null, existing: 'resume', env };
   const { files, task } = startTarget({ ...called, values: { ...values, resume: false } });
   if (files.name === null) throw new RalphError('usage', WORKTREE_TEXTS.needsName);
-  const existing = values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse';
+  const existing = wantedExisting(values);
   return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
 }
 

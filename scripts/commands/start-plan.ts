@@ -15,6 +15,7 @@ import { advising } from './advising.ts';
 import { agrees } from './ask.ts';
 import type { CommandContext, OptionDefinition } from './command.ts';
 import { isAgent } from './refuse-agent.ts';
+import { wantedExisting } from './wanted-start.ts';
 
 /** How a plan is executed, for every command that begins a loop. */
 export const PLAN_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
@@ -73,8 +74,7 @@ export async function planToStart(
  */
 export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles, mode: AdvisedLoop['mode']): void {
   if (values['plan'] !== true) return;
-  const existing = values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse';
-  const request = { existing, consented: !isAgent(env) } as const;
+  const request = { existing: wantedExisting(values), consented: !isAgent(env) };
   advising({ name: files.name, mode }, () => refuseOver(readState(files.state), request));
 }
 

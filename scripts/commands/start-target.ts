@@ -11,10 +11,8 @@ import { readArguments } from '../../src/task/argument-problems.ts';
 import { DEFAULT_TASK } from '../../src/task/default-task.ts';
 import { hasFolder, taskKind } from '../../src/task/task-kind.ts';
 import type { CommandContext } from './command.ts';
-
 import { loopToAgreeTo, loopToResume } from './loop-to-start.ts';
 import { pathNamed } from './run-task.ts';
-
 import { tddTask } from './tdd-task.ts';
 
 /** Which loop a start is about. */
@@ -32,8 +30,8 @@ export interface StartTarget {
 /**
  * What `--task` (or `--path`), `--arg` and `--loop` mean. A task folder's loop has a name of its own; a start that goes
  * on with a loop takes its task where none is given, and the only loop that it can mean where none is named; one that
- * begins the named loop of a task folder anew takes its task, too. `command`
- * is the one to advise. Throws RalphError for what cannot be meant.
+ * begins the named loop of a task folder anew takes its task, too. `command` is the one to advise. Throws RalphError for
+ * what cannot be meant.
  */
 export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start'): StartTarget {
   const { values, projectDir, env } = context;

@@ -21,8 +21,14 @@ export function wantedStart(
     flags: keptFlags(formerFlags, startFlags(context)),
     env,
     at: context.now(),
-    existing: values['resume'] === true ? 'resume' : values['fresh'] === true ? 'fresh' : 'refuse',
+    existing: wantedExisting(values),
     tdd: values['tdd'] === true,
     bundleDir: bundleDir(),
   };
+}
+
+/** What the command line wants done about a loop that lies here. */
+export function wantedExisting(values: CommandContext['values']): StartRequest['existing'] {
+  if (values['resume'] === true) return 'resume';
+  return values['fresh'] === true ? 'fresh' : 'refuse';
 }

@@ -9,10 +9,16 @@ export interface Sign {
   readonly addedAfter: string;
 }
 
+/** What a prompt tells before the task itself. */
+export interface Told {
+  readonly notices: Notices;
+  readonly steering: readonly Steering[];
+}
+
 /** What the driver has to carry out. A driver holds no rule of its own. */
 export type Effect =
   /** Send the task back, with these notices and this steering before it. */
-  | { readonly type: 'prompt'; readonly notices: Notices; readonly steering: readonly Steering[] }
+  | ({ readonly type: 'prompt' } & Told)
   /** Let the turn end. `message` is for the user. */
   | { readonly type: 'allow'; readonly message: string | null }
   /** Wait until then, looking out for what ends a wait early, then report `time-passed`. */

@@ -1,5 +1,6 @@
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { dirname, sep } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { sep } from 'node:path';
+import { realPath } from '../guard/real-path.ts';
 import { regularFile } from '../state/regular-file.ts';
 
 /**
@@ -9,16 +10,9 @@ import { regularFile } from '../state/regular-file.ts';
  */
 export function ownFile(projectDir: string, path: string): boolean {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  const project = realpathSync(projectDir);
-  const real = realpathSync(isThere ? path : nearestFolder(dirname(path)));
-  if (real !== project && !real.startsWith(project + sep)) {
+  if (!realPath(path).startsWith(realPath(projectDir) + sep)) {
     throw new Error(`${path} leads out of the project, and nothing is written through it`);
   }
   if (isThere) regularFile(path);
   return isThere;
-}
-
-/** The first of a folder and those above it that is there. A link that leads nowhere counts as missing. */
-function nearestFolder(path: string): string {
-  return existsSync(path) ? path : nearestFolder(dirname(path));
 }

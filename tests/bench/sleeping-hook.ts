@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inLoopProject, until } from '../client/support/loop-project.ts';
+import { inLoopProject } from '../client/support/loop-project.ts';
 import { descendants } from '../client/support/process-tree.ts';
 import { text } from '../client/support/scripted-model.ts';
+import { until } from '../support/until.ts';
 
 /**
  * What a loop costs while it waits: memory and processor time of the Stop hook that sleeps inside the real client,

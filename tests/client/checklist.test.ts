@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loopIteration } from '../../src/core/schema/loop-iteration.ts';
-import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
+import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import { ofType, runRunner, startRunner } from './support/runner.ts';
 import { bash, hang, steps, text } from './support/scripted-model.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject, type LoopProject, promptFile, taskText, until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
+import { inLoopProject, type LoopProject, promptFile, taskText } from './support/loop-project.ts';
 import { steps, text } from './support/scripted-model.ts';
 import type { JsonObject } from './support/workspace.ts';
 

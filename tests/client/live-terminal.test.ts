@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mainPath, until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
+import { mainPath } from './support/loop-project.ts';
 import { signalQuietly } from './support/process-tree.ts';
 import { bash, hang, steps, text } from './support/scripted-model.ts';
 import type { Terminal } from './support/terminal.ts';

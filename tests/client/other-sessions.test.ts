@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../support/until.ts';
 import { runClient } from './support/client.ts';
 import type { EnvironmentChanges } from './support/client-environment.ts';
-import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import { bash, type ModelRequest, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 
 /** Everything of the loop, byte for byte: state, journals and archive by relative path. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../support/until.ts';
 import { runClient, startClient } from './support/client.ts';
-import { inLoopProject, type LoopProject, promptFile, until } from './support/loop-project.ts';
+import { inLoopProject, type LoopProject, promptFile } from './support/loop-project.ts';
 import { answerIn, routerCommand, routerHost } from './support/router-host.ts';
 import { bash, hang, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
+import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import { ofType, type RunningRunner, runRunner, startRunner } from './support/runner.ts';
 import { bash, hang, type Reply, steps, text } from './support/scripted-model.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../support/until.ts';
 import type { EnvironmentChanges } from './support/client-environment.ts';
-import { inLoopProject, until } from './support/loop-project.ts';
+import { inLoopProject } from './support/loop-project.ts';
 import { descendantRunning, signalQuietly } from './support/process-tree.ts';
 import { ofType, runRunner, startRunner } from './support/runner.ts';
 import { bash, hang, rateLimited, status, steps, text } from './support/scripted-model.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
 import { isRunning } from './support/process-tree.ts';
 import { ofType, startRunner } from './support/runner.ts';
 import { bash, steps, text } from './support/scripted-model.ts';

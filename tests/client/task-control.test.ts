@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type CommandRun, until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
+import type { CommandRun } from './support/loop-project.ts';
 import { isRunning } from './support/process-tree.ts';
 import { bash, type Step, steps, text } from './support/scripted-model.ts';
 import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from './support/task-loop.ts';

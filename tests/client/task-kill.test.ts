@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type RunningLauncher, until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
+import type { RunningLauncher } from './support/loop-project.ts';
 import { descendantRunning, isRunning, killTree, lives } from './support/process-tree.ts';
 import { bash, hang, steps, text } from './support/scripted-model.ts';
 import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
 import { bash, delay, steps, text } from './support/scripted-model.ts';
 import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';
 

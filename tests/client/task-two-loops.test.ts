@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../support/until.ts';
 import { runClient } from './support/client.ts';
-import { inLoopProject, type LoopProject, until } from './support/loop-project.ts';
+import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import {
   bash,
   type ModelRequest,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { until } from './support/loop-project.ts';
+import { until } from '../support/until.ts';
 import { descendants, lives, signalQuietly } from './support/process-tree.ts';
 import { bash, steps, text } from './support/scripted-model.ts';
 import type { Terminal } from './support/terminal.ts';

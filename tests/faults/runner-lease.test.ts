@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileS
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readLines } from '../../src/state/read-lines.ts';
-import { PATIENCE_MS } from '../client/support/patience.ts';
+import { until } from '../support/until.ts';
 import { scratch } from './support/bundle-state.ts';
 import { bundleVariant } from './support/bundle-variant.ts';
 import {
@@ -33,12 +33,6 @@ after(remove);
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !holds(); await pause(20)) {
-    if (Date.now() > end) throw new Error(`it never came to that: ${what}`);
-  }
-}
-
 function project(name: string): RunnerProject {
   const root = join(directory, name);
   mkdirSync(root);
@@ -49,7 +43,7 @@ function outside({ files }: RunnerProject, name: string): string {
   return join(files.outsideDir, name);
 }
 
-const works = (one: RunnerProject): Promise<void> =>
+const works = (one: RunnerProject): Promise<true> =>
   until('the runner works', () => agentNotes(one.journal).some(({ what }) => what === 'end'));
 
 /**

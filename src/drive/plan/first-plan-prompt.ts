@@ -1,5 +1,5 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
+import type { Told } from '../../core/effects.ts';
 import { carryOut } from '../carry-out.ts';
 import { heardContext } from '../fresh-turn.ts';
 import type { StartedLoop } from '../start-loop.ts';
@@ -13,7 +13,7 @@ import { openedPrompt, openPlan } from './on-plan.ts';
  */
 export async function firstPlanPrompt(
   { files, stored, state }: Pick<StartedLoop, 'files' | 'stored' | 'state'>,
-  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
+  told: Told,
   env: NodeJS.ProcessEnv,
   say: (text: string) => void,
 ): Promise<string | null> {

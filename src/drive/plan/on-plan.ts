@@ -1,5 +1,5 @@
 import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
+import type { Effect, Told } from '../../core/effects.ts';
 import type { Contract } from '../../core/schema/contract.ts';
 import type { Turn } from '../turn/turn.ts';
 
@@ -20,10 +20,7 @@ export async function openPlan(turn: Turn, tell: (message: string) => void): Pro
 }
 
 /** The prompt of the plan's task that is open; null for every other loop. */
-export async function openedPrompt(
-  turn: Turn,
-  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
-): Promise<AssembledPrompt | null> {
+export async function openedPrompt(turn: Turn, told: Told): Promise<AssembledPrompt | null> {
   const contract = planContract(turn);
   if (contract === null) return null;
   return (await import('./plan-steps.ts')).promptStep(turn, contract, told);

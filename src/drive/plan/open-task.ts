@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assemblePlanPrompt } from '../../core/assemble-plan-prompt.ts';
 import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
+import type { Effect, Told } from '../../core/effects.ts';
 import { planKey } from '../../core/plan-task.ts';
 import { lastProgress } from '../../core/progress-entry.ts';
 import { readRegularFile } from '../../state/read-regular-file.ts';
@@ -86,10 +86,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
 }
 
 /** The prompt of the task that is open, for a context that knows nothing; null where none is. */
-export function planPrompt(
-  place: PlanPlace,
-  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
-): AssembledPrompt | null {
+export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null {
   const { files, contract } = place;
   const state = place.state();
   const plan = planIn(place);

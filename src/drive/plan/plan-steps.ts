@@ -1,5 +1,5 @@
 import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
+import type { Effect, Told } from '../../core/effects.ts';
 import type { CheckResult } from '../../core/events.ts';
 import type { Contract } from '../../core/schema/contract.ts';
 import { carryOut } from '../carry-out.ts';
@@ -48,11 +48,7 @@ export async function openStep(
 }
 
 /** The prompt of the task that openStep has opened. */
-export function promptStep(
-  turn: Turn,
-  contract: Contract,
-  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
-): AssembledPrompt | null {
+export function promptStep(turn: Turn, contract: Contract, told: Told): AssembledPrompt | null {
   return planPrompt(placeOf(turn, contract), told);
 }
 

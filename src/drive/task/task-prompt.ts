@@ -4,7 +4,7 @@ import { type AssembledPrompt, wholePrompt } from '../../core/assemble-prompt.ts
 import { assembleTaskPrompt, reflectionDue, type TaskPromptParts } from '../../core/assemble-task-prompt.ts';
 import { checklistItems } from '../../core/checklist.ts';
 import { elapsed } from '../../core/clock.ts';
-import type { Effect } from '../../core/effects.ts';
+import type { Told } from '../../core/effects.ts';
 import { LINE_END } from '../../core/line-end.ts';
 import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
 import type { LoopState } from '../../core/schema/state.ts';
@@ -32,7 +32,7 @@ export interface TaskPromptRequest {
   readonly state: LoopState;
   /** Of the task file, without its frontmatter. */
   readonly body: string;
-  readonly told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>;
+  readonly told: Told;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
   /** The prompt goes to a context that knows nothing of the loop. */
   readonly fresh?: boolean;

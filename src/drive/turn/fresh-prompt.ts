@@ -1,5 +1,5 @@
 import { wholePrompt } from '../../core/assemble-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
+import type { Told } from '../../core/effects.ts';
 import type { Tell } from '../../core/runner-event.ts';
 import type { EvidenceWatch } from '../../task/run-evidence.ts';
 import { besideTask } from '../beside-task.ts';
@@ -18,7 +18,7 @@ import type { Loaded, Turn } from './turn.ts';
 export async function freshPrompt(
   turn: Turn,
   stored: NonNullable<Loaded['stored']>,
-  told: Pick<Extract<Effect, { type: 'prompt' }>, 'notices' | 'steering'>,
+  told: Told,
   body: string,
   tell: Tell,
 ): Promise<{ readonly prompt: string } | 'aborted' | 'overtaken'> {

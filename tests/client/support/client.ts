@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
+import { PATIENCE_MS } from '../../support/patience.ts';
 import { findClientBinary } from './client-binary.ts';
 import { clientEnvironment, type EnvironmentChanges } from './client-environment.ts';
-import { PATIENCE_MS } from './patience.ts';
 import { killTree, signalQuietly } from './process-tree.ts';
 import type { ScriptedModel } from './scripted-model.ts';
 import type { JsonObject, Workspace } from './workspace.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../support/until.ts';
 import { runClient, startClient } from './client.ts';
 import { clientVersion } from './client-binary.ts';
 import { clientEnvironment } from './client-environment.ts';
 import { startInteractiveClient } from './interactive-client.ts';
-import { until } from './loop-project.ts';
 import { isRunning } from './process-tree.ts';
 import {
   bash,

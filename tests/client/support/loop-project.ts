@@ -1,13 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type LauncherSettings, launcherSettings } from '../../../src/install/launcher-settings.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
 import type { ClientRun, PermissionMode } from './client.ts';
 import { clientEnvironment, type Environment, type EnvironmentChanges } from './client-environment.ts';
-import { PATIENCE_MS } from './patience.ts';
 import { killTree, signalQuietly } from './process-tree.ts';
 import { type Script, type ScriptedModel, startScriptedModel, type Usage } from './scripted-model.ts';
 import { createWorkspace, type JsonObject, type Workspace } from './workspace.ts';
@@ -236,20 +235,5 @@ export const inLoopProject = async (
     for (const { pid } of launched) killTree(pid);
     await model.close();
     workspace.cleanup();
-  }
-};
-
-/** Waits until the condition holds; rejects with `what` after `ms`. */
-export const until = async <T>(
-  what: string,
-  condition: () => T | undefined | null | false,
-  ms = PATIENCE_MS,
-): Promise<T> => {
-  const end = Date.now() + ms;
-  for (;;) {
-    const found = condition();
-    if (found !== undefined && found !== null && found !== false) return found;
-    if (Date.now() > end) throw new Error(`after ${ms} ms still not: ${what}`);
-    await sleep(25);
   }
 };

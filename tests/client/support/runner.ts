@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { RunnerEvent } from '../../../src/core/runner-event.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
 import type { PermissionMode } from './client.ts';
 import type { EnvironmentChanges } from './client-environment.ts';
 import { type LoopProject, mainPath } from './loop-project.ts';
-import { PATIENCE_MS } from './patience.ts';
 import { killTree, signalQuietly } from './process-tree.ts';
 
 export type RunnerOptions = {

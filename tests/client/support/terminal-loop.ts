@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { until } from '../../support/until.ts';
 import type { EnvironmentChanges } from './client-environment.ts';
-import { inLoopProject, type LoopProject, type LoopProjectOptions, launcherFile, until } from './loop-project.ts';
+import { inLoopProject, type LoopProject, type LoopProjectOptions, launcherFile } from './loop-project.ts';
 import type { Script, ScriptedModel } from './scripted-model.ts';
 import { startTerminal, type Terminal } from './terminal.ts';
 import type { JsonObject, Workspace } from './workspace.ts';

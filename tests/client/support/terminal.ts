@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { PATIENCE_MS } from '../../support/patience.ts';
 import type { Environment } from './client-environment.ts';
-import { PATIENCE_MS } from './patience.ts';
 import { childrenOf, signalQuietly, stopTree } from './process-tree.ts';
 
 const run = promisify(execFile);

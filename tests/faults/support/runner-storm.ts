@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { readLines } from '../../../src/state/read-lines.ts';
 import { readState } from '../../../src/state/read-state.ts';
-import { PATIENCE_MS } from '../../client/support/patience.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
 
 const agent = fileURLToPath(new URL('fake-agent.sh', import.meta.url));
 

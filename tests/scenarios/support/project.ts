@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -15,9 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PATIENCE_MS } from '../../client/support/patience.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 /** The bundle under test; RALPH_TEST_DIST names another build of it. */
@@ -46,13 +44,6 @@ export interface Project {
   has(path: string): boolean;
   /** Every file and empty directory with its content and mode: two equal trees are the same project. */
   tree(): Record<string, string>;
-}
-
-/** Waits until this holds; rejects with `what` where it never does. */
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; !holds(); await sleep(50)) {
-    if (Date.now() > end) assert.fail(`it never came to that: ${what}`);
-  }
 }
 
 export function project(context: TestContext): Project {

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type CommandOptions, startCommandAgent } from '../../../src/claude/start-command-agent.ts';
 import type { AgentRun, FinishedRun } from '../../../src/claude/stream/agent-run.ts';
 import { groupLives } from '../../../src/state/process-group.ts';
-import { eventually } from '../task/support/eventually.ts';
+import { until } from '../../support/until.ts';
 
 type Ran = FinishedRun & { readonly told: readonly string[] };
 
@@ -51,7 +51,7 @@ test('whole lines are told while it works, colours taken out', async (t) => {
   const cwd = aFolder(t);
   const rest = 'until test -f go; do sleep 0.05; done; printf "\\033[31mo\\033[0m\\n\\n\\nend"';
   const { run, told } = startIt(`printf "one\\ntw"; ${rest}`, { cwd });
-  await eventually('it has told something', () => told.length > 0);
+  await until('it has told something', () => told.length > 0);
   assert.deepEqual(told, ['one']);
   writeFileSync(join(cwd, 'go'), '');
   const { facts } = await run.done;
@@ -114,7 +114,7 @@ test('a word on either stream is a sign of life', async (t) => {
   for (const word of ['one', 'two', 'three']) {
     pass(1_800);
     writeFileSync(join(cwd, word), '');
-    await eventually(`it has said word ${word}`, () => isOver || existsSync(join(cwd, `said-${word}`)));
+    await until(`it has said word ${word}`, () => isOver || existsSync(join(cwd, `said-${word}`)));
     // What lies in a pipe is read in the next turn.
     for (let turns = 0; turns < 3; turns += 1) await turn();
   }
@@ -148,7 +148,7 @@ for (const [limit, command, kind] of [
 
 test('it takes no message while it works, and an interruption ends it', async (t) => {
   const { run, told } = startIt('trap "echo asked; exit 0" TERM; echo up; while :; do sleep 0.05; done');
-  await eventually('it is up', () => told.length > 0);
+  await until('it is up', () => told.length > 0);
   // However slowly it ends its work: by this clock no time passes.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   assert.equal(run.send('hurry', 'next'), false);
@@ -156,7 +156,7 @@ test('it takes no message while it works, and an interruption ends it', async (t
   const { outcome } = await run.done;
   assert.equal(outcome.kind, 'ok', 'it ended its work when it was asked to');
   const { run: deaf, told: up } = startIt('echo up; sleep 60');
-  await eventually('it is up', () => up.length > 0);
+  await until('it is up', () => up.length > 0);
   deaf.interrupt();
   assert.equal((await deaf.done).outcome.kind, 'interrupted');
 });

@@ -170,7 +170,7 @@ describe('a push', () => {
         'echo git push origin main',
         'git log main',
         'git push origin "$BRANCH"',
-        'git push origin "refs/heads/work/*:refs/heads/work/*"',
+        'git push origin "refs/heads/topic/*:refs/heads/topic/*"',
         'git push origin "refs/tags/*"',
       ],
     ])

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../../support/until.ts';
 import { alive } from './support/alive.ts';
 import { ENV } from './support/environment.ts';
-import { eventually } from './support/eventually.ts';
 import { gate } from './support/gate.ts';
 import { project } from './support/project.ts';
 import { whenTimeIsUp } from './support/when-time-is-up.ts';
@@ -46,7 +46,7 @@ test('a process that ignores SIGTERM is ended all the same', async (context) => 
   );
   assert.equal(result?.outcome, 'timeout');
   // Nobody waits for more than half a second until the system has carried a SIGKILL out.
-  await eventually('the family is gone', () => !['child', 'grandchild'].some((name) => alive(pidIn(directory, name))));
+  await until('the family is gone', () => !['child', 'grandchild'].some((name) => alive(pidIn(directory, name))));
 });
 
 test('what a command leaves behind when it ends is ended too', async (context) => {
@@ -60,7 +60,7 @@ test('an abort ends everything and rejects with its reason', async (context) => 
   const directory = project(context);
   const abort = new AbortController();
   const running = gate(directory, [`${FAMILY} sleep 300`, 'touch second'], { signal: abort.signal });
-  await eventually('the family is there', () => isThere(directory));
+  await until('the family is there', () => isThere(directory));
   abort.abort(new Error('the hook was told to end'));
   await assert.rejects(running, /the hook was told to end/);
   assert.equal(alive(pidIn(directory, 'child')), false);
@@ -88,12 +88,9 @@ test('a process that ends while its gate runs takes the commands with it', async
     stdio: ['pipe', 'inherit', 'inherit'],
   });
   const done = new Promise((resolve) => driver.once('exit', resolve));
-  await eventually('the family is there', () => isThere(directory));
+  await until('the family is there', () => isThere(directory));
   assert.equal(alive(pidIn(directory, 'grandchild')), true, 'control: it lives while the driver does');
   driver.stdin?.write('end\n');
   assert.equal(await done, 0);
-  await eventually(
-    'the family is gone',
-    () => !alive(pidIn(directory, 'child')) && !alive(pidIn(directory, 'grandchild')),
-  );
+  await until('the family is gone', () => !alive(pidIn(directory, 'child')) && !alive(pidIn(directory, 'grandchild')));
 });

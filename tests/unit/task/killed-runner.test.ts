@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { eventually } from './support/eventually.ts';
+import { until } from '../../support/until.ts';
 
 const program = join(dirname(fileURLToPath(import.meta.url)), 'support', 'run-and-hang.ts');
 
@@ -32,8 +32,8 @@ test('a command ends with all it started when the process that runs it is killed
   context.after(() => {
     for (const pid of [watched, unwatched].flatMap(processes)) process.kill(pid, 'SIGKILL');
   });
-  await eventually('both commands run', () => [watched, unwatched].every((seconds) => processes(seconds).length === 2));
+  await until('both commands run', () => [watched, unwatched].every((seconds) => processes(seconds).length === 2));
   child.kill('SIGKILL');
-  await eventually('the command is gone', () => processes(watched).length === 0);
+  await until('the command is gone', () => processes(watched).length === 0);
   assert.equal(processes(unwatched).length, 2, 'control: one that nobody watches runs on');
 });

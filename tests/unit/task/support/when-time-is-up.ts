@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { eventually } from './eventually.ts';
+import { until } from '../../../support/until.ts';
 
 /**
  * What comes of work that sets a limit of `ms`: its time is up as soon as this holds, and not before, however slow the
@@ -15,7 +15,7 @@ export async function whenTimeIsUp<T>(
   mock.timers.enable({ apis: ['setTimeout'] });
   try {
     const working = work();
-    await Promise.race([eventually(what, holds), working.then(() => Promise.reject(new Error(`over before ${what}`)))]);
+    await Promise.race([until(what, holds), working.then(() => Promise.reject(new Error(`over before ${what}`)))]);
     mock.timers.tick(ms - 1);
     mock.timers.tick(1);
     mock.timers.reset();
