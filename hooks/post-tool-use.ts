@@ -1,3 +1,3 @@
-import { loadPart } from '../src/drive/load-part.ts';
+import { loadPart } from '../src/state/process/code-cache.ts';
 
 loadPart('ralph-tool-note.cjs');

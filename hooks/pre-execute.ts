@@ -1,4 +1,4 @@
-import { judgeGiven } from '../src/drive/skill-contract/judge-given.ts';
+import { judgeGiven } from '../src/drive/hook/validate-json.ts';
 import { checkInput, unknownKeys } from '../src/task/skill-contract/check-input.ts';
 
 judgeGiven('input', checkInput, unknownKeys);

@@ -1,1 +1,1 @@
-export { keepCode, type Uncached } from '../src/drive/keep-code.ts';
+export { keepCode, type Uncached } from '../src/state/process/code-cache.ts';

@@ -1,1 +1,1 @@
-export { deliverSteering } from '../src/drive/hook/deliver-steering.ts';
+export { deliverSteering } from '../src/drive/hook/user-prompt-submit.ts';

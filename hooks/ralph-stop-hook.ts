@@ -1,4 +1,4 @@
-import { loadPart } from '../src/drive/load-part.ts';
+import { loadPart } from '../src/state/process/code-cache.ts';
 
 // The build puts the guard on RALPH_ACTIVE before everything here, so that another session pays for nothing.
 loadPart('ralph-stop-quick.cjs');

@@ -1,7 +1,7 @@
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stopQuickly } from '../src/drive/hook/stop-quickly.ts';
-import { failedText, said } from '../src/drive/said.ts';
-import type { DriverContext } from '../src/drive/turn/context.ts';
+import type { DriverContext } from '../src/drive/turn/driver-context.ts';
+import { failedText, said } from '../src/drive/turn/messages.ts';
 
 declare const require: (path: string) => unknown;
 

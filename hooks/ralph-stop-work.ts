@@ -1,10 +1,10 @@
+import { clientGone } from '../src/drive/hook/abort-stop.ts';
 import type { StopAnswer } from '../src/drive/hook/answer-block.ts';
-import { clientGone } from '../src/drive/hook/client-gone.ts';
 import { stop } from '../src/drive/hook/stop.ts';
-import type { DriverContext } from '../src/drive/turn/context.ts';
+import type { DriverContext } from '../src/drive/turn/driver-context.ts';
 import { turnWork } from '../src/drive/turn/run-turn-work.ts';
 
-export { heedCancelFlag } from '../src/drive/hook/heed-flags.ts';
+export { heedCancelFlag } from '../src/drive/hook/abort-stop.ts';
 
 /** The whole decision of a Stop, with everything it may need. */
 export function decideStop(

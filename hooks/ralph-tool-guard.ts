@@ -1,9 +1,8 @@
 import { writeSync } from 'node:fs';
-import { overLoops } from '../src/drive/hook/routers-loops.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
-import { preToolUse } from '../src/drive/hook/tool-use.ts';
-import { HOOK_TEXTS } from '../src/drive/texts.ts';
-import { judgeToolCall } from '../src/guard/judge-tool-call.ts';
+import { overLoops, preToolUse } from '../src/drive/hook/tool-use.ts';
+import { HOOK_TEXTS } from '../src/drive/turn/messages.ts';
+import { judgeToolCall } from '../src/guard/evaluate-tool-call.ts';
 import type { FileJudges, Globs, Parts, ShellJudges } from '../src/guard/parts.ts';
 
 declare const require: (path: string) => unknown;

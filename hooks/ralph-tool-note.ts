@@ -1,6 +1,5 @@
-import { overLoops } from '../src/drive/hook/routers-loops.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
-import { postToolUse } from '../src/drive/hook/tool-use.ts';
+import { overLoops, postToolUse } from '../src/drive/hook/tool-use.ts';
 
 declare const require: (path: string) => unknown;
 

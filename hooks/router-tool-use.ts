@@ -1,4 +1,4 @@
-import { loadPart } from '../src/drive/load-part.ts';
+import { loadPart } from '../src/state/process/code-cache.ts';
 
 // Registered by the agents of router mode alone (.claude/agents/ralph-*.md): whoever runs it works for a router's host.
 process.env['RALPH_ACTIVE'] = '1';

@@ -4,18 +4,17 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import * as z from 'zod';
-import { INSTANT } from '../src/core/instant-pattern.ts';
-import { storedContract } from '../src/core/schema/contract.ts';
-import { loopIteration } from '../src/core/schema/loop-iteration.ts';
-import { planCheck, planStatus } from '../src/core/schema/plan-answers.ts';
-import { policy } from '../src/core/schema/policy.ts';
-import { callRecord, iterationRecord, loopEvent } from '../src/core/schema/records.ts';
-import { runStatus, taskIterationRecord } from '../src/core/schema/run-state.ts';
-import { skillInput, skillOutput } from '../src/core/schema/skill-contract.ts';
-import { commonPart, fourKeyState, statusPart } from '../src/core/schema/state.ts';
-import { tddRecord, tddState } from '../src/core/schema/tdd-state.ts';
-import { publishedFrontmatter } from '../src/task/frontmatter-schema.ts';
-import { COMMANDS } from './commands/commands.ts';
+import { COMMANDS } from '../src/cli/commands.ts';
+import { storedContract } from '../src/engine/schema/contract.ts';
+import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
+import { policy } from '../src/engine/schema/policy.ts';
+import { callRecord, iterationRecord, loopEvent } from '../src/engine/schema/records.ts';
+import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/run-status.ts';
+import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
+import { commonPart, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
+import { tddRecord, tddState } from '../src/engine/schema/tdd.ts';
+import { publishedFrontmatter } from '../src/task/frontmatter/schema.ts';
+import { INSTANT } from '../src/text/instant.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
@@ -100,7 +99,7 @@ function stateSchema(): Record<string, unknown> {
 /** The schemas that the hooks check state files against, as data for src/state/check-shape.ts. */
 function writeHookSchemas(): void {
   const schemas = {
-    // Whoever reads `plan` checks it (src/core/plan-attempt.ts): the Stop of every other loop does not carry its shape.
+    // Whoever reads `plan` checks it (src/engine/plan/attempt.ts): the Stop of every other loop does not carry its shape.
     commonPart: forHooks(jsonSchema(commonPart.omit({ plan: true }))),
     statusPart: forHooks(jsonSchema(statusPart)),
     fourKeyState: forHooks(jsonSchema(fourKeyState)),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { loadPart } from '../src/drive/load-part.ts';
 import { outsideRoot } from '../src/state/loop-files.ts';
+import { loadPart } from '../src/state/process/code-cache.ts';
 
 /** What the build knows: the words that name a command. */
 declare const COMMAND_NAMES: readonly string[];

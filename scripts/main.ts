@@ -1,18 +1,14 @@
-import { RalphError } from '../src/core/ralph-error.ts';
+import type { Command } from '../src/cli/command.ts';
+import { COMMANDS } from '../src/cli/commands.ts';
+import { commandHelp, commandList, VERSION } from '../src/cli/help.ts';
+import { commandName, parseOptions } from '../src/cli/parse.ts';
+import { refuseAgent } from '../src/cli/refuse-agent.ts';
+import { systemErrorText } from '../src/cli/system-error-text.ts';
 import { projectOfLoop } from '../src/drive/worktree/worktree-place.ts';
-import { projectDirOf } from '../src/install/project-dir.ts';
+import { projectDirOf } from '../src/install/places.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
-import { isTerminal } from '../src/term/is-terminal.ts';
-import { writeText } from '../src/term/write-text.ts';
-import type { Command } from './commands/command.ts';
-import { commandHelp } from './commands/command-help.ts';
-import { commandList } from './commands/command-list.ts';
-import { commandName } from './commands/command-name.ts';
-import { COMMANDS } from './commands/commands.ts';
-import { parseOptions } from './commands/parse-options.ts';
-import { refuseAgent } from './commands/refuse-agent.ts';
-import { systemErrorText } from './commands/system-error-text.ts';
-import { VERSION } from './commands/version.ts';
+import { isTerminal, writeText } from '../src/term/write-text.ts';
+import { RalphError } from '../src/text/ralph-error.ts';
 
 /** What is about a loop finds it where it lies, in a worktree too; every other command is about the project. */
 const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));

@@ -6,9 +6,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { clientEnvironment } from '../tests/client/support/client-environment.ts';
-import { startScriptedModel } from '../tests/client/support/scripted-model.ts';
+import { bash, startScriptedModel, steps, text, tool } from '../tests/client/support/scripted-model.ts';
 import { createWorkspace } from '../tests/client/support/workspace.ts';
-import { quickStartScript } from './quick-start-script.ts';
 
 /**
  * `npm start`: installs the bundle into a copy of the example project and lets the real Claude Code work on it until
@@ -153,4 +152,32 @@ function say(format: Parameters<typeof styleText>[0], text: string): void {
 
 function paint(format: Parameters<typeof styleText>[0], text: string): string {
   return process.stdout.isTTY && !process.env['NO_COLOR'] ? styleText(format, text) : text;
+}
+
+/** What the scripted model does in the quick start: work, a claim that is too early, a wait, a claim that holds. */
+export function quickStartScript(project: string): ReturnType<typeof steps> {
+  const file = (path: string): string => join(project, path);
+  return steps([
+    bash('node --test'),
+    tool('Read', { file_path: file('src/slug.js') }, 'Two tests fail. First the one of slug().'),
+    tool('Edit', {
+      file_path: file('src/slug.js'),
+      old_string: "replace(/[^a-z0-9]/g, '-')",
+      new_string: "replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')",
+    }),
+    text('slug() joins words by one hyphen each now.\n\nRALPH_ITERATION_COMPLETE: 1 finding remains'),
+    text('All tests should pass now.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS'),
+    text(
+      'The test of unique() still fails. What a taken slug becomes is an open question, so I wait for the answer in the task file.\n\n<!-- ralph:state idle -->',
+    ),
+    tool('Read', { file_path: file('src/unique.js') }, 'The answer is there: the first number that is free.'),
+    tool('Edit', {
+      file_path: file('src/unique.js'),
+      old_string: '  return taken.has(slug) ? `${slug}-1` : slug;',
+      new_string:
+        '  let candidate = slug;\n  for (let number = 1; taken.has(candidate); number++) candidate = `${slug}-${number}`;\n  return candidate;',
+    }),
+    bash('node --test'),
+    text('All tests pass.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS'),
+  ]);
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { RalphError } from '../core/ralph-error.ts';
+import { RalphError } from '../text/ralph-error.ts';
 
 export interface FoundClient {
   readonly path: string;

@@ -1,6 +1,6 @@
-import type { ClientIdentity } from '../core/bind-session.ts';
-import { ancestors, environmentOf, parentOf, sessionLeader } from '../state/ancestors.ts';
-import { identityOf, isAlive } from '../state/process-identity.ts';
+import type { ClientIdentity } from '../engine/resume-state.ts';
+import { ancestors, environmentOf, parentOf, sessionLeader } from '../state/process/ancestors.ts';
+import { identityOf, isAlive } from '../state/process/identity.ts';
 
 /** So begin the ids of sessions outside every client; a client's are UUIDs. */
 const OUTSIDE = 'terminal-';

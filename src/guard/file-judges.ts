@@ -1,2 +1,2 @@
-export { judgeShellFiles, judgeToolFiles } from './files/judge-files.ts';
-export { judgeShellScope, judgeToolScope } from './scope/judge-scope.ts';
+export { judgeShellFiles, judgeToolFiles } from './files/evaluate-files.ts';
+export { judgeShellScope, judgeToolScope } from './scope/evaluate-scope.ts';

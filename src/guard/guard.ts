@@ -1,8 +1,6 @@
-import { comparablePath } from './comparable-path.ts';
+import { basename, join } from 'node:path';
 import type { GuardRules } from './guard-rules.ts';
-import type { ProtectedPath } from './protected-paths.ts';
-import { protectedPaths } from './protected-paths.ts';
-import { realPath } from './real-path.ts';
+import { comparablePath, realPath } from './own-files/comparable-path.ts';
 
 /** Rules made ready for one judgement. */
 export interface Guard {
@@ -26,4 +24,59 @@ export function prepareGuard(rules: GuardRules): Guard {
     project: both(rules.projectDir),
     control: rules.controlProgram.flatMap(both),
   };
+}
+
+/** One protected path in comparable form. */
+export interface ProtectedPath {
+  readonly path: string;
+  /** `path` is the beginning of file names, not a whole name. */
+  readonly prefix: boolean;
+  /** As the rules give it, for messages. */
+  readonly label: string;
+}
+
+/** The loop's own files as given and where symlinks really put them. */
+export function protectedPaths(rules: GuardRules): ProtectedPath[] {
+  const entries: ProtectedPath[] = [];
+  const seen = new Set<string>();
+  const add = (path: string, prefix: boolean, label: string): void => {
+    const comparable = comparablePath(path, rules.caseInsensitive);
+    if (seen.has(comparable)) return;
+    seen.add(comparable);
+    entries.push({ path: comparable, prefix, label });
+  };
+  for (const path of rules.ownFiles) {
+    add(path, false, path);
+    add(realPath(path), false, path);
+  }
+  for (const { dir, prefix } of rules.ownGlobs ?? []) {
+    const label = join(dir, `${prefix}*`);
+    add(join(dir, prefix), true, label);
+    add(join(realPath(dir), prefix), true, label);
+  }
+  return entries;
+}
+
+export function isInside(target: string, entry: ProtectedPath): boolean {
+  if (entry.prefix) return target.startsWith(entry.path);
+  return target === entry.path || target.startsWith(`${entry.path}/`);
+}
+
+/** Does this directory hold the protected path somewhere below it? */
+export function holds(directory: string, entry: ProtectedPath): boolean {
+  return directory === '/' || entry.path.startsWith(`${directory}/`);
+}
+
+/** Does a text name the protected path? A name that many projects have counts only together with its directory's name. */
+export function mentions(text: string, entry: ProtectedPath): boolean {
+  const folded = text.toLowerCase();
+  const segments = entry.path.toLowerCase().split('/');
+  const name = segments.at(-1) ?? '';
+  if (!folded.includes(name)) return false;
+  return isDistinctive(name) || folded.includes(segments.at(-2) ?? '');
+}
+
+/** A name that no other program's file is likely to have. */
+export function isDistinctive(name: string): boolean {
+  return /ralph|^\.claude$|^settings\.local\.json$/i.test(basename(name)) || basename(name).length > 20;
 }

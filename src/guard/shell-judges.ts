@@ -1,3 +1,3 @@
-export { judgeEvidence } from './judge-evidence.ts';
-export { judgePowerShell } from './judge-powershell.ts';
-export { judgeShellCommand } from './judge-shell-command.ts';
+export { judgeEvidence } from './commands/evaluate-rules.ts';
+export { judgePowerShell } from './evaluate-powershell.ts';
+export { judgeShellCommand } from './evaluate-shell-command.ts';

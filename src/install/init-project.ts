@@ -1,17 +1,19 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { addRegistration } from './add-registration.ts';
-import { fileDigest } from './file-digest.ts';
-import { hooksIn } from './hooks-in.ts';
-import { type InstallManifest, MANIFEST_PATH, readManifest } from './install-manifest.ts';
-import { isOurHook } from './is-our-hook.ts';
-import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './planned-files.ts';
-import { readText } from './read-text.ts';
-import { type Registration, sessionRegistration } from './registration.ts';
-import { safePath } from './safe-path.ts';
-import { type SettingsRecord, withoutMark } from './settings-record.ts';
-import { withdrawRegistration } from './withdraw-registration.ts';
-import { placeFile, removeFile } from './write-files.ts';
+import {
+  fileDigest,
+  type InstallManifest,
+  MANIFEST_PATH,
+  readManifest,
+  type SettingsRecord,
+  withoutMark,
+} from './files/install-manifest.ts';
+import { BUNDLE_HOME, type PlannedFile, plannedFiles, runsFromProject } from './files/planned-files.ts';
+import { placeFile, readText, removeFile, safePath } from './files/project-files.ts';
+import { addRegistration } from './settings/add-registration.ts';
+import { hooksIn, isOurHook } from './settings/our-hooks.ts';
+import { type Registration, sessionRegistration } from './settings/registration.ts';
+import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 /** Path of the settings file that holds the registration, relative to the project. */
 export const SETTINGS_PATH = '.claude/settings.json';

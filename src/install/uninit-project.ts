@@ -1,16 +1,13 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { RalphError } from '../core/ralph-error.ts';
-import { fileDigest } from './file-digest.ts';
+import { liveLoop } from '../drive/status/project-loops.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import type { SettingsRecord } from './files/install-manifest.ts';
+import { fileDigest, MANIFEST_PATH, readManifest } from './files/install-manifest.ts';
+import { RUNTIME_IGNORE } from './files/planned-files.ts';
+import { placeFile, readText, removeFile, safePath } from './files/project-files.ts';
 import { SETTINGS_PATH } from './init-project.ts';
-import { MANIFEST_PATH, readManifest } from './install-manifest.ts';
-import { liveLoop } from './live-loop.ts';
-import { RUNTIME_IGNORE } from './planned-files.ts';
-import { readText } from './read-text.ts';
-import { safePath } from './safe-path.ts';
-import type { SettingsRecord } from './settings-record.ts';
-import { withdrawRegistration } from './withdraw-registration.ts';
-import { placeFile, removeFile } from './write-files.ts';
+import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 export interface UninitReport {
   readonly removed: readonly string[];

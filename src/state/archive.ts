@@ -1,10 +1,10 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoopState } from '../core/schema/state.ts';
+import type { LoopState } from '../engine/schema/state.ts';
+import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { type ReadState, readState } from './read-state.ts';
 import { serialise } from './with-state.ts';
-import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
 /**
  * Writes the whole state into the archive and gives back its path. Called under the lock, with the state as it stands

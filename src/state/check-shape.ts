@@ -1,4 +1,4 @@
-import { INSTANT } from '../core/instant-pattern.ts';
+import { INSTANT } from '../text/instant.ts';
 
 /**
  * What a value must be, made from the JSON Schema of the state by scripts/build.ts:
@@ -73,4 +73,16 @@ function fits(value: unknown, shape: string): boolean {
 function deepest(problems: readonly (string | null)[]): string | null {
   const depth = (problem: string | null): number => problem?.split(' ')[0]?.split('/').length ?? 0;
   return [...problems].sort((a, b) => depth(b) - depth(a))[0] ?? null;
+}
+
+/**
+ * Keys of others are kept, but not at any depth: JSON.stringify calls itself for each, and indents, so that 9 KB of
+ * brackets become 32 MB, or an exception some thousand levels down. A state of ours has five.
+ */
+const MAX_DEPTH = 100;
+
+/** Whether a value is nested deeper than anything that a file of ours holds. */
+export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }

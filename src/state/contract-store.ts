@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
-import { RalphError } from '../core/ralph-error.ts';
-import type { StoredContract } from '../core/schema/contract.ts';
+import type { StoredContract } from '../engine/schema/contract.ts';
+import { RalphError } from '../text/ralph-error.ts';
 import { checkShape, type Shape } from './check-shape.ts';
+import { regularFile, removeIfThere } from './files/read-regular-file.ts';
+import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import type { LoopFiles } from './loop-files.ts';
-import { regularFile } from './regular-file.ts';
-import { removeIfThere } from './remove-if-there.ts';
-import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
 export type { StoredContract };
 

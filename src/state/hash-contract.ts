@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Contract } from '../core/schema/contract.ts';
+import type { Contract } from '../engine/schema/contract.ts';
+import type { TddRecord } from '../engine/schema/tdd.ts';
 
 /** SHA-256 over the contract with sorted keys: the same contract has the same hash whatever wrote it. */
 export function hashContract(contract: Contract): string {
@@ -13,4 +14,12 @@ function canonical(value: unknown): string {
     return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`;
   }
   return JSON.stringify(value);
+}
+
+/** SHA-256 over what a list asks for and by which commands it is proved; not over how far it is. */
+export function hashTddList({ listId, scenarios }: Pick<TddRecord, 'listId' | 'scenarios'>): string {
+  const fixed = scenarios.map(({ id, description, run, timeoutSeconds }) => [id, description, run, timeoutSeconds]);
+  return createHash('sha256')
+    .update(JSON.stringify([listId, fixed]))
+    .digest('hex');
 }

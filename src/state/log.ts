@@ -1,5 +1,5 @@
 import { mkdirSync, renameSync, statSync } from 'node:fs';
-import { appendLine } from './append-line.ts';
+import { appendLine } from './files/journal-lines.ts';
 import type { LoopFiles } from './loop-files.ts';
 
 const MAX_BYTES = 1024 * 1024;

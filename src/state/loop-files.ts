@@ -1,6 +1,7 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve, sep } from 'node:path';
-import { digest } from '../core/digest.ts';
+import { digest } from '../text/digest.ts';
+import { writeAtomically } from './files/write-atomically.ts';
 
 /** Where everything of one loop lies. All paths are absolute. */
 export interface LoopFiles {
@@ -83,4 +84,21 @@ function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
 /** node:os is asked only where the environment does not say: loading it costs every hook half a millisecond. */
 function home({ HOME: unix, USERPROFILE: windows }: NodeJS.ProcessEnv): string {
   return unix || windows || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
+}
+
+type RuntimeDir = Pick<LoopFiles, 'runtimeDir'>;
+
+/**
+ * Makes the folder of the runtime files where it is not there yet, with a `.gitignore` that keeps them out of version
+ * control, as `init` does. What lies there already is left as it is.
+ */
+export function makeRuntimeDir(files: RuntimeDir): void {
+  if (!existsSync(files.runtimeDir)) hideRuntimeDir(files);
+}
+
+/** The same for a work tree that has to be clean: the `.gitignore` also where the folder lies there without one. */
+export function hideRuntimeDir({ runtimeDir }: RuntimeDir): void {
+  mkdirSync(runtimeDir, { recursive: true });
+  const ignore = join(runtimeDir, '.gitignore');
+  if (!existsSync(ignore)) writeAtomically(ignore, '*\n');
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import type { FourKeyState, LoopState } from '../core/schema/state.ts';
-import { SCHEMA_VERSION } from '../core/schema-version.ts';
-import { isTooDeep } from './is-too-deep.ts';
-import { regularFile } from './regular-file.ts';
-import { validateFourKeyState, validateLoopState } from './validators.ts';
+import schemas from '../../.build/state-shapes.json' with { type: 'json' };
+import { SCHEMA_VERSION } from '../engine/schema/constants.ts';
+import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
+import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import { regularFile } from './files/read-regular-file.ts';
 
 /** What lies at a state file's path. */
 export type ReadState =
@@ -53,4 +53,16 @@ export function parseState(text: string): ReadState {
   }
   const problem = validateLoopState(value);
   return problem === null ? { kind: 'loop', state: value as LoopState } : { kind: 'corrupt', problem };
+}
+
+const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;
+
+/** null when the value is a state of ours, else what is wrong with it and where. */
+export function validateLoopState(value: unknown): string | null {
+  return checkShape(value, commonPart) ?? checkShape(value, statusPart);
+}
+
+/** null when the value has the four keys with the right types, else what is wrong with it and where. */
+export function validateFourKeyState(value: unknown): string | null {
+  return checkShape(value, fourKeyState);
 }

@@ -1,17 +1,16 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
-import { RalphError } from '../core/ralph-error.ts';
-import type { TddRecord, TddState } from '../core/schema/tdd-state.ts';
-import { agreement, publishedState, withOthersKeys } from '../core/tdd/published-state.ts';
-import { TDD_VERSION } from '../core/tdd/version.ts';
-import { checkShape, type Shape } from './check-shape.ts';
-import { isTooDeep } from './is-too-deep.ts';
-import { withLock } from './lock.ts';
+import { TDD_VERSION } from '../engine/schema/constants.ts';
+import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
+import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
+import { regularFile } from './files/read-regular-file.ts';
+import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
+import { withLock } from './lock/lock.ts';
 import type { LoopFiles } from './loop-files.ts';
-import { makeRuntimeDir } from './make-runtime-dir.ts';
-import { regularFile } from './regular-file.ts';
-import { syncDirectory, writeAtomically } from './write-atomically.ts';
+import { makeRuntimeDir } from './loop-files.ts';
 
 /** Where a TDD list lies: one for each loop of a project, as its state. */
 export interface TddFiles {

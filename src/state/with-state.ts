@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
-import { RalphError } from '../core/ralph-error.ts';
-import type { LoopState } from '../core/schema/state.ts';
-import { type LockOptions, withLock } from './lock.ts';
+import type { LoopState } from '../engine/schema/state.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import { removeIfThere } from './files/read-regular-file.ts';
+import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
+import { type LockOptions, withLock } from './lock/lock.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { parseState, type ReadState, readState } from './read-state.ts';
-import { removeIfThere } from './remove-if-there.ts';
-import { syncDirectory, writeAtomically } from './write-atomically.ts';
 
 export interface Change<T> {
   /** The new state, `keep` for no change, or `remove` once the archive has it whole. */
@@ -94,3 +94,6 @@ function refuseUnreadable(text: string): void {
   const problem = read.kind === 'corrupt' ? read.problem : `it would be of kind ${read.kind}`;
   throw new RalphError('state-corrupt', `nobody could read the state after this change: ${problem}`);
 }
+
+/** How long anybody waits for a loop's state before giving up: a hook then lets the stop happen, a command says so. */
+export const LOCK_WAIT = { waitMs: 10_000 } as const;

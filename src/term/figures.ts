@@ -1,5 +1,6 @@
-import { dollarText } from '../core/dollar-text.ts';
-import { formatDuration } from '../core/duration.ts';
+import { dollarText } from '../engine/messages.ts';
+import { formatDuration } from '../text/duration.ts';
+import { elapsed } from '../text/instant.ts';
 
 /** `250ms`, `45s`, `1h 30m`: whole seconds from one second on, since nobody reads more. */
 export function timeText(milliseconds: number): string {
@@ -20,4 +21,11 @@ export function countText(count: number): string {
 
 export function turnsText(turns: number): string {
   return `${turns} turn${turns === 1 ? '' : 's'}`;
+}
+
+/** `2026-02-28 10:00:00 UTC, 12m ago` (or `in 12m`). */
+export function instantText(instant: string, now: string): string {
+  const day = instant.slice(0, 19).replace('T', ' ');
+  const [past, future] = [elapsed(instant, now), elapsed(now, instant)];
+  return `${day} UTC, ${future > 0 ? `in ${formatDuration(future)}` : `${formatDuration(past)} ago`}`;
 }

@@ -1,4 +1,4 @@
-import type { LoopState } from '../core/schema/state.ts';
+import type { LoopState } from '../engine/schema/state.ts';
 
 /** Of which loop a text of ours speaks. */
 export type AdvisedLoop = Pick<LoopState, 'name' | 'mode'>;

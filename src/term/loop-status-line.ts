@@ -1,6 +1,6 @@
-import { elapsed } from '../core/clock.ts';
-import { formatDuration } from '../core/duration.ts';
-import type { LoopState } from '../core/schema/state.ts';
+import type { LoopState } from '../engine/schema/state.ts';
+import { formatDuration } from '../text/duration.ts';
+import { elapsed } from '../text/instant.ts';
 
 /** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {

@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { fstatSync, readFileSync, writeSync } from 'node:fs';
 
 const unread = new Set<1 | 2>();
 
@@ -23,5 +23,33 @@ export function writeText(descriptor: 1 | 2, text: string): void {
       if (code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
     }
+  }
+}
+
+/**
+ * Whether people read this descriptor. A pipe or a file is told by the descriptor alone: node's own answer loads its
+ * network code first, 4 ms that the status line would pay every second.
+ */
+export function isTerminal(descriptor: 1 | 2): boolean {
+  try {
+    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+  } catch {
+    return false; // closed
+  }
+  return (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
+}
+
+/**
+ * Whether the terminal's keys come to this process. A job in the background that changes the modes of the terminal is
+ * stopped by the system. Where nobody tells (not Linux), it is taken for the foreground.
+ */
+export function inForeground(): boolean {
+  try {
+    // After the name in parentheses: state, parent, process group, session, terminal, the terminal's foreground group.
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return foreground === undefined || Number(foreground) <= 0 || group === foreground;
+  } catch {
+    return true;
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compare, snapshot } from '../../src/task/task-progress.ts';
+import { compare, snapshot } from '../../src/task/progress/snapshot.ts';
 
 /**
  * What it costs an iteration to know whether it made progress, in a repository of 100,000 files: one snapshot and the

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fullRegistration } from '../../src/install/registration.ts';
+import { fullRegistration } from '../../src/install/settings/registration.ts';
 
 /**
  * What a hook costs over a bare node, as ratios in one run: every round times each command once, in turn, so that a

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loopIteration } from '../../src/core/schema/loop-iteration.ts';
+import { loopIteration } from '../../src/engine/schema/run-status.ts';
 import { until } from '../support/until.ts';
 import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import { ofType, runRunner, startRunner } from './support/runner.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { readLines } from '../../src/state/read-lines.ts';
+import { readLines } from '../../src/state/files/journal-lines.ts';
 import { until } from '../support/until.ts';
 import { scratch } from './support/bundle-state.ts';
 import { bundleVariant } from './support/bundle-variant.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { uniqueToken } from '../../src/state/unique-token.ts';
+import { uniqueToken } from '../../src/state/files/write-atomically.ts';
 import { bundleProgram, scratch } from './support/bundle-state.ts';
 import { killHolder, Race } from './support/race.ts';
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Ajv } from 'ajv';
 import schemas from '../../.build/state-schemas.json' with { type: 'json' };
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
-import { commonPart, fourKeyState, statusPart } from '../../src/core/schema/state.ts';
+import { commonPart, fourKeyState, statusPart } from '../../src/engine/schema/state.ts';
 import { checkShape, type Shape } from '../../src/state/check-shape.ts';
 import fc from '../support/fast-check.ts';
 import { anyState } from './support/any-state.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTaskListItemFromMarkdown } from 'mdast-util-gfm-task-list-item';
 import { gfmTaskListItem } from 'micromark-extension-gfm-task-list-item';
-import { checklistItems } from '../../src/core/checklist.ts';
+import { checklistItems } from '../../src/text/markdown/checklist.ts';
 import fc from '../support/fast-check.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 3_000), includeErrorInReport: true };

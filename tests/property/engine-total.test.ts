@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EngineEvent } from '../../src/core/events.ts';
-import { resumeState } from '../../src/core/resume-state.ts';
-import type { Policy } from '../../src/core/schema/policy.ts';
-import { commonPart, statusPart } from '../../src/core/schema/state.ts';
-import { transition } from '../../src/core/transition.ts';
-import { validateLoopState } from '../../src/state/validators.ts';
+import type { EngineEvent } from '../../src/engine/events.ts';
+import { resumeState } from '../../src/engine/resume-state.ts';
+import type { Policy } from '../../src/engine/schema/policy.ts';
+import { commonPart, statusPart } from '../../src/engine/schema/state.ts';
+import { transition } from '../../src/engine/transition.ts';
+import { validateLoopState } from '../../src/state/read-state.ts';
 import fc from '../support/fast-check.ts';
 import { anyState } from './support/any-state.ts';
 import * as arb from './support/arbitraries.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkTaskFile } from '../../src/task/check-task-file.ts';
+import { checkTaskFile } from '../../src/task/frontmatter/check-task-file.ts';
 import fc from '../support/fast-check.ts';
 
 /** Keys that are right, each with the lines it takes. */

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import picomatch from 'picomatch/posix.js';
-import type { Guardrails } from '../../src/core/schema/contract.ts';
-import { judgeCommandRules } from '../../src/guard/commands/judge-command-rules.ts';
+import type { Guardrails } from '../../src/engine/schema/contract.ts';
+import { judgeCommandRules } from '../../src/guard/commands/evaluate-rules.ts';
 import { pathForms } from '../../src/guard/files/path-forms.ts';
 import { pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
-import { NO_GUARDRAILS } from '../../src/task/policy-defaults.ts';
+import { NO_GUARDRAILS } from '../../src/task/settings/defaults.ts';
 import fc from '../support/fast-check.ts';
-import { PARTS } from '../unit/guard/support/judge.ts';
+import { PARTS } from '../unit/guard/support/evaluate.ts';
 
 const DIRECTORY = '/no-such-folder/project';
 

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RunnerEvent } from '../../src/core/runner-event.ts';
-import { cells } from '../../src/term/live/cells.ts';
+import type { RunnerEvent } from '../../src/engine/runner-event.ts';
 import { NOTHING_DRAWN, nextPicture } from '../../src/term/live/draw.ts';
 import { frameOf } from '../../src/term/live/frame.ts';
 import { edited, inserted, NEW_INPUT, sent } from '../../src/term/live/input-line.ts';
 import { NOTHING_UNREAD, readKeys } from '../../src/term/live/keys.ts';
 import { nextView } from '../../src/term/live/next-view.ts';
-import { rowCells } from '../../src/term/live/row.ts';
-import { NEW_VIEW } from '../../src/term/live/view.ts';
-import { wrap } from '../../src/term/live/wrap.ts';
-import { painter } from '../../src/term/paint.ts';
-import { printable } from '../../src/term/printable.ts';
+import { NEW_VIEW, rowCells } from '../../src/term/live/view.ts';
+import { painter, printable } from '../../src/term/paint.ts';
+import { cells, wrap } from '../../src/term/wrap.ts';
 import fc from '../support/fast-check.ts';
 import { liveScreen, NO_COLOURS, START } from '../unit/term/support/live-screen.ts';
 

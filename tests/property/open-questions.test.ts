@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openQuestions } from '../../src/core/open-questions.ts';
+import { openQuestions } from '../../src/engine/signals/open-questions.ts';
 import fc from '../support/fast-check.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };

@@ -3,10 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { nextPlanTask } from '../../src/core/next-plan-task.ts';
-import type { PlanTask } from '../../src/core/plan-task.ts';
-import { blockTask, tickTask } from '../../src/task/plan/mark-task.ts';
-import { readPlan } from '../../src/task/plan/read-plan.ts';
+import type { PlanTask } from '../../src/engine/plan/task-order.ts';
+import { nextPlanTask } from '../../src/engine/plan/task-order.ts';
+import { blockTask, readPlan, tickTask } from '../../src/task/plan/read-plan.ts';
 import fc from '../support/fast-check.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 400), includeErrorInReport: true };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RE2JS } from 're2js';
-import { toNativePattern } from '../../src/core/re2-pattern.ts';
+import { toNativePattern } from '../../src/text/re2/re2-pattern.ts';
 import fc from '../support/fast-check.ts';
 
 const LETTERS = [

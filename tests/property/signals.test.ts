@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { formatDuration, parseDuration } from '../../src/core/duration.ts';
-import { normalisedReply } from '../../src/core/normalised-reply.ts';
-import { readSignals, type Signals } from '../../src/core/signals.ts';
+import { normalisedReply } from '../../src/engine/signals/normalised-reply.ts';
+import { readSignals, type Signals } from '../../src/engine/signals/signals.ts';
+import { formatDuration, parseDuration } from '../../src/text/duration.ts';
 import fc from '../support/fast-check.ts';
 import { SIGNAL } from './support/arbitraries.ts';
 

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TddPhase, TddRecord } from '../../src/core/schema/tdd-state.ts';
-import { judgeRun } from '../../src/core/tdd/judge-run.ts';
-import { mayRun } from '../../src/core/tdd/may-run.ts';
-import { nextScenario } from '../../src/core/tdd/next-scenario.ts';
-import { agreement, publishedState } from '../../src/core/tdd/published-state.ts';
-import { recordBroken, recordPhase } from '../../src/core/tdd/record-phase.ts';
-import { allComplete, isComplete } from '../../src/core/tdd/standing.ts';
-import { NO_COUNT } from '../../src/core/vacuous-green.ts';
+import type { TddPhase, TddRecord } from '../../src/engine/schema/tdd.ts';
+import { judgeRun } from '../../src/engine/tdd/evaluate-run.ts';
+import {
+  allComplete,
+  isComplete,
+  mayRun,
+  nextScenario,
+  recordBroken,
+  recordPhase,
+} from '../../src/engine/tdd/phases.ts';
+import { agreement, publishedState } from '../../src/engine/tdd/published-state.ts';
+import { NO_COUNT } from '../../src/text/no-tests-run.ts';
 import fc from '../support/fast-check.ts';
-import { AT, aList } from '../unit/core/tdd/support/a-list.ts';
+import { AT, aList } from '../unit/engine/tdd/support/a-list.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
 const SCENARIOS = 3;

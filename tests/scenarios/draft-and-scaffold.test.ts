@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { PRESETS } from '../../scripts/commands/scaffold.ts';
+import { PRESETS } from '../../src/cli/task/scaffold.ts';
 import { DIST, project } from './support/project.ts';
 
 const AGENT = { CLAUDECODE: '1' };

@@ -5,11 +5,11 @@ import * as esbuild from 'esbuild';
 
 /** Files that start processes. */
 const LONG = new Set(['long-messages.test.ts']);
-const TESTS = 'tests/unit/core';
-const SOURCES = 'src/core';
+const TESTS = 'tests/unit/engine';
+const SOURCES = 'src/engine';
 
 /**
- * The unit tests of src/core in one file that node runs as it is: a run costs one start and no transpiling. Sources that
+ * The unit tests of src/engine in one file that node runs as it is: a run costs one start and no transpiling. Sources that
  * no test imports come first, so that coverage knows of them. `quick` stops at the first failure and says little of it.
  */
 export async function bundleCoreTests(root: string, outfile: string, runner: 'node' | 'quick'): Promise<void> {

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundleCoreTests } from './bundle-core-tests.ts';
 
 /**
- * Runs the unit tests of src/core and names every block (function, branch, right side of `&&`, `||`, `??`) that none of
+ * Runs the unit tests of src/engine and names every block (function, branch, right side of `&&`, `||`, `??`) that none of
  * them enters. Exit 1 when there is one. Left out: what the types make unreachable (`satisfies never`).
  */
 interface Range {
@@ -36,7 +36,7 @@ for (const { startOffset, endOffset, count } of blocks) {
 }
 for (const block of [...missed].sort()) console.log(`not covered: ${block}`);
 console.log(
-  `src/core: ${all - missed.size} of ${all} blocks covered (${((1 - missed.size / all) * 100).toFixed(2)} %)`,
+  `src/engine: ${all - missed.size} of ${all} blocks covered (${((1 - missed.size / all) * 100).toFixed(2)} %)`,
 );
 process.exitCode = missed.size === 0 ? 0 : 1;
 
@@ -61,9 +61,9 @@ function measure(): Range[] {
 function sourceOf(offset: number): { at: string; line: string } | null {
   const line = starts.findLastIndex((start) => start <= offset);
   const entry = map.findEntry(line, offset - (starts[line] ?? 0));
-  if (!('originalSource' in entry) || !entry.originalSource.includes('/src/core/')) return null;
-  const file = entry.originalSource.slice(entry.originalSource.indexOf('src/core/'));
-  if (file.startsWith('src/core/schema/')) return null;
+  if (!('originalSource' in entry) || !entry.originalSource.includes('/src/engine/')) return null;
+  const file = entry.originalSource.slice(entry.originalSource.indexOf('src/engine/'));
+  if (file.startsWith('src/engine/schema/')) return null;
   const source = readFileSync(join(root, file), 'utf8').split('\n');
   // The block of a `default:` begins there and says what it is one line further down.
   const text = source.slice(entry.originalLine, entry.originalLine + 2).join('\n');

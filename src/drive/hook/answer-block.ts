@@ -1,14 +1,13 @@
-import type { PromptParts } from '../../core/assemble-prompt.ts';
-import { type DeliveredPrompt, deliverPrompt } from '../../core/deliver-prompt.ts';
-import { deliverTaskPrompt } from '../../core/deliver-task-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { Policy } from '../../core/schema/policy.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { atLeast } from '../../core/versions.ts';
-import { plainPrompt } from '../plain-prompt.ts';
-import { nextText, said } from '../said.ts';
-import type { TaskPrompt } from '../task/task-prompt.ts';
-import type { DriverContext } from '../turn/context.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { PromptParts } from '../../engine/prompt/assemble-prompt.ts';
+import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { atLeast } from '../../text/version.ts';
+import { plainPrompt } from '../prompt/plain-prompt.ts';
+import type { TaskPrompt } from '../prompt/task-prompt.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+import { nextText, said } from '../turn/messages.ts';
 
 /** The answer to a Stop: a block with the next prompt, a word to the user, or null for plain silence. */
 export interface StopAnswer {

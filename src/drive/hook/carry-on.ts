@@ -1,17 +1,16 @@
-import { clientVersion } from '../../claude/transcript.ts';
-import type { PromptParts } from '../../core/assemble-prompt.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { Contract, TaskTerms } from '../../core/schema/contract.ts';
+import { clientVersion } from '../../claude/transcript/transcript.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { PromptParts } from '../../engine/prompt/assemble-prompt.ts';
+import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import { forLoop } from '../../term/for-loop.ts';
-import { besideTask } from '../beside-task.ts';
 import { openedPrompt, openPlan } from '../plan/on-plan.ts';
-import { type TaskPrompt, taskPrompt } from '../task/task-prompt.ts';
-import { HOOK_TEXTS, said } from '../texts.ts';
-import { realFindings } from '../turn/open-findings.ts';
-import { readTask } from '../turn/read-task.ts';
+import { besideTask, realFindings } from '../prompt/extra-sections.ts';
+import { readTask } from '../prompt/read-task.ts';
+import { type TaskPrompt, taskPrompt } from '../prompt/task-prompt.ts';
+import { unlessOvertaken } from '../turn/abort-if-superseded.ts';
+import { HOOK_TEXTS, said } from '../turn/messages.ts';
 import { carryOutAlike, look, verifyStep, waitStep } from '../turn/shared-steps.ts';
 import { feed, isStep, type Turn, toldToGo } from '../turn/turn.ts';
-import { unlessOvertaken } from '../unless-overtaken.ts';
 import { blockAnswer, type StopAnswer, taskBlockAnswer } from './answer-block.ts';
 
 /** Carries the effects out until one of them is the answer. */

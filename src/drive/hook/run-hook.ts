@@ -1,10 +1,9 @@
-import { parseHookInput } from '../../claude/hook-input.ts';
-import { readStdin } from '../../claude/read-stdin.ts';
-import { writeStdout } from '../../claude/write-stdout.ts';
-import { instantOf } from '../../core/clock.ts';
+import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
+import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
 import { log } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { type DriverContext, driverContext } from '../turn/context.ts';
+import { instantOf } from '../../text/instant.ts';
+import { type DriverContext, driverContext } from '../turn/driver-context.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 

@@ -1,17 +1,16 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { transcriptSize } from '../../claude/transcript-size.ts';
-import { bindSession } from '../../core/bind-session.ts';
-import { memoryText } from '../../core/memory-text.ts';
-import type { LoopState } from '../../core/schema/state.ts';
+import { transcriptSize } from '../../claude/transcript/transcript.ts';
+import { memoryText } from '../../engine/prompt/memory.ts';
+import { bindSession } from '../../engine/resume-state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { readState } from '../../state/read-state.ts';
-import { withState } from '../../state/with-state.ts';
-import { DEFAULT_TASK } from '../../task/default-task.ts';
-import { projectMemory } from '../../task/project-memory.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { HOOK_TEXTS, said } from '../texts.ts';
-import type { DriverContext } from '../turn/context.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { projectMemory } from '../../task/memory/project-memory.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/driver-context.ts';
+import { HOOK_TEXTS, said } from '../turn/messages.ts';
 
 /** What the user reads, and what the agent is told beside their first words. */
 interface SessionAnswer {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { apiFailure, lastApiError } from '../../claude/api-failure.ts';
-import type { ApiError } from '../../core/events.ts';
-import { transition } from '../../core/transition.ts';
-import { carryOut } from '../carry-out.ts';
-import { said } from '../texts.ts';
-import type { DriverContext } from '../turn/context.ts';
-import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
+import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
+import type { ApiError } from '../../engine/events.ts';
+import { transition } from '../../engine/transition.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+import { said } from '../turn/messages.ts';
+import { changeOwnLoop, ownLoop } from './own-loop.ts';
 
 /** The line of the error in the transcript is this young, or of an earlier one. */
 const YOUNG_MS = 10_000;

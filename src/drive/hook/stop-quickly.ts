@@ -1,21 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Effect } from '../../core/effects.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { completionText } from '../../core/signals.ts';
-import type { Transition } from '../../core/transitions/common.ts';
-import { iterationEnded } from '../../core/transitions/iteration-ended.ts';
-import type { Seldom } from '../../core/transitions/seldom.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { completionText } from '../../engine/signals/signals.ts';
+import type { Transition } from '../../engine/transitions/build.ts';
+import type { Seldom } from '../../engine/transitions/iteration-ended.ts';
+import { iterationEnded } from '../../engine/transitions/iteration-ended.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
-import { regularFile } from '../../state/regular-file.ts';
-import { withState } from '../../state/with-state.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { recordJournal } from '../record-journal.ts';
-import { underTombstone } from '../tombstone.ts';
-import type { DriverContext } from '../turn/context.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { underTombstone } from '../control/cancellation.ts';
+import { recordJournal } from '../records/journal.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+import { ownership } from '../turn/driver-context.ts';
 import { gatherIteration } from '../turn/gather-iteration.ts';
-import { ownership } from '../turn/ownership.ts';
-import { setBack } from '../turn/set-back.ts';
+import { setBack } from '../turn/tampering.ts';
 import { blockAnswer, type StopAnswer } from './answer-block.ts';
 
 /** With everything around it still short enough for a reason. */

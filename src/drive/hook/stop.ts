@@ -1,26 +1,23 @@
-import { lastAssistantText } from '../../claude/transcript.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { transition } from '../../core/transition.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { begunBy, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import { readState } from '../../state/read-state.ts';
-import { withState } from '../../state/with-state.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { type Measured, measureIteration } from '../task/measure-iteration.ts';
-import type { TaskTurn } from '../task/task-turn.ts';
-import { HOOK_TEXTS, said } from '../texts.ts';
-import { clearTombstone, underTombstone } from '../tombstone.ts';
-import type { DriverContext } from '../turn/context.ts';
-import { type CountedTurn, countTurn } from '../turn/count-turn.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { clearTombstone, underTombstone } from '../control/cancellation.ts';
+import { type Measured, measureIteration } from '../prompt/gather-evidence.ts';
+import type { TaskTurn } from '../records/iteration-record.ts';
+import { type CountedTurn, countTurn, takeFingerprints } from '../turn/count-turn.ts';
+import { type DriverContext, ownership } from '../turn/driver-context.ts';
 import type { TurnFacts } from '../turn/gather-iteration.ts';
-import { ownership } from '../turn/ownership.ts';
-import { takeFingerprints } from '../turn/take-fingerprints.ts';
+import { loadLoop } from '../turn/load-loop.ts';
+import { HOOK_TEXTS, said } from '../turn/messages.ts';
 import type { Loaded, TurnOptions } from '../turn/turn.ts';
+import { heedFlags } from './abort-stop.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn } from './carry-on.ts';
-import { heedFlags } from './heed-flags.ts';
-import { loadLoop } from './load-loop.ts';
-import { originOf } from './origin-of.ts';
 import { waitForBackground } from './wait-for-background.ts';
 
 /** Answer this long before the client's own timeout would kill the hook. */
@@ -95,4 +92,27 @@ function decideFirst(
   }
   const { lastMessage, transcriptPath } = context.input;
   return countTurn(context, loaded, { ...facts, text: lastMessage ?? lastAssistantText(transcriptPath) }, measured);
+}
+
+/** The client writes what began a turn some time after it has called the Stop hook: now and then 0.2 s on a busy machine. */
+const PATIENCE_MS = 500;
+const LOOK_MS = 25;
+
+/**
+ * Whose words the turn that ended answers. A prompt that the loop does not know was announced to no hook: only the
+ * transcript says whether it was a person's own command. Waits for the transcript to say it, and takes the prompt for
+ * the loop's where it never does.
+ */
+export async function originOf({ input, files }: DriverContext, signal: AbortSignal): Promise<'user' | 'loop'> {
+  const { promptId, transcriptPath } = input;
+  const current = readState(files.state);
+  const known = current.kind === 'loop' ? current.state.promptId : null;
+  if (promptId === null || known === null || known === promptId) return 'loop';
+  if (transcriptSize(transcriptPath) === null) return 'loop';
+  for (let waited = 0; ; waited += LOOK_MS) {
+    const by = begunBy(transcriptPath, promptId);
+    if (by !== null) return by;
+    if (waited >= PATIENCE_MS || signal.aborted) return 'loop';
+    await sleep(LOOK_MS);
+  }
 }

@@ -1,21 +1,21 @@
-import { existsSync } from 'node:fs';
-import { toolCall } from '../../claude/tool-call.ts';
-import { outOfTime } from '../../core/out-of-time.ts';
-import type { CallRecord } from '../../core/schema/records.ts';
+import { existsSync, readdirSync } from 'node:fs';
+import { toolCall } from '../../claude/hook-io/hook-input.ts';
+import { outOfTime } from '../../engine/policy/budget.ts';
+import type { CallRecord } from '../../engine/schema/records.ts';
 import type { GuardRules, ToolCall, Verdict } from '../../guard/guard-rules.ts';
-import { appendLine } from '../../state/append-line.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
+import { appendLine } from '../../state/files/journal-lines.ts';
 import { log } from '../../state/log.ts';
+import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
-import { runFiles } from '../../state/run-files.ts';
-import { taskFolder } from '../../task/task-folder.ts';
-import { giveSignOfLife } from '../task/sign-of-life.ts';
-import { HOOK_TEXTS, said } from '../texts.ts';
-import { underTombstone } from '../tombstone.ts';
-import type { DriverContext } from '../turn/context.ts';
-import { drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
-import { guardRules } from './guard-rules.ts';
-import type { Live } from './with-own-loop.ts';
+import { runFiles } from '../../state/task-folder/run-files.ts';
+import { taskFolder } from '../../task/task-file.ts';
+import { underTombstone } from '../control/cancellation.ts';
+import { giveSignOfLife } from '../records/heartbeat.ts';
+import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/driver-context.ts';
+import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { guardRules } from './guard-context.ts';
+import type { Live } from './own-loop.ts';
 
 export interface PreToolAnswer {
   readonly continue?: false;
@@ -153,4 +153,51 @@ function note(
     // The journal counts calls for the breaker; a full disk must not stop the agent's tools.
     log(files, record.at, 'calls', (error as Error).message);
   }
+}
+
+interface Answer {
+  readonly continue?: false;
+  readonly hookSpecificOutput?: { readonly permissionDecision?: 'deny'; readonly additionalContext?: string };
+}
+
+/**
+ * Lets a tool hook decide for the loop that its environment names, or, in a subagent of router mode, which no
+ * environment names a loop, for each loop of the project: the first that refuses the call answers, and what several have
+ * to say to the agent is said together.
+ */
+export async function overLoops<T extends Answer>(
+  context: DriverContext,
+  decide: (context: DriverContext) => Promise<T | null> | T | null,
+): Promise<T | null> {
+  if (context.env['RALPH_DRIVER'] !== 'router') return decide(context);
+  let answer: T | null = null;
+  for (const files of loopsHere(context)) {
+    const own = await decide({ ...context, files });
+    if (own === null) continue;
+    if (own.continue === false || own.hookSpecificOutput?.permissionDecision === 'deny') return own;
+    answer = answer === null ? own : together(answer, own);
+  }
+  return answer;
+}
+
+function together<T extends Answer>(one: T, other: T): T {
+  const said = [one, other].map(({ hookSpecificOutput }) => hookSpecificOutput?.additionalContext ?? '');
+  return { ...one, hookSpecificOutput: { ...one.hookSpecificOutput, additionalContext: said.join('\n') } };
+}
+
+function loopsHere({ files, env }: DriverContext): (typeof files)[] {
+  let entries: string[];
+  try {
+    entries = readdirSync(files.runtimeDir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error; // a guard that cannot look refuses the call
+  }
+  // A loop that was just cancelled has left its state, and the agent that works on it is to hear so.
+  const names = entries.flatMap((entry) => {
+    const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
+    const name = found?.[1] ?? found?.[2] ?? null;
+    return found === null || (name !== null && !LOOP_NAME.test(name)) ? [] : [name];
+  });
+  return [...new Set(names)].map((name) => loopFiles(files.projectDir, name, env));
 }

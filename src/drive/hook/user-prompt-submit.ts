@@ -1,13 +1,14 @@
-import { isNotification } from '../../claude/queued-messages.ts';
-import { blockOverridden } from '../../claude/transcript.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { EngineEvent } from '../../core/events.ts';
-import { transition } from '../../core/transition.ts';
-import { carryOut } from '../carry-out.ts';
-import { said } from '../texts.ts';
-import { clearTombstone, underTombstone } from '../tombstone.ts';
-import type { DriverContext } from '../turn/context.ts';
-import { changeOwnLoop, ownLoop } from './with-own-loop.ts';
+import { isNotification } from '../../claude/transcript/queued-messages.ts';
+import { blockOverridden } from '../../claude/transcript/transcript.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import { transition } from '../../engine/transition.ts';
+import { clearTombstone, underTombstone } from '../control/cancellation.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import { type DriverContext, ownership, routersOwn } from '../turn/driver-context.ts';
+import { said } from '../turn/messages.ts';
+import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 
 /** How the client begins a turn of its own when a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
@@ -38,4 +39,22 @@ export function userPromptSubmit(context: DriverContext): { systemMessage: strin
   carryOut(context.files, at, effects);
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [said(effect.message)] : []));
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
+}
+
+/**
+ * What the user has to say to the agent at this tool call, or null. Taken out of the state under the lock before it is
+ * told: of several hooks that run at once only one delivers it, once.
+ */
+export function deliverSteering(context: DriverContext): string | null {
+  const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
+  const deliver = (state: Live, policy: Policy) => {
+    const due = state.steering.filter(({ delivery }) => delivery === 'now');
+    const ids = due.map(({ id }) => id);
+    const next = transition(state, { type: 'steering-delivered', at: context.now(), ids }, policy);
+    return { state: next.state, result: { due, effects: next.effects } };
+  };
+  const taken = changeOwnLoop(context, deliver, ours);
+  if (taken === null || taken.due.length === 0) return null;
+  carryOut(context.files, context.now(), taken.effects);
+  return `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
 }

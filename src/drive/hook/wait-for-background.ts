@@ -1,13 +1,12 @@
-import { withState } from '../../state/with-state.ts';
-import { carryOut } from '../carry-out.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { said } from '../texts.ts';
-import type { DriverContext } from '../turn/context.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+import { loadLoop } from '../turn/load-loop.ts';
+import { said } from '../turn/messages.ts';
 import { feed, type Turn, type TurnOptions, toldToGo } from '../turn/turn.ts';
-import { waitOut } from '../turn/wait-out.ts';
+import { waitOut } from '../turn/wait.ts';
 import type { StopAnswer } from './answer-block.ts';
 import { carryOn } from './carry-on.ts';
-import { loadLoop } from './load-loop.ts';
 
 /**
  * Background work that will wake the session by itself: waits inside the hook, because a stop that is allowed while a

@@ -1,12 +1,11 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { changeByGit, type GitChanged } from '../../task/plan/change-by-git.ts';
-import { filesOfCommit, readRepository } from '../../task/plan/repository.ts';
-import { isInScope } from '../../task/plan/task-scope.ts';
-import { runGit } from '../../task/progress/run-git.ts';
+import { filesOfCommit, readRepository } from '../../task/git/read-repository.ts';
+import { changeByGit, type GitChanged, runGit } from '../../task/git/run-git.ts';
+import { isInScope } from '../../task/git/task-scope.ts';
+import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { ownPaths, type PlanPlace } from './plan-place.ts';
-import { PLAN_TEXTS } from './texts.ts';
 
 const CONFIG_TIME_MS = 10_000;
 

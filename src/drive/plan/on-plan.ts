@@ -1,7 +1,10 @@
-import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
-import type { Effect, Told } from '../../core/effects.ts';
-import type { Contract } from '../../core/schema/contract.ts';
-import type { Turn } from '../turn/turn.ts';
+import type { Effect, Told } from '../../engine/effects.ts';
+import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { StartedLoop } from '../start/start-loop.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import { turnWork } from '../turn/run-turn-work.ts';
+import { heardContext, type Turn } from '../turn/turn.ts';
 
 /** The contract of a loop over a plan; null for every other. */
 export function planContract({ loaded }: Pick<Turn, 'loaded'>): Contract | null {
@@ -24,4 +27,32 @@ export async function openedPrompt(turn: Turn, told: Told): Promise<AssembledPro
   const contract = planContract(turn);
   if (contract === null) return null;
   return (await import('./plan-steps.ts')).promptStep(turn, contract, told);
+}
+
+/**
+ * The prompt with which a launcher starts a client on a plan: its first task is opened. null where there is none to work
+ * on: then the loop has ended, and says why. `loop` is a loop over a plan, its state as it stands on disk.
+ */
+export async function firstPlanPrompt(
+  { files, stored, state }: Pick<StartedLoop, 'files' | 'stored' | 'state'>,
+  told: Told,
+  env: NodeJS.ProcessEnv,
+  say: (text: string) => void,
+): Promise<string | null> {
+  const context = heardContext(files, env, '', '');
+  const turn: Turn = {
+    context,
+    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: new AbortController().signal, work: turnWork },
+    deadline: Number.POSITIVE_INFINITY,
+    notes: [],
+    loaded: { kind: 'loop', state, policy: stored.contract.policy, stored, mended: null, orphaned: false },
+    task: null,
+  };
+  const instead = await openPlan(turn, say);
+  if (instead !== null) {
+    carryOut(files, context.now(), instead);
+    return null;
+  }
+  const prompt = await openedPrompt(turn, told);
+  return prompt === null ? null : wholePrompt(prompt);
 }

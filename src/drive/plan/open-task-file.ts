@@ -1,9 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { readRegularFile } from '../../state/read-regular-file.ts';
-import { removeIfThere } from '../../state/remove-if-there.ts';
-import { writeAtomically } from '../../state/write-atomically.ts';
 
 /** The task in work, as the engine opened it: what its attempts are measured by, and what the guard holds them to. */
 export interface OpenTask {

@@ -1,23 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assemblePlanPrompt } from '../../core/assemble-plan-prompt.ts';
-import type { AssembledPrompt } from '../../core/assemble-prompt.ts';
-import type { Effect, Told } from '../../core/effects.ts';
-import { planKey } from '../../core/plan-task.ts';
-import { lastProgress } from '../../core/progress-entry.ts';
-import { readRegularFile } from '../../state/read-regular-file.ts';
-import { regularFile } from '../../state/regular-file.ts';
+import type { Effect, Told } from '../../engine/effects.ts';
+import { lastProgress } from '../../engine/plan/progress-entry.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
+import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
+import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
+import { readRegularFile, regularFile } from '../../state/files/read-regular-file.ts';
+import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
+import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { hiddenFiles, readRepository } from '../../task/plan/repository.ts';
-import { resolveScope } from '../../task/plan/task-scope.ts';
-import { besideTask } from '../beside-task.ts';
-import { guardrailsPath } from '../guardrails-path.ts';
-import { HOOK_TEXTS } from '../texts.ts';
-import { linkText } from './link-text.ts';
+import { besideTask } from '../prompt/extra-sections.ts';
+import { guardrailsPath } from '../prompt/plain-prompt.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
+import { dropSettling, recoverSettling } from './commit-journal.ts';
+import { PLAN_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
-import { ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
-import { dropSettling, recoverSettling } from './settling.ts';
-import { PLAN_TEXTS } from './texts.ts';
+import { linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
 const MOST_BYTES = 8 * 1024 * 1024;
 

@@ -1,13 +1,13 @@
-import { realpathSync } from 'node:fs';
+import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import type { Effect } from '../../core/effects.ts';
-import type { EngineEvent } from '../../core/events.ts';
-import { planOf } from '../../core/plan-attempt.ts';
-import type { Contract } from '../../core/schema/contract.ts';
-import type { PlanState } from '../../core/schema/plan-state.ts';
-import type { LoopState } from '../../core/schema/state.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import { planOf } from '../../engine/plan/attempt.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { PlanState } from '../../engine/schema/plan.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { progressPath } from '../../task/plan/progress-path.ts';
+import { progressPath } from '../../task/task-file.ts';
 
 /** What every step of a plan works with, whatever drives the loop. */
 export interface PlanPlace {
@@ -54,5 +54,14 @@ function real(path: string): string | null {
     return realpathSync(path);
   } catch {
     return null; // what is not there lies nowhere else
+  }
+}
+
+/** What a symbolic link names, as it was written; null where no link lies. */
+export function linkText(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null; // no link, or nothing
   }
 }

@@ -1,23 +1,21 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nextPlanTask } from '../../core/next-plan-task.ts';
-import { planOf } from '../../core/plan-attempt.ts';
-import { planKey } from '../../core/plan-task.ts';
-import { RalphError } from '../../core/ralph-error.ts';
-import type { LoopState } from '../../core/schema/state.ts';
+import { planOf } from '../../engine/plan/attempt.ts';
+import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { regularFile } from '../../state/regular-file.ts';
-import { changeByGit } from '../../task/plan/change-by-git.ts';
-import { MAIN_BRANCHES } from '../../task/plan/guarded-branches.ts';
-import { progressPath } from '../../task/plan/progress-path.ts';
+import { readRepository } from '../../task/git/read-repository.ts';
+import { changeByGit, runGit } from '../../task/git/run-git.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { readRepository } from '../../task/plan/repository.ts';
-import { runGit } from '../../task/progress/run-git.ts';
-import { START_TEXTS } from '../texts.ts';
+import { MAIN_BRANCHES } from '../../task/settings/defaults.ts';
+import { progressPath } from '../../task/task-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { START_TEXTS } from '../turn/messages.ts';
+import { PLAN_TEXTS } from './messages.ts';
 import { errorsIn } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
 import { ownPaths } from './plan-place.ts';
-import { PLAN_TEXTS } from './texts.ts';
 
 const CONFIG_TIME_MS = 10_000;
 

@@ -1,14 +1,13 @@
 import { realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostSession } from '../../claude/host-session.ts';
-import type { Contract } from '../../core/schema/contract.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { beganAt } from '../../state/own-start.ts';
-import { identityOf } from '../../state/process-identity.ts';
+import { beganAt, identityOf } from '../../state/process/identity.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { isLeftOutFolder } from '../../task/progress/left-out.ts';
 import { projectPath } from '../../task/project-file.ts';
-import { userConfigPath } from '../read-configs.ts';
+import { userConfigPath } from '../start/read-settings.ts';
 
 /** Flags that only say how far a loop may go, within what every loop may. */
 const LIMITS = ['max_iterations', 'max_tasks'];

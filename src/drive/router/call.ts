@@ -1,19 +1,18 @@
 import { hostSession } from '../../claude/host-session.ts';
-import { isBefore } from '../../core/clock.ts';
-import { RalphError } from '../../core/ralph-error.ts';
-import type { LoopState } from '../../core/schema/state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { isAlive } from '../../state/process-identity.ts';
-import { obeyFlags } from '../task/obey-flags.ts';
-import type { RouterAnswer } from './answer.ts';
-import { takeWork } from './at-work.ts';
+import { isAlive } from '../../state/process/identity.ts';
+import { isBefore } from '../../text/instant.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { obeyFlags } from '../control/flag-files.ts';
+import { takeWork } from './holder.ts';
+import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open.ts';
 import { answerNow } from './proceed.ts';
 import { type Report, report } from './report.ts';
+import type { RouterAnswer } from './router.ts';
 import { RouterLeft, type RouterOptions } from './router.ts';
-import { trouble } from './stops.ts';
-import { ROUTER_TEXTS } from './texts.ts';
-import { waitingAnswer, workingAnswer } from './waits.ts';
+import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 /** A call that comes while another one of the same host is at work waits so long for it. */
 const PATIENCE_MS = 20_000;

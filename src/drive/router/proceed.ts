@@ -1,17 +1,15 @@
-import { after, isBefore } from '../../core/clock.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { LoopState } from '../../core/schema/state.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { readState } from '../../state/read-state.ts';
-import { beginAnew } from '../fresh-turn.ts';
+import { after, isBefore } from '../../text/instant.ts';
 import { carryOutAlike, look, verifyStep } from '../turn/shared-steps.ts';
-import { feed } from '../turn/turn.ts';
-import { waitOut } from '../turn/wait-out.ts';
-import type { RouterAnswer, StopAnswer } from './answer.ts';
-import { handOut, handOutAgain } from './hand-out.ts';
+import { beginAnew, feed } from '../turn/turn.ts';
+import { waitOut } from '../turn/wait.ts';
+import { handOut, handOutAgain } from './assign.ts';
+import type { RouterAnswer, StopAnswer } from './router.ts';
 import { notesOf, type Router, RouterLeft } from './router.ts';
 import { spawnInHand } from './spawn-record.ts';
-import { endAnswer, over } from './stops.ts';
-import { consentAnswer, pausedAnswer, waitingAnswer, workingAnswer } from './waits.ts';
+import { consentAnswer, endAnswer, over, pausedAnswer, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 /** How often somebody else's word may come in between before the host is asked to call again. */
 const MOST_TURNS = 20;

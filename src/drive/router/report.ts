@@ -1,21 +1,17 @@
-import { digest } from '../../core/digest.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { UsageDelta } from '../../core/events.ts';
-import { outOfTime } from '../../core/out-of-time.ts';
-import { RalphError } from '../../core/ralph-error.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { withState } from '../../state/with-state.ts';
-import { heardContext } from '../fresh-turn.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { measureIteration } from '../task/measure-iteration.ts';
-import { countTurn } from '../turn/count-turn.ts';
-import { takeFingerprints } from '../turn/take-fingerprints.ts';
-import type { Loaded } from '../turn/turn.ts';
-import type { RouterAnswer } from './answer.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { UsageDelta } from '../../engine/events.ts';
+import { outOfTime } from '../../engine/policy/budget.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { digest } from '../../text/digest.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { measureIteration } from '../prompt/gather-evidence.ts';
+import { countTurn, takeFingerprints } from '../turn/count-turn.ts';
+import { heardContext, type Loaded } from '../turn/turn.ts';
+import { ROUTER_TEXTS } from './messages.ts';
 import { answerNow, proceed } from './proceed.ts';
-import type { Router } from './router.ts';
+import type { Router, RouterAnswer } from './router.ts';
 import { isHeard, lastSpawn, noteOf, type SpawnRecord, spawnInHand, spawnMark } from './spawn-record.ts';
-import { ROUTER_TEXTS } from './texts.ts';
 
 export interface Report {
   /** Which piece of work it is of; null where the host does not say: then of the one in hand. */
@@ -100,4 +96,47 @@ async function count(router: Router, inHand: SpawnRecord, told: Report): Promise
   // After the state, which says the same: where this process dies in between, nothing is lost.
   noteOf(files, inHand, { heard: true, heardOf: told.agent ?? inHand.heardOf });
   return effects;
+}
+
+/** Signals stand at the end of a message; what comes before so many bytes of it is of no use. */
+export const REPORT_LIMIT = 1024 * 1024;
+
+/** The client hands a subagent's text on with so many spaces before each line (measured). */
+const HANDED_ON = '  ';
+/** With so many a line is code, however it came by them. */
+const CODE = '    ';
+
+const NOTIFICATION = '<task-notification>';
+const NOTIFICATION_END = '</task-notification>';
+
+/**
+ * A subagent's final message as it wrote it, from what its host makes of it: any bytes, at most the last MiB, out of the
+ * client's notification where the host passes that on whole, and without the indentation that the client gives it.
+ * Throws RalphError `usage` where the notifications of several subagents are passed on as one.
+ */
+export function plainReport(bytes: Uint8Array): string {
+  const kept = bytes.subarray(Math.max(0, bytes.length - REPORT_LIMIT));
+  const text = new TextDecoder().decode(kept);
+  return withoutIndent(resultIn(text.trim()) ?? text);
+}
+
+/** The result in a text that is a notification and nothing else; one that is only quoted is the agent's own text. */
+function resultIn(text: string): string | null {
+  if (!text.startsWith(NOTIFICATION) || !text.endsWith(NOTIFICATION_END)) return null;
+  const start = text.indexOf('<result>');
+  const end = text.lastIndexOf('</result>');
+  if (start === -1 || end < start) return null;
+  if (/<\/task-notification>\s*<task-notification>/.test(text)) {
+    throw new RalphError('usage', ROUTER_TEXTS.severalReports);
+  }
+  return text.slice(start + '<result>'.length, end);
+}
+
+function withoutIndent(text: string): string {
+  const lines = text.split('\n');
+  const said = lines.filter((line) => line.trim() !== '');
+  const handedOn = said.every((line) => line.startsWith(HANDED_ON)) && said.some((line) => !line.startsWith(CODE));
+  return handedOn
+    ? lines.map((line) => line.slice(line.startsWith(HANDED_ON) ? HANDED_ON.length : 0)).join('\n')
+    : text;
 }

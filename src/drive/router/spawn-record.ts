@@ -1,13 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LoopState } from '../../core/schema/state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { checkShape, type Shape } from '../../state/check-shape.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { readRegularFile } from '../../state/read-regular-file.ts';
-import { withState } from '../../state/with-state.ts';
-import { writeAtomically } from '../../state/write-atomically.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import type { SpawnAnswer } from './answer.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import type { SpawnAnswer } from './router.ts';
 
 /** The piece of work that was handed out last. It lies outside the project, where the agent does not write. */
 export interface SpawnRecord {

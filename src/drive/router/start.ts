@@ -1,17 +1,17 @@
 import { hostSession } from '../../claude/host-session.ts';
-import { planKey } from '../../core/plan-task.ts';
-import { RalphError } from '../../core/ralph-error.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
-import { withState } from '../../state/with-state.ts';
-import { giveConsent } from '../give-consent.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { type StartedLoop, type StartRequest, startLoop } from '../start-loop.ts';
-import { clientAlive } from '../turn/ownership.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { giveConsent } from '../start/consent.ts';
+import type { StartRequest } from '../start/prepare-contract.ts';
+import { type StartedLoop, startLoop } from '../start/start-loop.ts';
+import { clientAlive } from '../turn/driver-context.ts';
 import { isAgreed } from './agreed.ts';
-import { holdOf } from './hold.ts';
-import { inRouter, ROUTER_TEXTS } from './texts.ts';
+import { holdOf } from './holder.ts';
+import { inRouter, ROUTER_TEXTS } from './messages.ts';
 
 export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | 'headless' | 'launched'> {
   /** A person at a terminal of their own; what an agent starts, they may have to agree to. */

@@ -1,18 +1,16 @@
-import type { FinishedRun } from '../../claude/stream/agent-run.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { UsageDelta } from '../../core/events.ts';
-import type { AgentRecord } from '../../core/schema/records.ts';
-import { withState } from '../../state/with-state.ts';
-import { heardContext } from '../fresh-turn.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { measureIteration } from '../task/measure-iteration.ts';
-import { countTurn } from '../turn/count-turn.ts';
-import { takeFingerprints } from '../turn/take-fingerprints.ts';
+import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { UsageDelta } from '../../engine/events.ts';
+import type { AgentRecord } from '../../engine/schema/records.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { measureIteration } from '../prompt/gather-evidence.ts';
+import { keepDue } from '../records/outbox.ts';
+import { countTurn, takeFingerprints } from '../turn/count-turn.ts';
 import type { Loaded } from '../turn/turn.ts';
-import { keepDue } from './due-records.ts';
+import { heardContext } from '../turn/turn.ts';
+import { sumCost, sumUsage } from './failed-run-usage.ts';
 import type { Runner } from './runner.ts';
-import { sumCost, sumUsage } from './sum-usage.ts';
-import { tellChecklist } from './tell-checklist.ts';
+import { tellChecklist } from './runner.ts';
 
 /**
  * Tells the engine that an iteration is over, whatever became of it, and gives what follows. `error` says why it failed;

@@ -1,26 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { FinishedRun } from '../../claude/stream/agent-run.ts';
-import { bindSession } from '../../core/bind-session.ts';
-import type { Effect } from '../../core/effects.ts';
-import { identityOf } from '../../state/process-identity.ts';
-import { withState } from '../../state/with-state.ts';
-import { hasRules } from '../has-rules.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
+import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import type { Effect } from '../../engine/effects.ts';
+import { bindSession } from '../../engine/resume-state.ts';
+import { hasRules } from '../../guard/guard-rules.ts';
+import { identityOf } from '../../state/process/identity.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { openPlan } from '../plan/on-plan.ts';
-import { recordJournal } from '../record-journal.ts';
-import { HOOK_TEXTS } from '../texts.ts';
-import { freshPrompt } from '../turn/fresh-prompt.ts';
-import { readTask } from '../turn/read-task.ts';
+import { readTask } from '../prompt/read-task.ts';
+import { recordJournal } from '../records/journal.ts';
+import { freshPrompt } from '../turn/make-prompt.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
 import { feed, isStep, type Loaded } from '../turn/turn.ts';
-import { waitOut } from '../turn/wait-out.ts';
-import { backOff, MOST_RETRIES } from './back-off.ts';
+import { waitOut } from '../turn/wait.ts';
+import { watchAgent } from './agent-activity.ts';
 import { endIteration } from './end-iteration.ts';
-import { mendState } from './mend-state.ts';
+import { sumCost, sumUsage } from './failed-run-usage.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 import type { Runner } from './runner.ts';
-import { heard } from './steer-agent.ts';
-import { sumCost, sumUsage } from './sum-usage.ts';
-import { RUNNER_TEXTS } from './texts.ts';
-import { watchAgent } from './watch-agent.ts';
+import { backOff, MOST_RETRIES, mendState } from './runner.ts';
+import { heard } from './watch-operator.ts';
 
 /**
  * One iteration: makes its prompt, has a fresh agent work on it, again where the run broke, and tells the engine what

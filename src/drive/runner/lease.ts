@@ -1,17 +1,16 @@
 import * as fs from 'node:fs';
 import lockfile from 'proper-lockfile';
-import { RalphError } from '../../core/ralph-error.ts';
-import { withLock } from '../../state/lock.ts';
-import { newOwner, ownerLives, readOwner } from '../../state/lock-owner.ts';
+import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { leasePaths } from '../../state/lock/lease-holder.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { endGroup } from '../../state/process-group.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../state/process-identity.ts';
-import { readRegularFile } from '../../state/read-regular-file.ts';
-import { removeIfThere } from '../../state/remove-if-there.ts';
-import { writeAtomically } from '../../state/write-atomically.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { leasePaths } from './lease-holder.ts';
-import { RUNNER_TEXTS } from './texts.ts';
+import { endGroup } from '../../state/process/group.ts';
+import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
+import { LOCK_WAIT } from '../../state/with-state.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 
 /** A lease whose holder gave no sign of life for so long is free, wherever that holder is. */
 const STALE_MS = 30_000;

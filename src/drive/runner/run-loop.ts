@@ -1,23 +1,22 @@
-import type { Effect } from '../../core/effects.ts';
-import { exitCode } from '../../core/exit-code.ts';
-import { RalphError } from '../../core/ralph-error.ts';
-import type { RunnerEvent } from '../../core/runner-event.ts';
+import type { Effect } from '../../engine/effects.ts';
+import { exitCode } from '../../engine/exit-code.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { readContract } from '../../state/contract-store.ts';
-import { endedState } from '../ended-loop.ts';
-import { beginAnew } from '../fresh-turn.ts';
-import type { StartedLoop } from '../start-loop.ts';
+import { readState } from '../../state/read-state.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { forgetDue, tellDue } from '../records/outbox.ts';
+import type { StartedLoop } from '../start/start-loop.ts';
+import { endedLoop, endedState, unheard } from '../status/ended-loop.ts';
+import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
 import { carryOutAlike, look, verifyStep, waitStep } from '../turn/shared-steps.ts';
-import { unheard } from '../unheard.ts';
-import { listenToOthers } from './control.ts';
-import { forgetDue, tellDue } from './due-records.ts';
-import { hearSignals } from './hear-signals.ts';
+import { beginAnew } from '../turn/turn.ts';
+import { hearSignals, liveControls } from './handle-signals.ts';
 import { iterate } from './iterate.ts';
 import { takeLease } from './lease.ts';
-import { liveControls } from './live-controls.ts';
-import { rest } from './rest.ts';
+import { inRunner, RUNNER_TEXTS } from './messages.ts';
 import { newRunner, type Runner, type RunnerOptions } from './runner.ts';
-import { settle } from './settle.ts';
-import { inRunner, RUNNER_TEXTS } from './texts.ts';
+import { listenToOthers, rest } from './watch-operator.ts';
 
 export type RunnerEnd = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
@@ -142,4 +141,35 @@ function tellEnd(runner: Runner, end: RunnerEnd): RunnerEnd {
   if (message !== null) runner.options.tell({ type: 'notice', message: inRunner(message, runner.files.name) });
   runner.options.tell(told);
   return told;
+}
+
+type End = Extract<RunnerEvent, { type: 'loop-ended' }>;
+
+/** How the loop stands now that the runner leaves it, and with which exit code. */
+export function settle({ files, loopId, turn }: Runner): End {
+  const end = endOf(files.name);
+  const current = readState(files.state);
+  const live = current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+  if (live?.status === 'paused') {
+    const { reason, message } = live.paused;
+    if (reason === 'interrupted') return end(live, 'interrupted', RUNNER_TEXTS.left);
+    return end(live, 'paused', `${message} ${RUNNER_TEXTS.pausedThere}`);
+  }
+  if (live !== null && live.status !== 'ended') return end(live, 'interrupted', RUNNER_TEXTS.left);
+  const { state } = turn.loaded;
+  // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
+  if (readContract(files)?.contract.loopId === loopId) return end(state, 'error', HOOK_TEXTS.vanished);
+  const ended = endedLoop(files, loopId);
+  return ended === null ? end(state, 'error', LAUNCH_TEXTS.unknownEnd) : end(state, ended.as, ended.message);
+}
+
+function endOf(name: string | null): (state: LoopState, status: End['status'], message: string) => End {
+  return ({ iteration, usage }, status, message) => ({
+    type: 'loop-ended',
+    status,
+    message: inRunner(message, name),
+    code: exitCode(status),
+    iterations: iteration,
+    costUsd: usage.costUsd,
+  });
 }

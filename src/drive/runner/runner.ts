@@ -1,15 +1,22 @@
-import type { AgentRun, StartAgent } from '../../claude/stream/agent-run.ts';
-import type { UsageDelta } from '../../core/events.ts';
-import type { Tell } from '../../core/runner-event.ts';
+import type { AgentRun, StartAgent } from '../../claude/agent/agent-run.ts';
+import type { UsageDelta } from '../../engine/events.ts';
+import type { Tell } from '../../engine/runner-event.ts';
+import { quarantine } from '../../state/archive.ts';
+import { findContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
-import { heardContext } from '../fresh-turn.ts';
-import type { StartedLoop } from '../start-loop.ts';
+import { parseDuration } from '../../text/duration.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { StartedLoop } from '../start/start-loop.ts';
 import { turnWork } from '../turn/run-turn-work.ts';
-import type { Turn } from '../turn/turn.ts';
+import { setBack, unagreed, unproved } from '../turn/tampering.ts';
+import { heardContext, type Turn } from '../turn/turn.ts';
+import { unaccounted } from './failed-run-usage.ts';
 import type { Lease } from './lease.ts';
-import type { Patience } from './patience.ts';
-import { unaccounted } from './unaccounted.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 
 export interface RunnerOptions {
   readonly startAgent: StartAgent;
@@ -92,4 +99,79 @@ export function newRunner({ files, loopId, stored, state }: StartedLoop, options
     shown: { pending: '', next: 'go-on', checklist: '' },
     interrupted: false,
   };
+}
+
+/** Tells how far the checklist has come, where that is news. */
+export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCount | null | undefined): void {
+  if (!checklist || checklist.total === 0) return;
+  const { done, total } = checklist;
+  const counted = `${done} ${total}`;
+  if (counted === shown.checklist) return;
+  shown.checklist = counted;
+  options.tell({ type: 'checklist', done, total });
+}
+
+/**
+ * Puts a state that the agent rewrote, while it worked, back as this runner knows it; what was found is moved aside.
+ * Gives what the user and the next prompt have to hear, or null. Whoever ends a loop drops its contract: a state that is
+ * gone with it was ended, and is left so.
+ */
+export function mendState(runner: Runner): string | null {
+  const { files, loopId, turn } = runner;
+  const { state } = turn.loaded;
+  const found = findContract(files);
+  if (found === 'absent' || found === 'unreadable' || found.contract.loopId !== loopId) return null;
+  const sound = (current: ReadState): boolean => {
+    if (current.kind !== 'loop') return false;
+    // A newer epoch is somebody else's, who took the loop over: the lease tells.
+    if (current.state.epoch > state.epoch) return true;
+    return !(unproved(current.state) || unagreed(current.state, found) || setBack(current.state, found, files));
+  };
+  return withState<string | null>(files, LOCK_WAIT, (current) => {
+    if (sound(current)) return { next: 'keep', result: null };
+    const moved = current.kind === 'absent' ? files.archiveDir : quarantine(files, turn.context.now(), 'tampered');
+    return { next: state, result: RUNNER_TEXTS.restored(moved) };
+  });
+}
+
+/** How long a runner waits for what, in milliseconds. */
+export interface Patience {
+  /** For a sign of life of an agent whose turn is not over. */
+  readonly silenceMs: number;
+  /** Before a run that broke is tried again, the first time. */
+  readonly retryMs: number;
+}
+
+/**
+ * RALPH_SILENCE (20m: a single command of the agent may be silent for long) and RALPH_RETRY_WAIT (5s). Throws RalphError
+ * for a value that is no duration.
+ */
+export function patience(env: NodeJS.ProcessEnv): Patience {
+  return {
+    silenceMs: duration(env, 'RALPH_SILENCE', 20 * 60_000),
+    retryMs: duration(env, 'RALPH_RETRY_WAIT', 5_000),
+  };
+}
+
+function duration(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
+  const value = env[name];
+  if (!value) return otherwise;
+  const milliseconds = parseDuration(value);
+  if (milliseconds === null || milliseconds <= 0) throw new RalphError('usage', RUNNER_TEXTS.badDuration(name, value));
+  return milliseconds;
+}
+
+/** How many times a run that broke is tried again, before the loop ends. */
+export const MOST_RETRIES = 5;
+
+/** The longest wait between two tries. */
+const MOST_MS = 120_000;
+
+/**
+ * How long to wait before try `nth` (0 is the first): doubled each time, at most two minutes or the first wait where
+ * that is longer, and of that half to all, as `random` in [0, 1) says, so that many loops do not come back at once.
+ */
+export function backOff(firstMs: number, nth: number, random: number): number {
+  const whole = Math.min(firstMs * 2 ** nth, Math.max(firstMs, MOST_MS));
+  return Math.round(whole * (0.5 + random / 2));
 }

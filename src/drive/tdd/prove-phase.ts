@@ -1,15 +1,13 @@
-import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../../core/schema/tdd-state.ts';
-import { mayRun } from '../../core/tdd/may-run.ts';
-import { recordBroken, recordPhase } from '../../core/tdd/record-phase.ts';
-import { scenarioAtWork, standingOf } from '../../core/tdd/standing.ts';
-import { TDD_TEXTS } from '../../core/tdd/texts.ts';
+import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../../engine/schema/tdd.ts';
+import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
+import { mayRun, recordBroken, recordPhase, scenarioAtWork, standingOf } from '../../engine/tdd/phases.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
-import { evidenceJudge } from '../task/gather-evidence.ts';
-import { listOf } from './list-of.ts';
+import { evidenceJudge } from '../prompt/gather-evidence.ts';
+import { listOf } from './scenario-list.ts';
 
 export interface PhaseRequest {
   readonly phase: TddPhase;

@@ -1,14 +1,14 @@
-import { RalphError } from '../../core/ralph-error.ts';
-import type { Contract } from '../../core/schema/contract.ts';
-import type { TddRecord } from '../../core/schema/tdd-state.ts';
-import { allComplete } from '../../core/tdd/standing.ts';
-import { TDD_TEXTS } from '../../core/tdd/texts.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
+import { allComplete } from '../../engine/tdd/phases.ts';
 import { findContract, findEndedContract } from '../../state/contract-store.ts';
-import { hashTddList } from '../../state/hash-tdd-list.ts';
+import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { provedTdd, withTdd } from '../../state/tdd-store.ts';
-import { decidingEnvironment } from '../../task/tdd/deciding-environment.ts';
-import { listOf } from './list-of.ts';
+import { decidingEnvironment } from '../../task/tdd/make-list.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { listOf } from './scenario-list.ts';
 
 /**
  * What the contract of a loop says of the list that lies there; undefined for a loop that is none of tests first: it

@@ -1,19 +1,19 @@
-import type { ChecklistCount } from '../../core/checklist.ts';
-import { digest } from '../../core/digest.ts';
-import type { Effect } from '../../core/effects.ts';
-import type { EngineEvent } from '../../core/events.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { transition } from '../../core/transition.ts';
-import { lostItems } from '../../core/transitions/checklist.ts';
-import { checklistOf } from '../checklist-now.ts';
-import { type Measured, ofIteration } from '../task/measure-iteration.ts';
-import type { TaskTurn } from '../task/task-turn.ts';
-import { tddFacts } from '../tdd/tdd-facts.ts';
-import { HOOK_TEXTS } from '../texts.ts';
-import type { DriverContext } from './context.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { lostItems } from '../../engine/transitions/checklist.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import { digest } from '../../text/digest.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { type Measured, ofIteration, seenBy } from '../prompt/gather-evidence.ts';
+import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
+import type { TaskTurn } from '../records/iteration-record.ts';
+import { tddFacts } from '../tdd/scenario-list.ts';
+import type { DriverContext } from './driver-context.ts';
 import { gatherIteration, type TurnFacts } from './gather-iteration.ts';
-import { readTask, type TaskText } from './read-task.ts';
-import type { Loaded } from './turn.ts';
+import { HOOK_TEXTS } from './messages.ts';
+import type { Loaded, TurnOptions } from './turn.ts';
 
 export interface CountedTurn {
   readonly state: LoopState;
@@ -77,4 +77,27 @@ function notices(
   const lost = checklist && lostItems(checklist, state.checklist, state.taskPath);
   if (lost) events.push({ type: 'noticed', at, key: `checklist ${digest(lost)}`, warning: lost });
   return events;
+}
+
+/**
+ * What the files say at the end of a turn: the fingerprint of what is watched, for an agent that says idle, and that of
+ * the project, where a breaker asks for progress. null for what nobody asks for.
+ */
+export function takeFingerprints(
+  context: DriverContext,
+  options: TurnOptions,
+  stored: StoredContract | null,
+  measured: Measured | null,
+): Pick<TurnFacts, 'seen' | 'projectMark'> {
+  const policy = stored?.contract.policy;
+  const { projectDir } = context.files;
+  const says = context.input.lastMessage ?? 'ralph:state';
+  const watch = policy?.idle?.wake === 'change' && says.includes('ralph:state') ? policy.idle.watch : null;
+  const marks = (policy?.breaker.noProgress ?? 0) > 0;
+  const watched =
+    watch === null ? null : options.work.watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '');
+  return {
+    seen: seenBy(watched, stored?.contract, measured?.turn?.evidence ?? []),
+    projectMark: marks ? options.work.projectFingerprint(projectDir) : null,
+  };
 }

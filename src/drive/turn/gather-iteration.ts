@@ -1,14 +1,13 @@
-import { readUsage } from '../../claude/transcript-usage.ts';
-import type { ChecklistCount } from '../../core/checklist.ts';
-import type { EngineEvent } from '../../core/events.ts';
-import { outOfTime } from '../../core/out-of-time.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { atLeast } from '../../core/versions.ts';
+import { readUsage } from '../../claude/transcript/usage.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import { outOfTime } from '../../engine/policy/budget.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
-import { ownStart } from '../../state/own-start.ts';
-import type { DriverContext } from './context.ts';
-import { readCalls } from './read-calls.ts';
-import { readCost } from './read-cost.ts';
+import { ownStart } from '../../state/process/identity.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { atLeast } from '../../text/version.ts';
+import { readCalls, readCost } from '../records/client-figures.ts';
+import type { DriverContext } from './driver-context.ts';
 
 /** A final message is a few kilobytes; signals stand at its end. */
 const MESSAGE_LIMIT = 1_000_000;

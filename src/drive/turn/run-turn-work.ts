@@ -1,11 +1,10 @@
 import { hashContract } from '../../state/hash-contract.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { runGate } from '../../task/gate.ts';
-import { projectFingerprint } from '../../task/project-fingerprint.ts';
-import { watchFingerprint } from '../../task/watch-fingerprint.ts';
-import { evidenceJudge } from '../task/gather-evidence.ts';
-import { tddChecks } from '../tdd/tdd-checks.ts';
-import { HOOK_TEXTS } from '../texts.ts';
+import { runGate } from '../../task/commands/gate.ts';
+import { projectFingerprint, watchFingerprint } from '../../task/progress/fingerprint.ts';
+import { evidenceJudge } from '../prompt/gather-evidence.ts';
+import { tddChecks } from '../tdd/scenario-list.ts';
+import { HOOK_TEXTS } from './messages.ts';
 import type { TurnWork } from './turn-work.ts';
 
 export const turnWork: TurnWork = {

@@ -1,16 +1,16 @@
-import type { Effect } from '../../core/effects.ts';
-import type { CheckResult } from '../../core/events.ts';
-import type { Contract } from '../../core/schema/contract.ts';
-import { BEAT_MS } from '../../state/heartbeat.ts';
-import { carryOut } from '../carry-out.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { CheckResult } from '../../engine/events.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
 import { planContract } from '../plan/on-plan.ts';
-import { gatherEvidence, seenBy } from '../task/gather-evidence.ts';
-import { mirrorOf } from '../task/mirror.ts';
-import { noteRecord, showIteration } from '../task/task-turn.ts';
-import { HOOK_TEXTS } from '../texts.ts';
-import { unlessOvertaken } from '../unless-overtaken.ts';
+import { gatherEvidence, seenBy } from '../prompt/gather-evidence.ts';
+import { noteRecord, showIteration } from '../records/iteration-record.ts';
+import { mirrorOf } from '../records/status-projection.ts';
+import { unlessOvertaken } from './abort-if-superseded.ts';
+import { carryOut } from './apply-effects.ts';
+import { HOOK_TEXTS } from './messages.ts';
 import { feed, isStep, type Step, type Turn, toldToGo } from './turn.ts';
-import { waitOut } from './wait-out.ts';
+import { waitOut } from './wait.ts';
 
 /** Carries out what every driver does alike, and gives what is left for this one to do. */
 export function carryOutAlike({ context, task, loaded }: Turn, effects: readonly Effect[]): Step | undefined {

@@ -1,4 +1,4 @@
-import type { CheckResult } from '../../core/events.ts';
+import type { CheckResult } from '../../engine/events.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 
 /** The slow things that a turn may need; given by the entry, so that a test can give its own. */

@@ -1,14 +1,14 @@
-import type { Effect } from '../../core/effects.ts';
-import type { EngineEvent } from '../../core/events.ts';
-import type { Policy } from '../../core/schema/policy.ts';
-import type { LoopState } from '../../core/schema/state.ts';
-import { transition } from '../../core/transition.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
-import { withState } from '../../state/with-state.ts';
-import { endedLoop } from '../ended-loop.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import type { TaskTurn } from '../task/task-turn.ts';
-import type { DriverContext } from './context.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import type { TaskTurn } from '../records/iteration-record.ts';
+import { endedLoop } from '../status/ended-loop.ts';
+import type { DriverContext } from './driver-context.ts';
 import type { TurnWork } from './turn-work.ts';
 
 /** Why a driver was told to go by nobody: the client that it works for is gone. */
@@ -73,4 +73,38 @@ export function toldToGo(turn: Turn): readonly Effect[] {
   if (turn.leaves) return [];
   const by = turn.options.signal.reason === CLIENT_GONE ? 'client-exit' : 'signal';
   return feed(turn, { type: 'interrupted', at: turn.context.now(), by });
+}
+
+/** What a hook would be told at the end of a turn, for a driver that heard the agent itself: the same code decides. */
+export function heardContext(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  sessionId: string,
+  lastMessage: string,
+): DriverContext {
+  return {
+    input: {
+      event: 'Stop',
+      sessionId,
+      transcriptPath: null,
+      cwd: files.projectDir,
+      promptId: null,
+      lastMessage,
+      backgroundTasks: [],
+      source: null,
+      prompt: null,
+      raw: {},
+    },
+    env,
+    files,
+    now: () => new Date().toISOString(),
+  };
+}
+
+/** A prompt for a context that knows nothing: what an earlier one was told and could not answer is told again. */
+export function beginAnew(turn: Turn): readonly Effect[] {
+  feed(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'given-up' });
+  const effects = feed(turn, { type: 'first-prompt', at: turn.context.now() });
+  const told = turn.loaded.state.handedOver;
+  return effects.length > 0 || told === null ? effects : [{ type: 'prompt', ...told }];
 }

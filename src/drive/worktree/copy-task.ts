@@ -1,8 +1,7 @@
 import { copyFileSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { loopDirectoryName, RUN_CONFIG } from '../../task/loop-directory.ts';
-import { hasFolder, taskKind } from '../../task/task-kind.ts';
-import { changedFiles } from './changed-files.ts';
+import { hasFolder, loopDirectoryName, RUN_CONFIG, taskKind } from '../../task/task-file.ts';
+import { changedFiles } from './repository.ts';
 
 /** Settings and signs that count beside the task file. */
 const SETTINGS = ['.claude/ralph/config.json', '.claude/ralph/guardrails.md', RUN_CONFIG];

@@ -1,25 +1,23 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { RalphError } from '../../core/ralph-error.ts';
-import { withLock } from '../../state/lock.ts';
-import { loopFiles } from '../../state/loop-files.ts';
-import { hideRuntimeDir } from '../../state/make-runtime-dir.ts';
-import { WORKTREES } from '../../task/loop-directory.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { changedFiles } from './changed-files.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { hideRuntimeDir, loopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT } from '../../state/with-state.ts';
+import { type CommandOutcome, runCommand } from '../../task/commands/run-command.ts';
+import { WORKTREES } from '../../task/task-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
 import { copyTask, isSame } from './copy-task.ts';
-import { exclude } from './exclude.ts';
-import { isRegistered, ownCommits, type Repository, repositoryOf, tipOf } from './repository.ts';
-import { WORKTREE_TEXTS } from './texts.ts';
-import { userGit } from './user-git.ts';
-import { type WorktreePlace, worktreePlace } from './worktree-place.ts';
+import { WORKTREE_TEXTS } from './messages.ts';
+import { changedFiles, isRegistered, ownCommits, type Repository, repositoryOf, tipOf, userGit } from './repository.ts';
 import {
   dropWorktreeRecord,
   isBeingMade,
   readWorktreeRecord,
+  type WorktreePlace,
   worktreeLock,
+  worktreePlace,
   writeWorktreeRecord,
-} from './worktree-record.ts';
+} from './worktree-place.ts';
 
 export interface WorktreeRequest {
   readonly projectDir: string;
@@ -146,4 +144,68 @@ function taskNotices({ projectDir, taskPath }: WorktreeRequest, place: WorktreeP
   if (taskPath === null) return [];
   const [here, there] = [join(projectDir, taskPath), join(place.projectDir, taskPath)];
   return existsSync(here) && !isSame(here, there) ? [WORKTREE_TEXTS.taskDiffers(taskPath)] : [];
+}
+
+export interface SetUp {
+  /** Of the main project. */
+  readonly projectDir: string;
+  /** The user's own; null where there is nothing to do. */
+  readonly command: string | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly tell: (message: string) => void;
+}
+
+/** Installing what a project needs takes minutes; what takes an hour hangs. */
+const TIME_MS = 60 * 60_000;
+
+/**
+ * Runs the user's set-up command in a new worktree, with RALPH_MAIN_PROJECT naming the project that it was made from,
+ * and notes that it is done. Throws `refused` with what it said where it fails; the next run then tries it again.
+ * Rejects with the signal's reason, once nothing of it is left.
+ */
+export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: SetUp): Promise<void> {
+  const { command, env, signal } = setUp;
+  if (command !== null) {
+    setUp.tell(WORKTREE_TEXTS.settingUp(command));
+    const { end, output } = await runCommand({
+      run: command,
+      directory: projectDir,
+      env: { ...env, RALPH_MAIN_PROJECT: setUp.projectDir },
+      timeoutMs: TIME_MS,
+      signal,
+    });
+    if (end.kind !== 'exit' || end.code !== 0) {
+      throw new RalphError('refused', WORKTREE_TEXTS.setUpFailed(command, howText(end), output.text(), name));
+    }
+  }
+  const record = readWorktreeRecord(setUp.projectDir, name, env);
+  if (record !== null) writeWorktreeRecord(setUp.projectDir, name, env, { ...record, step: 'ready' });
+}
+
+function howText(end: CommandOutcome['end']): string {
+  switch (end.kind) {
+    case 'exit':
+      return `exit code ${end.code}`;
+    case 'signal':
+      return `ended by ${end.signal}`;
+    case 'timeout':
+      return 'it took longer than an hour';
+    case 'unavailable':
+      return end.why;
+    default:
+      return end satisfies never;
+  }
+}
+
+/**
+ * Has a pattern ignored in this clone alone, for all its work trees: worktrees within the project are none of its
+ * files, and `.gitignore` belongs to the user.
+ */
+export function exclude(commonDir: string, pattern: string): void {
+  const path = join(commonDir, 'info', 'exclude');
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  if (text.split(/\r?\n/).includes(pattern)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  appendFileSync(path, `${text === '' || text.endsWith('\n') ? '' : '\n'}${pattern}\n`);
 }

@@ -1,15 +1,20 @@
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { RalphError } from '../../core/ralph-error.ts';
-import { withLock } from '../../state/lock.ts';
+import { withLock } from '../../state/lock/lock.ts';
 import { loopFiles } from '../../state/loop-files.ts';
-import { LOCK_WAIT } from '../lock-wait.ts';
-import { isRegistered, tipOf } from './repository.ts';
-import { WORKTREE_TEXTS } from './texts.ts';
-import { askGit } from './user-git.ts';
-import { lossText, worktreeLoss } from './worktree-loss.ts';
-import { type WorktreePlace, worktreePlace } from './worktree-place.ts';
-import { dropWorktreeRecord, isBeingMade, readWorktreeRecord, worktreeLock } from './worktree-record.ts';
+import { LOCK_WAIT } from '../../state/with-state.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { isSame } from './copy-task.ts';
+import { counted, WORKTREE_TEXTS } from './messages.ts';
+import { askGit, changedFiles, isRegistered, ownCommits, tipOf, userGit } from './repository.ts';
+import {
+  dropWorktreeRecord,
+  isBeingMade,
+  readWorktreeRecord,
+  type WorktreePlace,
+  worktreeLock,
+  worktreePlace,
+} from './worktree-place.ts';
 
 export interface RemovedWorktree {
   readonly place: WorktreePlace;
@@ -67,4 +72,46 @@ function keepJournals(
   const kept = join(loopFiles(mainDir, null, env).runtimeDir, 'worktrees', `${name}-${at.replaceAll(':', '-')}`);
   cpSync(own, kept, { recursive: true });
   return kept;
+}
+
+/** What nobody else has of the work in a worktree. */
+export interface WorktreeLoss {
+  /** Changed and not committed, and not the same in the main project either. */
+  readonly uncommitted: number;
+  /** Commits that no other branch has. */
+  readonly unmerged: number;
+}
+
+/** What removing a worktree and its branch would lose now. */
+export function worktreeLoss(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): WorktreeLoss {
+  const { dir, branch } = place;
+  const there = existsSync(join(dir, '.git'));
+  const revisions = tipOf(mainDir, branch, env) === null ? [] : [`refs/heads/${branch}`];
+  // An agent may have left the branch: what it has committed since is on no branch at all, or on another one.
+  const head = there ? userGit(dir, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'], env) : null;
+  if (head?.ok === true) revisions.push(head.text.trim());
+  return {
+    uncommitted: there ? uncommitted(mainDir, place, env) : 0,
+    unmerged: revisions.length === 0 ? 0 : ownCommits(mainDir, revisions, branch, env),
+  };
+}
+
+/** The same for people, a part each; empty where nothing would be lost. */
+export function lossText({ uncommitted: files, unmerged }: WorktreeLoss, branch: string): string[] {
+  return [
+    ...(files === 0 ? [] : [`${counted(files, 'file')} that ${files === 1 ? 'is' : 'are'} not committed`]),
+    ...(unmerged === 0 ? [] : [`${counted(unmerged, 'commit')} that no branch but ${branch} has`]),
+  ];
+}
+
+function uncommitted(mainDir: string, { dir, projectDir }: WorktreePlace, env: NodeJS.ProcessEnv): number {
+  const { changed, removed } = changedFiles(dir, env);
+  const prefix = projectDir.slice(dir.length + 1);
+  const own = prefix === '' ? '' : `${prefix}/`;
+  const lost = changed.filter((path) => {
+    // What the loop wrote for itself is kept, and what was copied from the main project is still there.
+    if (path.startsWith(`${own}.claude/context/`)) return false;
+    return !path.startsWith(own) || !isSame(join(dir, path), join(mainDir, path.slice(own.length)));
+  });
+  return lost.length + removed.length;
 }

@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { RalphError } from '../../core/ralph-error.ts';
-import { unopenedText } from '../../task/progress/unopened-text.ts';
-import { WORKTREE_TEXTS } from './texts.ts';
-import { askGit, userGit } from './user-git.ts';
+import { onPath } from '../../task/commands/shell.ts';
+import { unopenedText } from '../../task/git/read-repository.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { WORKTREE_TEXTS } from './messages.ts';
 
 /** The repository that a project is in, as a worktree is made from it. */
 export interface Repository {
@@ -59,4 +60,67 @@ function real(path: string): string {
   } catch {
     return path; // it is gone, and git still knows it
   }
+}
+
+export interface GitRun {
+  readonly ok: boolean;
+  readonly text: string;
+  /** What git complained of, without the white space around it. */
+  readonly complaint: string;
+}
+
+const MAX_OUTPUT = 64 * 1024 * 1024;
+
+/**
+ * git as the user calls it in this directory: with their configuration, hooks and filters, but without variables that
+ * would mean another repository. Throws `refused` where there is no git.
+ */
+export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv): GitRun {
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) throw new RalphError('refused', WORKTREE_TEXTS.noGit);
+  const others = Object.entries(env).filter(([key]) => !REPOSITORY.has(key));
+  const { status, stdout, stderr, error } = spawnSync(program, words, {
+    cwd: directory,
+    env: { ...Object.fromEntries(others), LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' },
+    encoding: 'utf8',
+    maxBuffer: MAX_OUTPUT,
+    windowsHide: true,
+  });
+  return { ok: status === 0, text: stdout ?? '', complaint: (error?.message ?? stderr ?? '').trim() };
+}
+
+/** What git says, without the newline at its end. Throws `refused` with its complaint, behind `what`, where it fails. */
+export function askGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv, what: string): string {
+  const { ok, text, complaint } = userGit(directory, words, env);
+  if (!ok) throw new RalphError('refused', WORKTREE_TEXTS.gitFailed(what, complaint));
+  return text.replace(/\n$/, '');
+}
+
+const REPOSITORY = new Set([
+  ...['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_COMMON_DIR', 'GIT_PREFIX', 'GIT_NAMESPACE'],
+  ...['GIT_OBJECT_DIRECTORY', 'GIT_ALTERNATE_OBJECT_DIRECTORIES'],
+]);
+
+const WHAT = 'what is not committed was to be found';
+
+/**
+ * Files below a directory of a work tree that are not as they were committed, relative to it: those that git does not
+ * know among them, ignored ones not. Those that were removed are told apart.
+ */
+export function changedFiles(
+  directory: string,
+  env: NodeJS.ProcessEnv,
+): { readonly changed: readonly string[]; readonly removed: readonly string[] } {
+  const prefix = askGit(directory, ['rev-parse', '--show-prefix'], env, WHAT);
+  const words = ['-c', 'status.renames=false', 'status', '--porcelain=v1', '-z', '--untracked-files=all', '--', '.'];
+  const text = askGit(directory, words, env, WHAT);
+  const changed: string[] = [];
+  const removed: string[] = [];
+  for (const entry of text.split('\0')) {
+    if (entry === '') continue;
+    const [index, tree] = [entry[0], entry[1]];
+    const isGone = tree === 'D' || (index === 'D' && tree === ' ');
+    (isGone ? removed : changed).push(entry.slice(3 + prefix.length));
+  }
+  return { changed, removed };
 }

@@ -1,6 +1,6 @@
-import { programName, subcommandWords } from '../shell/named-words.ts';
+import { programName, subcommandWords } from '../shell/program-words.ts';
 import type { ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
-import { hasOption, splitOptions } from '../shell/split-options.ts';
+import { hasOption, splitOptions } from '../shell/words.ts';
 
 /** Pairs of commands of one pipeline that are shown to the patterns one by one. */
 const MAX_PAIRS = 400;

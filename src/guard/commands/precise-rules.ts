@@ -1,6 +1,6 @@
-import type { CommandRule } from '../../core/schema/contract.ts';
+import type { CommandRule } from '../../engine/schema/contract.ts';
 import { matchesGlob } from '../shell/glob.ts';
-import { hasKnownOptions, literal, namedWords, programName, subcommandWords } from '../shell/named-words.ts';
+import { hasKnownOptions, literal, namedWords, programName, subcommandWords } from '../shell/program-words.ts';
 import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
 import { definedAlias } from './command-texts.ts';
 

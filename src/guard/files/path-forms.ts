@@ -1,7 +1,6 @@
-import { comparablePath } from '../comparable-path.ts';
 import type { Guard } from '../guard.ts';
-import { absolutePath } from '../own-files.ts';
-import { realPath } from '../real-path.ts';
+import { comparablePath, realPath } from '../own-files/comparable-path.ts';
+import { absolutePath } from '../own-files/own-files.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 
 /** One path under all the names by which a user's glob may mean it. */

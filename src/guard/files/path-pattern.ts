@@ -1,8 +1,7 @@
-import { withoutEndSlashes } from '../comparable-path.ts';
 import type { Guard } from '../guard.ts';
+import { withoutEndSlashes } from '../own-files/comparable-path.ts';
 import type { Globs } from '../parts.ts';
 import type { PathForms } from './path-forms.ts';
-import { isSecretBearing } from './secret-bearing.ts';
 import { simpleGlob } from './simple-glob.ts';
 
 /** One glob or policy of the user, and whether it covers a path. */
@@ -53,4 +52,18 @@ export async function pathPattern(
 function literalBelow(folder: string, byName: boolean, caseInsensitive: boolean): (path: string) => boolean {
   const wanted = caseInsensitive ? folder.toLowerCase() : folder;
   return byName ? (path) => `/${path}`.includes(`/${wanted}/`) : (path) => path.startsWith(`${wanted}/`);
+}
+
+const SEGMENTS = new Set([
+  ...['.aws', '.azure', '.gcloud', '.ssh', 'secrets', 'credentials', 'ops-secrets', 'credentials-prod'],
+]);
+const NAMES = new Set(['.npmrc', '.pypirc', '.netrc']);
+const SUFFIX = /\.(?:pem|key|asc)$/;
+
+/** Whether policy:secret-bearing-paths covers a path. Letter case does not count, on any file system. */
+export function isSecretBearing(path: string): boolean {
+  const segments = path.toLowerCase().split('/');
+  const name = segments.at(-1) ?? '';
+  if (NAMES.has(name) || SUFFIX.test(name)) return true;
+  return segments.some((segment) => SEGMENTS.has(segment) || segment.startsWith('.env'));
 }

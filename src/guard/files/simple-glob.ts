@@ -1,4 +1,4 @@
-import { isLetterOrDigit } from '../../core/letter-or-digit.ts';
+import { isLetterOrDigit } from '../../text/characters.ts';
 import { matchesGlob } from '../shell/glob.ts';
 
 /** Beside letters and digits. */

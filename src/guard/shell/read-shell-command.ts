@@ -1,14 +1,18 @@
-import type { Script, SyntaxNode } from 'unbash';
-import { forEachChild, parse } from 'unbash';
-import { heredocSize } from './heredoc-size.ts';
-import type { ReadOptions, ShellReading } from './shell-reading.ts';
-import { UNKNOWN } from './shell-reading.ts';
-import { isShell } from './shells.ts';
-import type { Facts, Outcome, Stream, Walk } from './walk.ts';
-import { NO_INPUT, report, SILENT, UNKNOWN_STREAM } from './walk.ts';
-import { walkNode, walkStatements } from './walk-statements.ts';
-import { walkUncalledFunctions } from './walk-uncalled-functions.ts';
-import type { World } from './world.ts';
+import { forEachChild, parse, type Script, type SyntaxNode } from 'unbash';
+import { walkNode, walkStatements } from './interpret/interpret-statements.ts';
+import { isShell } from './program-words.ts';
+import { type ReadOptions, type ShellReading, UNKNOWN } from './shell-reading.ts';
+import {
+  type Facts,
+  NO_INPUT,
+  type Outcome,
+  report,
+  SILENT,
+  type Stream,
+  UNKNOWN_STREAM,
+  type Walk,
+  type World,
+} from './shell-state.ts';
 
 /** Characters outside heredoc bodies that go to no shell. */
 const MAX_COMMAND = 16 * 1024;
@@ -119,4 +123,41 @@ function sizeThatCounts(script: Script, text: string): number {
   };
   visit(script);
   return size;
+}
+
+/** A function that nothing called may still run (a trap, a later command of the same shell): its body is read once. */
+export function walkUncalledFunctions(worlds: readonly World[], walk: Walk): void {
+  for (const world of worlds) {
+    for (const body of world.functions.values()) {
+      if (body.kind !== 'function' || walk.facts.called.has(body.node)) continue;
+      walk.facts.called.add(body.node);
+      walk.node(body.node, [{ ...world, positional: null }], NO_INPUT, { ...walk, source: body.source });
+    }
+  }
+}
+
+/**
+ * How many characters of a text stand in heredoc bodies, by a scan of lines that errs towards more.
+ * It spares the parser a text that is too large whatever its heredocs are: 1 MB of `a;` takes it 300 ms.
+ */
+export function heredocSize(text: string): number {
+  let size = 0;
+  const opener = /<<-?[ \t]*\\?(['"]?)([^\s'"<>|;&()]+)\1/g;
+  for (let match = opener.exec(text); match !== null; match = opener.exec(text)) {
+    const start = text.indexOf('\n', opener.lastIndex);
+    if (start === -1) break;
+    const end = endOfBody(text, start + 1, match[2] ?? '');
+    size += end - start;
+    opener.lastIndex = end;
+  }
+  return size;
+}
+
+function endOfBody(text: string, start: number, delimiter: string): number {
+  for (let at = text.indexOf(delimiter, start); at !== -1; at = text.indexOf(delimiter, at + 1)) {
+    const lineStart = text.lastIndexOf('\n', at) + 1;
+    const after = text[at + delimiter.length];
+    if ((after === undefined || after === '\n') && /^\t*$/.test(text.slice(lineStart, at))) return at;
+  }
+  return text.length;
 }

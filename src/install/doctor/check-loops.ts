@@ -1,14 +1,18 @@
-import { existsSync, statSync } from 'node:fs';
-import type { LoopState } from '../../core/schema/state.ts';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { loopNames } from '../../drive/status/project-loops.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { quarantine } from '../../state/archive.ts';
-import { withLock } from '../../state/lock.ts';
-import { ownerLives, readOwner } from '../../state/lock-owner.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { ownerLives, readOwner } from '../../state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { isAlive } from '../../state/process-identity.ts';
+import { isAlive } from '../../state/process/identity.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { forLoop } from '../../term/for-loop.ts';
-import { loopNames } from '../loop-names.ts';
+import { readText } from '../files/project-files.ts';
 import { type Examined, type Finding, fine } from './finding.ts';
 
 /** No change of a state takes nearly so long: a lock of this age that nobody can ask about was left behind. */
@@ -86,4 +90,47 @@ function leftLock(files: LoopFiles): Finding[] {
   const fix = (): void => withLock(files.lock, { waitMs: 2_000 }, () => undefined);
   const message = `${files.lock} was left by a process that is gone; the next one takes it over.`;
   return [{ check: 'left-lock', level: 'warning', message, mend: 'main.cjs doctor --fix.', fix }];
+}
+
+const CHECK = 'task-file';
+
+/** The task file: there, filled in, and without problems. */
+export function checkTask({ projectDir, bundle, settingsProblem }: Examined): Finding[] {
+  const text = readText(join(projectDir, DEFAULT_TASK));
+  if (text === null || text.trim() === '') {
+    const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
+    return [
+      { check: CHECK, level: 'error', message, mend: `write your task into it; main.cjs init makes one to fill in.` },
+    ];
+  }
+  const { problems } = checkTaskFile(DEFAULT_TASK, text);
+  const findings = problems.map(
+    ({ line, message, severity }): Finding => ({
+      check: CHECK,
+      level: severity,
+      message: `${DEFAULT_TASK}${line === null ? '' : `:${line}`}: ${message}`,
+      mend: 'mend it there; main.cjs check shows all problems.',
+    }),
+  );
+  if (settingsProblem !== null && !findings.some(({ level }) => level === 'error')) {
+    findings.push({
+      check: 'loop-settings',
+      level: 'error',
+      message: settingsProblem,
+      mend: 'mend it where it stands.',
+    });
+  }
+  if (text === template(bundle)) {
+    const message = `${DEFAULT_TASK} is still the template.`;
+    findings.push({ check: CHECK, level: 'warning', message, mend: 'write your task into it.' });
+  }
+  return findings.length > 0 ? findings : [fine(CHECK, `${DEFAULT_TASK} has no problems.`)];
+}
+
+function template(bundle: string): string | null {
+  try {
+    return readFileSync(join(bundle, 'templates', 'PROMPT.md'), 'utf8');
+  } catch {
+    return null;
+  }
 }

@@ -1,6 +1,6 @@
 import type { FoundClient } from '../../claude/find-client.ts';
-import type { Policy } from '../../core/schema/policy.ts';
-import type { SettingsSource } from './settings-sources.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import type { SettingsSource } from '../settings/settings-sources.ts';
 
 export type Level = 'ok' | 'warning' | 'error';
 

@@ -2,10 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hooksIn } from '../hooks-in.ts';
+import { HOOKS_HOME } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
-import { isOurHook } from '../is-our-hook.ts';
-import { HOOKS_HOME } from '../planned-files.ts';
+import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
 import { type Examined, type Finding, fine } from './finding.ts';
 
 const CHECK = 'self-test';

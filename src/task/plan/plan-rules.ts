@@ -1,4 +1,4 @@
-import type { CommandRule, Guardrails } from '../../core/schema/contract.ts';
+import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 
 /** Names by which a frontmatter lifts what is denied while a plan runs. */
 export const PLAN_RULES = [

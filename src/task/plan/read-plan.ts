@@ -1,12 +1,10 @@
 import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { type LintedTask, lintPlan, type PlanProblem } from '../../core/lint-plan.ts';
-import { type PlanTask, planKey } from '../../core/plan-task.ts';
-import { splitFrontmatter } from '../split-frontmatter.ts';
-import { leafLines } from './leaf-lines.ts';
-import { strayDependency, strayField } from './stray-field.ts';
+import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
+import { type PlanTask, planKey } from '../../engine/plan/task-order.ts';
+import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 import { isField, readFields } from './task-fields.ts';
-import { readHead } from './task-head.ts';
+import { leafLines, readHead } from './task-lines.ts';
 import { unreadTasks } from './unread-tasks.ts';
 
 /** A task with all that the plan says of it. */
@@ -121,4 +119,55 @@ function readItem(
 function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
   const ids = new Map(tasks.map(({ id }: PlanTask) => [planKey(id), id]));
   return tasks.map((task) => ({ ...task, dependsOn: task.dependsOn.map((id) => ids.get(planKey(id)) ?? id) }));
+}
+
+/** `Files: a, b`, `**Verify:** npm test` */
+const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[ \t]*:(?:\*\*|__|[*_`])?(?:\s|$)/i;
+
+/** What people write in place of a field that a task has, and what to write. */
+const MEANT: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(?:commands?|verify|verification|validat(?:e|ion)|checks?|tests?|run)$/,
+    'commands that have to pass stand under "validation:" in the frontmatter of the plan, for all its tasks',
+  ],
+  [/^(?:scop\w*|files?|paths?|touches)$/, 'what a task may change is written "Scope: "'],
+  [
+    /^(?:depe?nd\w*(?: \w+)?|blocked by|requires?|needs|after)$/,
+    'the tasks that come first are written "Depends on: "',
+  ],
+  [/^(?:accept\w*(?: \w+)?|criteria|done when|definition of done)$/, 'what has to be true is written "Acceptance: "'],
+];
+
+/** What to say of a line below a task that looks like a field and is none; null for every other. */
+export function strayField(text: string): string | null {
+  const [, name = ''] = FIELD.exec(text) ?? [];
+  const [, advice] = MEANT.find(([pattern]) => pattern.test(name.toLowerCase())) ?? [];
+  return advice === undefined ? null : `"${name}:" is no field of a task and decides nothing: ${advice}.`;
+}
+
+const DEPENDENCY = /\b(?:depends? on|blocked by|requires|needs|after):? *tasks? +\S*\d[^\s,;)]*/i;
+
+/** What to say of a title in which a dependency stands, where no line of the task names one; null for every other. */
+export function strayDependency(title: string): string | null {
+  const [said] = DEPENDENCY.exec(title) ?? [];
+  return said === undefined
+    ? null
+    : `"${said}" in a title decides nothing: write "- Depends on: " with the tasks that come first on a line of its own below the task.`;
+}
+
+/** The plan's text with the box of a task ticked: one character differs. */
+export function tickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {
+  return `${text.slice(0, boxAt)}x${text.slice(boxAt + 1)}`;
+}
+
+/** The plan's text with `(blocked)` behind the box of a task; the same text where it stands there already. */
+export function blockTask(text: string, { boxAt, status }: Pick<PlanFileTask, 'boxAt' | 'status'>): string {
+  if (status === 'blocked') return text;
+  const behind = boxAt + 2;
+  return `${text.slice(0, behind)} (blocked)${text.slice(behind)}`;
+}
+
+/** The plan's text with the box of a task open again: one character differs. */
+export function untickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {
+  return `${text.slice(0, boxAt)} ${text.slice(boxAt + 1)}`;
 }

@@ -1,5 +1,5 @@
-import type { LeafLine } from './leaf-lines.ts';
-import { INLINE_COMMENT } from './task-head.ts';
+import type { LeafLine } from './task-lines.ts';
+import { INLINE_COMMENT } from './task-lines.ts';
 
 export interface TaskFields {
   readonly scope: readonly string[];

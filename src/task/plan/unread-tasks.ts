@@ -1,9 +1,8 @@
 import type { Nodes } from 'mdast';
-import { LINE_END } from '../../core/line-end.ts';
-import type { PlanRule } from '../../core/lint-plan.ts';
-import { planKey } from '../../core/plan-task.ts';
-import { leafLines } from './leaf-lines.ts';
-import { readHead } from './task-head.ts';
+import type { PlanRule } from '../../engine/plan/lint-plan.ts';
+import { planKey } from '../../engine/plan/task-order.ts';
+import { LINE_END } from '../../text/characters.ts';
+import { leafLines, readHead } from './task-lines.ts';
 
 /** What a person reads and the plan does not have. */
 export interface Unread {

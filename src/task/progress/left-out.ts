@@ -1,4 +1,4 @@
-import { PROGRESS_FILE } from '../task-folder-defaults.ts';
+import { PROGRESS_FILE } from '../settings/defaults.ts';
 
 /** Folders of what tools make, whose changes are nobody's work. */
 export const MADE_BY_TOOLS: readonly string[] = [

@@ -1,8 +1,8 @@
-import type { TddPhase, TddRecord, TddScenario } from '../../core/schema/tdd-state.ts';
-import { judgeRun, type TddRun } from '../../core/tdd/judge-run.ts';
-import { NO_COUNT } from '../../core/vacuous-green.ts';
-import { runPinnedCommand } from '../run-pinned-command.ts';
-import { withDeciding } from './deciding-environment.ts';
+import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
+import { judgeRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
+import { NO_COUNT } from '../../text/no-tests-run.ts';
+import { runPinnedCommand } from '../commands/run-pinned-command.ts';
+import { withDeciding } from './make-list.ts';
 
 export interface ScenarioRun {
   /** null when the run counts for the phase, else why it does not. */

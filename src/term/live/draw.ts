@@ -1,10 +1,9 @@
 import type { Paint } from '../paint.ts';
+import { wrap } from '../wrap.ts';
 import { type Frame, frameOf, type Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
-import { clipped, painted, rowCells } from './row.ts';
-import { closeText, printRows } from './text-flow.ts';
 import type { Line, View } from './view.ts';
-import { wrap } from './wrap.ts';
+import { clipped, closeText, painted, printRows, rowCells } from './view.ts';
 
 /** What stands at the bottom of the terminal since the last drawing. */
 export interface Drawn {

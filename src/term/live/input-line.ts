@@ -1,4 +1,4 @@
-import { graphemes } from './cells.ts';
+import { graphemes } from '../wrap.ts';
 
 /** What the user is writing. */
 export interface InputLine {

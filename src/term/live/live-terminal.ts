@@ -1,10 +1,10 @@
-import { inForeground } from '../in-foreground.ts';
 import type { Paint } from '../paint.ts';
+import { inForeground } from '../write-text.ts';
 import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture } from './draw.ts';
 import type { Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
-import { keyReader } from './key-reader.ts';
 import type { Key } from './keys.ts';
+import { keyReader } from './keys.ts';
 import type { View } from './view.ts';
 
 /** Drawing more often than that shows nobody anything. */

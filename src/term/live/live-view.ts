@@ -1,11 +1,10 @@
-import type { RunnerEvent } from '../../core/runner-event.ts';
-import { painter } from '../paint.ts';
-import { printable } from '../printable.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { painter, printable } from '../paint.ts';
 import { edited, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
 import { type LiveTerminal, takeTerminal } from './live-terminal.ts';
+import { LIVE_TEXTS } from './messages.ts';
 import { nextView } from './next-view.ts';
-import { LIVE_TEXTS } from './texts.ts';
 import { NEW_VIEW, type View } from './view.ts';
 
 /** What the user can do to a running loop. Each throws RalphError where it cannot be done. */

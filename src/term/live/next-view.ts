@@ -1,13 +1,11 @@
-import { dollarText } from '../../core/dollar-text.ts';
-import type { UsageDelta } from '../../core/events.ts';
-import type { RunnerEvent } from '../../core/runner-event.ts';
-import { withStatus } from '../../core/with-status.ts';
+import type { UsageDelta } from '../../engine/events.ts';
+import { dollarText, withStatus } from '../../engine/messages.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { costText, timeText, turnsText } from '../figures.ts';
-import { printable } from '../printable.ts';
-import type { Span } from './row.ts';
-import { addText, closeText } from './text-flow.ts';
-import { LIVE_TEXTS } from './texts.ts';
-import { BLANK, type Line, type OpenCall, type View } from './view.ts';
+import { printable } from '../paint.ts';
+import { LIVE_TEXTS } from './messages.ts';
+import type { Span } from './view.ts';
+import { addText, BLANK, closeText, type Line, type OpenCall, type View } from './view.ts';
 
 type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 

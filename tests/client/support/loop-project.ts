@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type LauncherSettings, launcherSettings } from '../../../src/install/launcher-settings.ts';
+import { type LauncherSettings, launcherSettings } from '../../../src/install/settings/session-settings.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { PATIENCE_MS } from '../../support/patience.ts';
 import type { ClientRun, PermissionMode } from './client.ts';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { RunnerEvent } from '../../../src/core/runner-event.ts';
+import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { PATIENCE_MS } from '../../support/patience.ts';
 import type { PermissionMode } from './client.ts';
 import type { EnvironmentChanges } from './client-environment.ts';

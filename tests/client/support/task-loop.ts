@@ -3,7 +3,7 @@ import {
   runStatus,
   type TaskIterationRecord,
   taskIterationRecord,
-} from '../../../src/core/schema/run-state.ts';
+} from '../../../src/engine/schema/run-status.ts';
 import {
   inLoopProject,
   type LauncherOptions,

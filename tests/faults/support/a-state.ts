@@ -1,9 +1,9 @@
-import { initialState } from '../../../src/core/initial-state.ts';
-import type { Contract } from '../../../src/core/schema/contract.ts';
-import type { LoopState } from '../../../src/core/schema/state.ts';
+import { initialState } from '../../../src/engine/initial-state.ts';
+import type { Contract } from '../../../src/engine/schema/contract.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
 import type { StoredContract } from '../../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/policy-defaults.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/settings/defaults.ts';
 
 export function filesIn(directory: string): LoopFiles {
   return loopFiles(directory, null, { XDG_STATE_HOME: `${directory}/outside` });

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { withLock } from '../../../src/state/lock.ts';
-import { pauseThread } from '../../../src/state/pause-thread.ts';
+import { pauseThread } from '../../../src/state/files/write-atomically.ts';
+import { withLock } from '../../../src/state/lock/lock.ts';
 
 /** Takes the lock it is given, says so, and holds it until it is killed. */
 withLock(process.argv[2] ?? '', { waitMs: 10_000 }, () => {

@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { parseHookInput } from '../../../src/claude/hook-input.ts';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import { deliverSteering } from '../../../src/drive/hook/deliver-steering.ts';
-import { heedCancelFlag } from '../../../src/drive/hook/heed-flags.ts';
+import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
+import { heedCancelFlag } from '../../../src/drive/hook/abort-stop.ts';
 import { sessionStart } from '../../../src/drive/hook/session-start.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { stopQuickly } from '../../../src/drive/hook/stop-quickly.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
-import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
-import { startByHand } from '../../../src/drive/start-loop.ts';
-import { type DriverContext, driverContext } from '../../../src/drive/turn/context.ts';
+import { deliverSteering, userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
+import { startByHand } from '../../../src/drive/start/start-loop.ts';
+import { type DriverContext, driverContext } from '../../../src/drive/turn/driver-context.ts';
 import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
-import { judgeToolCall } from '../../../src/guard/judge-tool-call.ts';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
 import type { HookName } from './input-case.ts';
 
 export type Decide = (context: DriverContext) => Promise<object | null> | object | null;

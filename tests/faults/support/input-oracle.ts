@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { SCHEMA_VERSION } from '../../../src/core/schema-version.ts';
-import { identityOf } from '../../../src/state/process-identity.ts';
+import { SCHEMA_VERSION } from '../../../src/engine/schema/constants.ts';
+import { identityOf } from '../../../src/state/process/identity.ts';
 import { parseState } from '../../../src/state/read-state.ts';
 import type { Laid } from './input-case.ts';
 

@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { apiFailure, lastApiError } from '../../../src/claude/api-failure.ts';
-import { parseHookInput } from '../../../src/claude/hook-input.ts';
-import { watchQueue } from '../../../src/claude/queued-messages.ts';
-import { toolCall } from '../../../src/claude/tool-call.ts';
-import { begunBy, blockOverridden, clientVersion, lastAssistantText } from '../../../src/claude/transcript.ts';
-import { transcriptSize } from '../../../src/claude/transcript-size.ts';
-import { readUsage } from '../../../src/claude/transcript-usage.ts';
-import { readSignals } from '../../../src/core/signals.ts';
-import { readLines } from '../../../src/state/read-lines.ts';
+import { parseHookInput, toolCall } from '../../../src/claude/hook-io/hook-input.ts';
+import { apiFailure, lastApiError } from '../../../src/claude/transcript/api-failure.ts';
+import { watchQueue } from '../../../src/claude/transcript/queued-messages.ts';
+import {
+  begunBy,
+  blockOverridden,
+  clientVersion,
+  lastAssistantText,
+  transcriptSize,
+} from '../../../src/claude/transcript/transcript.ts';
+import { readUsage } from '../../../src/claude/transcript/usage.ts';
+import { readSignals } from '../../../src/engine/signals/signals.ts';
+import { readLines } from '../../../src/state/files/journal-lines.ts';
+import { readTail } from '../../../src/state/files/read-tail.ts';
 import { parseState } from '../../../src/state/read-state.ts';
-import { readTail } from '../../../src/state/read-tail.ts';
-import { policyFromEnvironment } from '../../../src/task/policy-from-environment.ts';
-import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
+import { policyFromEnvironment } from '../../../src/task/settings/from-environment.ts';
 import fc from '../../support/fast-check.ts';
 import { payload, payloadBytes } from './input-payload.ts';
 import type { Stopwatch } from './input-rules.ts';

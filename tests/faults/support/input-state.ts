@@ -1,7 +1,7 @@
-import { CLOSED_BREAKER } from '../../../src/core/breaker/breaker.ts';
-import { SCHEMA_VERSION } from '../../../src/core/schema-version.ts';
-import { identityOf } from '../../../src/state/process-identity.ts';
-import { buildContract } from '../../../src/task/build-contract.ts';
+import { CLOSED_BREAKER } from '../../../src/engine/policy/breaker.ts';
+import { SCHEMA_VERSION } from '../../../src/engine/schema/constants.ts';
+import { identityOf } from '../../../src/state/process/identity.ts';
+import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { anyState } from '../../property/support/any-state.ts';
 import { policy } from '../../property/support/arbitraries.ts';
 import fc from '../../support/fast-check.ts';

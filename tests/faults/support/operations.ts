@@ -1,11 +1,11 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
-import type { LoopState } from '../../../src/core/schema/state.ts';
-import { appendLine } from '../../../src/state/append-line.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { archiveState, quarantine } from '../../../src/state/archive.ts';
 import { dropContract, writeContract } from '../../../src/state/contract-store.ts';
-import { withLock } from '../../../src/state/lock.ts';
+import { appendLine } from '../../../src/state/files/journal-lines.ts';
+import { withLock } from '../../../src/state/lock/lock.ts';
+import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';
 import { type ReadState, readState } from '../../../src/state/read-state.ts';
-import { sweepLeftovers } from '../../../src/state/sweep-leftovers.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
 import { aContract, aState, counted, filesIn } from './a-state.ts';
 import { withoutLinks } from './without-links.ts';

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { readLines } from '../../../src/state/read-lines.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { PATIENCE_MS } from '../../support/patience.ts';
 

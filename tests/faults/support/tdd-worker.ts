@@ -1,9 +1,9 @@
 import { writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TddPhase } from '../../../src/core/schema/tdd-state.ts';
-import { nextScenario } from '../../../src/core/tdd/next-scenario.ts';
-import { listOf } from '../../../src/drive/tdd/list-of.ts';
 import { provePhase } from '../../../src/drive/tdd/prove-phase.ts';
+import { listOf } from '../../../src/drive/tdd/scenario-list.ts';
+import type { TddPhase } from '../../../src/engine/schema/tdd.ts';
+import { nextScenario } from '../../../src/engine/tdd/phases.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { withTdd } from '../../../src/state/tdd-store.ts';
 

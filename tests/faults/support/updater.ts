@@ -1,10 +1,10 @@
 import { writeFileSync, writeSync } from 'node:fs';
-import type { LoopState } from '../../../src/core/schema/state.ts';
-import { withLock } from '../../../src/state/lock.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { writeAtomically } from '../../../src/state/files/write-atomically.ts';
+import { withLock } from '../../../src/state/lock/lock.ts';
 import type { LoopFiles } from '../../../src/state/loop-files.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
-import { writeAtomically } from '../../../src/state/write-atomically.ts';
 import { counted, filesIn } from './a-state.ts';
 import { withoutLinks } from './without-links.ts';
 

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { listArchive } from '../../../src/state/archive.ts';
 import { readContract, writeContract } from '../../../src/state/contract-store.ts';
-import { newOwner } from '../../../src/state/lock-owner.ts';
-import { readLines } from '../../../src/state/read-lines.ts';
+import { readLines } from '../../../src/state/files/journal-lines.ts';
+import { newOwner } from '../../../src/state/lock/owner.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { serialise } from '../../../src/state/with-state.ts';
 import { aContract, aState, filesIn, tallyOf } from './a-state.ts';

@@ -1,6 +1,6 @@
-import type { CommonState, LoopState } from '../../../src/core/schema/state.ts';
-import { pauseReason, terminalStatus } from '../../../src/core/schema/state.ts';
-import { SCHEMA_VERSION } from '../../../src/core/schema-version.ts';
+import { SCHEMA_VERSION } from '../../../src/engine/schema/constants.ts';
+import type { CommonState, LoopState } from '../../../src/engine/schema/state.ts';
+import { pauseReason, terminalStatus } from '../../../src/engine/schema/state.ts';
 import fc from '../../support/fast-check.ts';
 import { anyInstant } from './arbitraries.ts';
 

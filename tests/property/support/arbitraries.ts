@@ -1,6 +1,6 @@
-import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/core/events.ts';
-import type { Policy } from '../../../src/core/schema/policy.ts';
-import { pauseReason } from '../../../src/core/schema/state.ts';
+import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/engine/events.ts';
+import type { Policy } from '../../../src/engine/schema/policy.ts';
+import { pauseReason } from '../../../src/engine/schema/state.ts';
 import fc from '../../support/fast-check.ts';
 
 export const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';

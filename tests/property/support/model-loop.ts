@@ -1,6 +1,6 @@
-import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/core/events.ts';
-import type { Policy } from '../../../src/core/schema/policy.ts';
-import type { LoopState } from '../../../src/core/schema/state.ts';
+import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/engine/events.ts';
+import type { Policy } from '../../../src/engine/schema/policy.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
 import type { Reply } from './arbitraries.ts';
 
 export type Step = 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' | null;

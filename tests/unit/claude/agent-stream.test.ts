@@ -4,10 +4,9 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { byteLines } from '../../../src/claude/stream/byte-lines.ts';
-import { readMessages } from '../../../src/claude/stream/read-messages.ts';
-import { addFact, NO_FACTS } from '../../../src/claude/stream/run-facts.ts';
-import { startAgent } from '../../../src/claude/stream/start-agent.ts';
+import { addFact, NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
+import { readMessages } from '../../../src/claude/agent/read-messages.ts';
+import { byteLines, startAgent } from '../../../src/claude/agent/start-claude.ts';
 import fc from '../../support/fast-check.ts';
 
 const cut = (chunks: readonly Buffer[], limit: number): { lines: string[]; long: number; torn: boolean } => {
@@ -163,7 +162,7 @@ test('a stream of 100 MB passes through 40 MB of memory', async () => {
     let left = 1000;
     const talk = () => { while (left-- > 0) if (!process.stdout.write(line)) return void process.stdout.once("drain", talk); };
     talk();`;
-  const source = new URL('../../../src/claude/stream/start-agent.ts', import.meta.url).href;
+  const source = new URL('../../../src/claude/agent/start-claude.ts', import.meta.url).href;
   await withProgram(talker, async (program) => {
     const read = (keep: boolean): { status: number | null; stdout: string } => {
       const script = `

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type CommandOptions, startCommandAgent } from '../../../src/claude/start-command-agent.ts';
-import type { AgentRun, FinishedRun } from '../../../src/claude/stream/agent-run.ts';
-import { groupLives } from '../../../src/state/process-group.ts';
+import type { AgentRun, FinishedRun } from '../../../src/claude/agent/agent-run.ts';
+import { type CommandOptions, startCommandAgent } from '../../../src/claude/agent/start-command-agent.ts';
+import { groupLives } from '../../../src/state/process/group.ts';
 import { until } from '../../support/until.ts';
 
 type Ran = FinishedRun & { readonly told: readonly string[] };

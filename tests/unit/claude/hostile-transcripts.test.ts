@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { apiFailure, lastApiError } from '../../../src/claude/api-failure.ts';
-import { parseHookInput } from '../../../src/claude/hook-input.ts';
-import { watchQueue } from '../../../src/claude/queued-messages.ts';
-import { readUsage } from '../../../src/claude/transcript-usage.ts';
+import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
+import { apiFailure, lastApiError } from '../../../src/claude/transcript/api-failure.ts';
+import { watchQueue } from '../../../src/claude/transcript/queued-messages.ts';
+import { readUsage } from '../../../src/claude/transcript/usage.ts';
 
 /** JSON that has no way to become a string: String() throws on it. */
 const NO_TEXT = { toString: 1, valueOf: 1 };

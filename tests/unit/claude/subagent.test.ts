@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { readEndedSubagent, readSubagent } from '../../../src/claude/subagent.ts';
+import { readEndedSubagent, readSubagent } from '../../../src/claude/transcript/subagent.ts';
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
 

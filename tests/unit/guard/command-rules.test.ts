@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import type { CommandRule, Guardrails } from '../../../src/core/schema/contract.ts';
+import type { CommandRule, Guardrails } from '../../../src/engine/schema/contract.ts';
+import { judgeEvidence } from '../../../src/guard/commands/evaluate-rules.ts';
 import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
-import { judgeEvidence } from '../../../src/guard/judge-evidence.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/judge.ts';
+import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

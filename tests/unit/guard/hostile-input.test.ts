@@ -7,7 +7,7 @@ import fc from '../../support/fast-check.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
-import { judgeToolCall } from './support/judge.ts';
+import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Guardrails } from '../../../src/core/schema/contract.ts';
+import type { Guardrails } from '../../../src/engine/schema/contract.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
 import { slowPatternDenied } from '../../../src/guard/messages.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/judge.ts';
+import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { GuardRules } from '../../../src/guard/guard-rules.ts';
 import { createGuardProject, HOOK, STATE } from './guard-project.ts';
-import { judgeToolCall } from './support/judge.ts';
+import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createGuardProject();
 const at = (path: string): string => join(project.dir, path);

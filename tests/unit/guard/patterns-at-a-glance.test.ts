@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { leadingWord } from '../../../src/guard/commands/leading-word.ts';
-import { nativeRegExp } from '../../../src/guard/commands/native-reg-exp.ts';
-import { areQuick } from '../../../src/guard/commands/quick-patterns.ts';
+import { areQuick, leadingWord, nativeRegExp } from '../../../src/guard/commands/evaluate-rules.ts';
 import fc from '../../support/fast-check.ts';
 
 for (const [pattern, word, ignoreCase] of [

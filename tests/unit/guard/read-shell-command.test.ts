@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { namedWords } from '../../../src/guard/shell/named-words.ts';
+import { namedWords } from '../../../src/guard/shell/program-words.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 
 const read = (command: string) => readShellCommand(command, { cwd: '/p', home: '/h' });

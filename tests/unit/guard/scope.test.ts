@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TaskScope, Verdict } from '../../../src/guard/guard-rules.ts';
 import { withPlanRules } from '../../../src/task/plan/plan-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/judge.ts';
+import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 const at = (path: string): string => join(project.dir, path);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withinTime } from '../../../src/guard/within-time.ts';
+import { withinTime } from '../../../src/guard/commands/within-time.ts';
 
 describe('work within a time', () => {
   it('gives what it comes to', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkNode } from '../../../src/install/doctor/check-node.ts';
-import { checkSettings } from '../../../src/install/doctor/check-settings.ts';
+import { checkNode } from '../../../src/install/doctor/check-client.ts';
+import { checkSettings } from '../../../src/install/doctor/check-registration.ts';
 import type { Examined } from '../../../src/install/doctor/finding.ts';
-import type { SettingsSource } from '../../../src/install/doctor/settings-sources.ts';
+import type { SettingsSource } from '../../../src/install/settings/settings-sources.ts';
 
 function examined(more: Partial<Examined>): Examined {
   return {

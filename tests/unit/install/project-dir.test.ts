@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { projectDirOf } from '../../../src/install/project-dir.ts';
+import { projectDirOf } from '../../../src/install/places.ts';
 
 const base = mkdtempSync(join(tmpdir(), 'ralph-project-dir-'));
 after(() => rmSync(base, { recursive: true, force: true }));

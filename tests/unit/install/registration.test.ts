@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { isOurHook } from '../../../src/install/is-our-hook.ts';
-import { launcherSettings } from '../../../src/install/launcher-settings.ts';
-import { type CommandHook, fullRegistration, sessionRegistration } from '../../../src/install/registration.ts';
+import { isOurHook } from '../../../src/install/settings/our-hooks.ts';
+import { type CommandHook, fullRegistration, sessionRegistration } from '../../../src/install/settings/registration.ts';
+import { launcherSettings } from '../../../src/install/settings/session-settings.ts';
 
 const project = mkdtempSync(join(tmpdir(), 'ralph-registration '));
 after(() => rmSync(project, { recursive: true, force: true }));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addRegistration } from '../../../src/install/add-registration.ts';
-import { fileDigest } from '../../../src/install/file-digest.ts';
-import { sessionRegistration } from '../../../src/install/registration.ts';
-import { withdrawRegistration } from '../../../src/install/withdraw-registration.ts';
+import { fileDigest } from '../../../src/install/files/install-manifest.ts';
+import { addRegistration } from '../../../src/install/settings/add-registration.ts';
+import { sessionRegistration } from '../../../src/install/settings/registration.ts';
+import { withdrawRegistration } from '../../../src/install/settings/withdraw-registration.ts';
 import fc from '../../support/fast-check.ts';
 
 const PATH = '.claude/settings.json';

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { initialState } from '../../../src/core/initial-state.ts';
-import type { LoopState } from '../../../src/core/schema/state.ts';
+import { initialState } from '../../../src/engine/initial-state.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { serialise } from '../../../src/state/with-state.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ancestors, sessionLeader } from '../../../src/state/ancestors.ts';
+import { ancestors, sessionLeader } from '../../../src/state/process/ancestors.ts';
 
 const above = ancestors();
 const [parent, grandparent = 1] = above;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import type { Contract } from '../../../src/core/schema/contract.ts';
+import type { Contract } from '../../../src/engine/schema/contract.ts';
 import { dropContract, findEndedContract, readContract, writeContract } from '../../../src/state/contract-store.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
-import { buildContract } from '../../../src/task/build-contract.ts';
+import { buildContract } from '../../../src/task/settings/build-contract.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
 import { terms } from '../task/support/terms.ts';
 import { aProject } from './a-loop.ts';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { appendLine } from '../../../src/state/append-line.ts';
-import { readLines } from '../../../src/state/read-lines.ts';
+import { appendLine, readLines } from '../../../src/state/files/journal-lines.ts';
 import { aProject } from './a-loop.ts';
 
 test('Lines are read back in order, and the next read starts after the last one.', (t) => {

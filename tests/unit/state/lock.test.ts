@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import { withLock } from '../../../src/state/lock.ts';
-import { newOwner } from '../../../src/state/lock-owner.ts';
+import { withLock } from '../../../src/state/lock/lock.ts';
+import { newOwner } from '../../../src/state/lock/owner.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
 import { aProject, leftovers } from './a-loop.ts';
 
 const AT_ONCE = { waitMs: 0 };

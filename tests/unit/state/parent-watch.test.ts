@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { groupLives } from '../../../src/state/process-group.ts';
+import { groupLives } from '../../../src/state/process/group.ts';
 
-const source = new URL('../../../src/state/parent-watch.ts', import.meta.url).href;
+const source = new URL('../../../src/state/process/group.ts', import.meta.url).href;
 
 /** A parent that starts a group of two, which does not listen to a polite end, and is then killed. Gives the group. */
 const killedParent = async (watched: boolean): Promise<number> => {

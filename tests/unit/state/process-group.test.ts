@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const source = new URL('../../../src/state/process-group.ts', import.meta.url).href;
+const source = new URL('../../../src/state/process/group.ts', import.meta.url).href;
 /** As where a container is entered without a /proc of its own: there it counts processes as the system outside does. */
 const ELSEWHERE = ['--user', '--map-root-user', '--pid', '--fork'];
 const canGo = spawnSync('unshare', [...ELSEWHERE, 'true'], { stdio: 'ignore' }).status === 0;

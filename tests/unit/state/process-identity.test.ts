@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { identityOf, isAlive } from '../../../src/state/process-identity.ts';
+import { identityOf, isAlive } from '../../../src/state/process/identity.ts';
 import { aProject } from './a-loop.ts';
 
 const onLinux = { skip: process.platform !== 'linux' && 'Linux tells start times' };

@@ -14,13 +14,16 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { runStatus, taskIterationRecord } from '../../../src/core/schema/run-state.ts';
-import { beat, endBeat, liveBeats, prune } from '../../../src/state/heartbeat.ts';
-import { readRunState } from '../../../src/state/read-run-state.ts';
-import { type RunFiles, runFiles } from '../../../src/state/run-files.ts';
-import { takeFlags } from '../../../src/state/run-flags.ts';
-import { mirrorEvent, mirrorIteration, mirrorStatus } from '../../../src/state/run-state.ts';
-import { writeTranscript } from '../../../src/state/run-transcript.ts';
+import { runStatus, taskIterationRecord } from '../../../src/engine/schema/run-status.ts';
+import { beat, endBeat, liveBeats, prune } from '../../../src/state/task-folder/heartbeat.ts';
+import { type RunFiles, runFiles, takeFlags } from '../../../src/state/task-folder/run-files.ts';
+import {
+  mirrorEvent,
+  mirrorIteration,
+  mirrorStatus,
+  readRunState,
+  writeTranscript,
+} from '../../../src/state/task-folder/run-state.ts';
 import { aRecord, aStatus } from './a-run.ts';
 
 function aTask(t: TestContext): RunFiles {

@@ -12,18 +12,18 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { initialState } from '../../../src/core/initial-state.ts';
-import type { LoopIteration } from '../../../src/core/schema/loop-iteration.ts';
-import { loopIteration } from '../../../src/core/schema/loop-iteration.ts';
-import { loopDirectoryIn } from '../../../src/state/loop-directory.ts';
+import { initialState } from '../../../src/engine/initial-state.ts';
+import type { LoopIteration } from '../../../src/engine/schema/run-status.ts';
+import { loopIteration } from '../../../src/engine/schema/run-status.ts';
 import {
   keepOutOfGit,
+  loopDirectoryIn,
   putRunAway,
   showEvent,
   showIteration,
   showState,
   summaryOf,
-} from '../../../src/state/show-in-loop-directory.ts';
+} from '../../../src/state/task-folder/loop-directory.ts';
 
 const AT = '2026-01-02T03:04:05.678Z';
 const STATE = initialState({

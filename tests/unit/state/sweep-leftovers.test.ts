@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { withLock } from '../../../src/state/lock.ts';
-import { newOwner } from '../../../src/state/lock-owner.ts';
-import { sweepLeftovers } from '../../../src/state/sweep-leftovers.ts';
+import { withLock } from '../../../src/state/lock/lock.ts';
+import { newOwner } from '../../../src/state/lock/owner.ts';
+import { sweepLeftovers } from '../../../src/state/lock/sweep-leftovers.ts';
 import { tddFiles } from '../../../src/state/tdd-store.ts';
 import { aProject, aState, putState } from './a-loop.ts';
 

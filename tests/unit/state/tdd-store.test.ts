@@ -14,12 +14,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import type { TddRecord } from '../../../src/core/schema/tdd-state.ts';
-import { publishedState } from '../../../src/core/tdd/published-state.ts';
+import type { TddRecord } from '../../../src/engine/schema/tdd.ts';
+import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
-import { AT, after, aList } from '../core/tdd/support/a-list.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
+import { AT, after, aList } from '../engine/tdd/support/a-list.ts';
 
 function aProject(context: TestContext): LoopFiles {
   const root = mkdtempSync(join(tmpdir(), 'ralph-tdd-'));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { type ErrorCode, RalphError } from '../../../src/core/ralph-error.ts';
-import type { LoopState } from '../../../src/core/schema/state.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { quarantine } from '../../../src/state/archive.ts';
-import { withLock } from '../../../src/state/lock.ts';
+import { withLock } from '../../../src/state/lock/lock.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { serialise, withState } from '../../../src/state/with-state.ts';
+import { type ErrorCode, RalphError } from '../../../src/text/ralph-error.ts';
 import { aProject, aState, leftovers, putState } from './a-loop.ts';
 
 const AT_ONCE = { waitMs: 0 };

@@ -1,4 +1,4 @@
-import { countLine, isVacuous, NO_COUNT } from '../../../src/core/vacuous-green.ts';
+import { countLine, isVacuous, NO_COUNT } from '../../../src/text/no-tests-run.ts';
 
 /** Whether a command that printed this recognised a test runner and executed nothing. */
 export function isVacuousGreen(output: string): boolean {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import { addValidation } from '../../../src/task/add-validation.ts';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { addValidation } from '../../../src/task/draft/add-validation.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
 
 const CASES: readonly (readonly [string, string, string])[] = [
   ['no frontmatter', '# Task\n', '---\nvalidation:\n  - npm test\n  - "a: b # c"\n---\n# Task\n'],

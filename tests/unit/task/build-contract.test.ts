@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import { contract as schema } from '../../../src/core/schema/contract.ts';
+import { contract as schema } from '../../../src/engine/schema/contract.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
-import { buildContract } from '../../../src/task/build-contract.ts';
+import { buildContract } from '../../../src/task/settings/build-contract.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
 import { project, writeFiles } from './support/project.ts';
 import { terms } from './support/terms.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 
 const prompt = (frontmatter: string, body = '# Task\n') =>
   checkTaskFile('PROMPT.md', `---\n${frontmatter}---\n${body}`);

@@ -3,10 +3,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { isUnfilled } from '../../../src/task/checklist-problems.ts';
-import { loopDirectoryName, mayName } from '../../../src/task/loop-directory.ts';
-import { resolvePolicy } from '../../../src/task/resolve-policy.ts';
+import { checkTaskFile, isUnfilled } from '../../../src/task/frontmatter/check-task-file.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
+import { loopDirectoryName, mayName } from '../../../src/task/task-file.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const check = (text: string) => checkTaskFile('.ralph/site/task.md', text);

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { openFindings } from '../../../src/core/findings-log.ts';
-import { parseSigns } from '../../../src/core/signs.ts';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
+import { parseSigns } from '../../../src/engine/prompt/signs.ts';
+import { openFindings } from '../../../src/engine/signals/findings.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { readPlan } from '../../../src/task/plan/read-plan.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');

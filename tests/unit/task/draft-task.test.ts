@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { draftTask } from '../../../src/task/draft-task.ts';
-import type { ProjectSignals } from '../../../src/task/project-signals.ts';
-import { readYaml } from '../../../src/task/read-yaml.ts';
-import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { draftTask } from '../../../src/task/draft/draft-task.ts';
+import type { ProjectSignals } from '../../../src/task/draft/project-signals.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
+import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import fc from '../../support/fast-check.ts';
 
 const NONE: ProjectSignals = { packageManager: null, commands: [] };

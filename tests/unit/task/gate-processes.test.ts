@@ -77,7 +77,7 @@ test('an abort before the start runs nothing', async (context) => {
 test('a process that ends while its gate runs takes the commands with it', async (context) => {
   const directory = project(context);
   const program = `
-    import { runCommand } from ${JSON.stringify(new URL('../../../src/task/run-command.ts', import.meta.url).href)};
+    import { runCommand } from ${JSON.stringify(new URL('../../../src/task/commands/run-command.ts', import.meta.url).href)};
     runCommand({ run: ${JSON.stringify(`${FAMILY} sleep 300`)}, directory: process.cwd(), env: process.env, timeoutMs: 60000, signal: new AbortController().signal });
     process.stdin.on('data', () => process.exit(0));
   `;

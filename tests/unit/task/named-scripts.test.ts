@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { namedScripts } from '../../../src/task/named-scripts.ts';
+import { namedScripts } from '../../../src/task/pinned-scripts/named-scripts.ts';
 import { project } from './support/project.ts';
 
 const FILES = {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { readFindings } from '../../../src/core/findings-log.ts';
-import { RalphError } from '../../../src/core/ralph-error.ts';
-import { parseSigns, signBehind } from '../../../src/core/signs.ts';
-import { addValidation } from '../../../src/task/add-validation.ts';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { extractValidationCommands } from '../../../src/task/extract-validation-commands.ts';
-import { namedScripts } from '../../../src/task/named-scripts.ts';
-import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { parseSigns, signBehind } from '../../../src/engine/prompt/signs.ts';
+import { readFindings } from '../../../src/engine/signals/findings.ts';
+import { addValidation } from '../../../src/task/draft/add-validation.ts';
+import { extractValidationCommands } from '../../../src/task/draft/validation-section.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
+import { namedScripts } from '../../../src/task/pinned-scripts/named-scripts.ts';
+import { RalphError } from '../../../src/text/ralph-error.ts';
 import fc from '../../support/fast-check.ts';
 import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BodyValues, bodyPlaceholders, renderBody, runOfIteration } from '../../../src/task/placeholders.ts';
+import {
+  type BodyValues,
+  bodyPlaceholders,
+  renderBody,
+  runOfIteration,
+} from '../../../src/task/frontmatter/placeholders.ts';
 import fc from '../../support/fast-check.ts';
 
 const VALUES: BodyValues = {

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chmodSync, existsSync, mkdirSync, symlinkSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { markFolder } from '../../../src/task/progress/mark-folder.ts';
-import { compare, snapshot } from '../../../src/task/task-progress.ts';
+import { markFolder } from '../../../src/task/progress/marks.ts';
+import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
 import { project, writeFiles } from './support/project.ts';
 import { after, changed, ENV, look, PATIENT, repository, TASK } from './support/repository.ts';
 

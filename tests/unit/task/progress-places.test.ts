@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { compare, snapshot } from '../../../src/task/task-progress.ts';
+import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
 import { project, writeFiles } from './support/project.ts';
 import { after, changed, ENV, FILES, git, repository } from './support/repository.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { projectSignals } from '../../../src/task/project-signals.ts';
+import { projectSignals } from '../../../src/task/draft/project-signals.ts';
 import { project } from './support/project.ts';
 
 const scripts = (entries: Record<string, unknown>): string => JSON.stringify({ scripts: entries });

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { publishedFrontmatter } from '../../../src/task/frontmatter-schema.ts';
-import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { publishedFrontmatter } from '../../../src/task/frontmatter/schema.ts';
+import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import {
   AUTH_FIXES,
   MIGRATION,

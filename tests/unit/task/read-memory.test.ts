@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readMemory } from '../../../src/task/read-memory.ts';
+import { readMemory } from '../../../src/task/memory/read-memory.ts';
 
 test("the agent's memory is read from a plain file, and from nothing else that lies in its place", (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-memory-'));

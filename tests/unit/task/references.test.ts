@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { resolvePolicy } from '../../../src/task/resolve-policy.ts';
-import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { policy as policySchema } from '../../../src/core/schema/policy.ts';
-import { checkTaskFile } from '../../../src/task/check-task-file.ts';
-import { costProblem } from '../../../src/task/cost-problem.ts';
-import { DEFAULT_POLICY } from '../../../src/task/policy-defaults.ts';
-import { resolvePolicy } from '../../../src/task/resolve-policy.ts';
+import { policy as policySchema } from '../../../src/engine/schema/policy.ts';
+import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { costProblem } from '../../../src/task/frontmatter/key-problems.ts';
+import { DEFAULT_POLICY } from '../../../src/task/settings/defaults.ts';
+import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 
 type Input = Parameters<typeof resolvePolicy>[0];
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
-import { type CommandOutcome, runCommand } from '../../../src/task/run-command.ts';
+import { type CommandOutcome, runCommand } from '../../../src/task/commands/run-command.ts';
 import { alive } from './support/alive.ts';
 import { ENV } from './support/environment.ts';
 

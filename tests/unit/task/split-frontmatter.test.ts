@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { splitFrontmatter } from '../../../src/task/split-frontmatter.ts';
+import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 
 test('the text between the markers and the text after them are given exactly', () => {
   const split = splitFrontmatter('---\na: 1\nb: 2\n---\n# Task\n\nDo it.\n');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { watchFingerprint } from '../../../src/task/watch-fingerprint.ts';
+import { watchFingerprint } from '../../../src/task/progress/fingerprint.ts';
 import { project, writeFiles } from './support/project.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';

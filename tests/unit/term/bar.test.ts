@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { iterationColumns, iterationTable } from '../../../scripts/commands/iteration-table.ts';
-import { bar } from '../../../src/term/bar.ts';
+import { iterationColumns, iterationTable } from '../../../src/cli/show/iteration-table.ts';
 import { painter } from '../../../src/term/paint.ts';
+import { bar } from '../../../src/term/table.ts';
 import fc from '../../support/fast-check.ts';
 
 test('a bar is as long as its value, to an eighth of a cell, and what is more than nothing shows', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RunnerEvent } from '../../../src/core/runner-event.ts';
+import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { liveScreen } from './support/live-screen.ts';
 
 const began: RunnerEvent = {

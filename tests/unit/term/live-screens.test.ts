@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import type { RunnerEvent } from '../../../src/core/runner-event.ts';
+import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
 import { type LiveScreen, liveScreen, START } from './support/live-screen.ts';
 
 /**

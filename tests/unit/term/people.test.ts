@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { initialState } from '../../../src/core/initial-state.ts';
-import type { LoopState } from '../../../src/core/schema/state.ts';
-import { instantText } from '../../../src/term/instant-text.ts';
+import { initialState } from '../../../src/engine/initial-state.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { instantText } from '../../../src/term/figures.ts';
 import { loopStatusLine } from '../../../src/term/loop-status-line.ts';
-import { painter } from '../../../src/term/paint.ts';
-import { printable } from '../../../src/term/printable.ts';
+import { painter, printable } from '../../../src/term/paint.ts';
 import { table } from '../../../src/term/table.ts';
 
 test('colour is for people at a terminal that knows it, and NO_COLOR turns it off', () => {

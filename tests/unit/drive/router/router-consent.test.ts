@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostSession } from '../../../../src/claude/host-session.ts';
-import { giveConsent } from '../../../../src/drive/give-consent.ts';
 import { isAgreed } from '../../../../src/drive/router/agreed.ts';
-import { beganAt } from '../../../../src/state/own-start.ts';
-import { identityOf } from '../../../../src/state/process-identity.ts';
+import { giveConsent } from '../../../../src/drive/start/consent.ts';
+import { beganAt, identityOf } from '../../../../src/state/process/identity.ts';
 import { AT, aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 

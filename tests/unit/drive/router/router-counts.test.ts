@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { operate } from '../../../../src/drive/operate.ts';
+import { operate } from '../../../../src/drive/control/operate.ts';
 import { AT, aProject, put, rewrite, stateOf } from '../support/a-project.ts';
 import { called, host, spawned, startedRouter } from '../support/a-router.ts';
 

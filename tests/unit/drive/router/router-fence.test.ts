@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RalphError } from '../../../../src/core/ralph-error.ts';
-import type { RouterAnswer } from '../../../../src/drive/router/answer.ts';
 import { openRouter } from '../../../../src/drive/router/open.ts';
 import { report } from '../../../../src/drive/router/report.ts';
+import type { RouterAnswer } from '../../../../src/drive/router/router.ts';
+import { RalphError } from '../../../../src/text/ralph-error.ts';
 import { aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
 import { goneClient, host, optionsOf, spawned, startedRouter } from '../support/a-router.ts';
 

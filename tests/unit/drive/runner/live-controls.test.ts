@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { liveControls } from '../../../../src/drive/runner/live-controls.ts';
+import { liveControls } from '../../../../src/drive/runner/handle-signals.ts';
 import type { Runner } from '../../../../src/drive/runner/runner.ts';
 
 type Agent = NonNullable<Runner['agent']>;

@@ -3,16 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runnerLines } from '../../../../scripts/commands/runner-lines.ts';
-import { initialState } from '../../../../src/core/initial-state.ts';
-import { transition } from '../../../../src/core/transition.ts';
-import { backOff, MOST_RETRIES } from '../../../../src/drive/runner/back-off.ts';
+import { runnerLines } from '../../../../src/cli/run/runner-lines.ts';
 import { takeLease } from '../../../../src/drive/runner/lease.ts';
-import { patience } from '../../../../src/drive/runner/patience.ts';
-import { inRunner } from '../../../../src/drive/runner/texts.ts';
-import { newOwner } from '../../../../src/state/lock-owner.ts';
+import { inRunner } from '../../../../src/drive/runner/messages.ts';
+import { backOff, MOST_RETRIES, patience } from '../../../../src/drive/runner/runner.ts';
+import { initialState } from '../../../../src/engine/initial-state.ts';
+import { transition } from '../../../../src/engine/transition.ts';
+import { newOwner } from '../../../../src/state/lock/owner.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
-import { policy } from '../../core/support/loop.ts';
+import { policy } from '../../engine/support/loop.ts';
 
 test('each wait is up to twice the one before, never more than two minutes, and never all alike', () => {
   const waits = Array.from({ length: MOST_RETRIES }, (_, nth) => [backOff(5_000, nth, 0), backOff(5_000, nth, 0.999)]);

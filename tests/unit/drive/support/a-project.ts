@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { parseHookInput } from '../../../../src/claude/hook-input.ts';
-import type { LoopState } from '../../../../src/core/schema/state.ts';
+import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
 import type { StopAnswer } from '../../../../src/drive/hook/answer-block.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
-import { type StartedLoop, startLoop } from '../../../../src/drive/start-loop.ts';
-import { type DriverContext, driverContext } from '../../../../src/drive/turn/context.ts';
+import { type StartedLoop, startLoop } from '../../../../src/drive/start/start-loop.ts';
+import { type DriverContext, driverContext } from '../../../../src/drive/turn/driver-context.ts';
 import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
+import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { RouterAnswer, SpawnAnswer } from '../../../../src/drive/router/answer.ts';
 import { routerCall } from '../../../../src/drive/router/call.ts';
 import type { Report } from '../../../../src/drive/router/report.ts';
-import type { RouterOptions } from '../../../../src/drive/router/router.ts';
+import type { RouterAnswer, RouterOptions, SpawnAnswer } from '../../../../src/drive/router/router.ts';
 import { startRouter } from '../../../../src/drive/router/start.ts';
-import { identityOf } from '../../../../src/state/process-identity.ts';
+import { identityOf } from '../../../../src/state/process/identity.ts';
 import type { Project } from './a-project.ts';
 
 /** A session of a client: the test's own parent stands for its process. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { startLoop } from '../../../../src/drive/start-loop.ts';
+import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
-import { type RunFiles, runFiles } from '../../../../src/state/run-files.ts';
+import { type RunFiles, runFiles } from '../../../../src/state/task-folder/run-files.ts';
 import { AT, aProject, type Project, put, rewrite } from './a-project.ts';
 
 export type TaskFolder = Project & { readonly run: RunFiles };

@@ -2,19 +2,18 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { TddRecord } from '../../../../src/core/schema/tdd-state.ts';
-import { agreementMark } from '../../../../src/drive/agreement-mark.ts';
-import { giveConsent } from '../../../../src/drive/give-consent.ts';
-import { prepareContract } from '../../../../src/drive/prepare-contract.ts';
-import { type StartRequest, startLoop } from '../../../../src/drive/start-loop.ts';
+import { tddSpawnPart } from '../../../../src/drive/prompt/extra-sections.ts';
+import { agreementMark, giveConsent } from '../../../../src/drive/start/consent.ts';
+import type { StartRequest } from '../../../../src/drive/start/prepare-contract.ts';
+import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts';
+import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
-import { tddChecks } from '../../../../src/drive/tdd/tdd-checks.ts';
-import { tddFacts } from '../../../../src/drive/tdd/tdd-facts.ts';
-import { tddSpawnPart } from '../../../../src/drive/tdd/tdd-spawn-part.ts';
+import { tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
 import { listThere, termsOf } from '../../../../src/drive/tdd/tdd-terms.ts';
+import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
-import { AT, after, aList } from '../../core/tdd/support/a-list.ts';
+import { AT, after, aList } from '../../engine/tdd/support/a-list.ts';
 import { aProject, aStop, type Project, stateOf } from '../support/a-project.ts';
 
 function keep({ files }: Project, change: (record: TddRecord) => TddRecord): void {

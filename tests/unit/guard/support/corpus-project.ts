@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { CommandRule, Guardrails } from '../../../../src/core/schema/contract.ts';
+import type { CommandRule, Guardrails } from '../../../../src/engine/schema/contract.ts';
 import { createGuardProject, type GuardProject } from '../guard-project.ts';
 
 const FILES = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { resolveScope } from '../../../../src/task/git/task-scope.ts';
 import { readPlan } from '../../../../src/task/plan/read-plan.ts';
-import { resolveScope } from '../../../../src/task/plan/task-scope.ts';
 
 const lines = (...each: string[]): string => each.join('\n');
 const REAL = lines('- [ ] **Task 1: Real**', '  - Scope: `src`', '  - Acceptance: yes', '');

@@ -1,8 +1,8 @@
-import type { CheckResult } from '../../../../src/core/events.ts';
-import { buildContract } from '../../../../src/task/build-contract.ts';
-import type { ValidationEntry } from '../../../../src/task/frontmatter-schema.ts';
-import { runGate } from '../../../../src/task/gate.ts';
-import type { TaskCommandOptions } from '../../../../src/task/run-task-command.ts';
+import type { CheckResult } from '../../../../src/engine/events.ts';
+import { runGate } from '../../../../src/task/commands/gate.ts';
+import type { TaskCommandOptions } from '../../../../src/task/commands/run-pinned-command.ts';
+import type { ValidationEntry } from '../../../../src/task/frontmatter/schema.ts';
+import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { ENV } from './environment.ts';
 import { terms } from './terms.ts';
 

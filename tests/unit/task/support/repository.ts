@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
-import { GIT_LIMITS } from '../../../../src/task/progress/git-state.ts';
-import { FOLDER_LIMITS } from '../../../../src/task/progress/mark-folder.ts';
+import { GIT_LIMITS } from '../../../../src/task/git/git-state.ts';
+import { FOLDER_LIMITS } from '../../../../src/task/progress/marks.ts';
 import {
   type Comparison,
   compare,
   type Snapshot,
   type SnapshotOptions,
   snapshot,
-} from '../../../../src/task/task-progress.ts';
+} from '../../../../src/task/progress/snapshot.ts';
 import { ENV as CLEAN } from './environment.ts';
 import { project } from './project.ts';
 

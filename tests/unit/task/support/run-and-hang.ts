@@ -1,6 +1,6 @@
 // A process that a test kills: it runs a command as the loop does, and the same one as nobody should.
 import { spawn } from 'node:child_process';
-import { runCommand } from '../../../../src/task/run-command.ts';
+import { runCommand } from '../../../../src/task/commands/run-command.ts';
 
 const [watched = '', unwatched = ''] = process.argv.slice(2);
 spawn('/bin/sh', ['-c', unwatched], { detached: true, stdio: 'ignore' });

@@ -1,5 +1,5 @@
-import type { EvidenceCommand, TaskTerms } from '../../../../src/core/schema/contract.ts';
-import type { ContractTerms } from '../../../../src/task/build-contract.ts';
+import type { EvidenceCommand, TaskTerms } from '../../../../src/engine/schema/contract.ts';
+import type { ContractTerms } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from './terms.ts';
 
 interface TaskFolder extends Partial<Omit<TaskTerms, 'commands'>> {

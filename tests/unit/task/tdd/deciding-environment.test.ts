@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runCommand } from '../../../../src/task/run-command.ts';
-import { decidingEnvironment, withDeciding } from '../../../../src/task/tdd/deciding-environment.ts';
+import { runCommand } from '../../../../src/task/commands/run-command.ts';
+import { decidingEnvironment, withDeciding } from '../../../../src/task/tdd/make-list.ts';
 
 const AGREED = { PATH: process.env['PATH'] ?? '', LANG: 'C' };
 const kept = decidingEnvironment(AGREED);

@@ -1,5 +1,5 @@
 import xterm from '@xterm/headless';
-import type { RunnerEvent } from '../../../../src/core/runner-event.ts';
+import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 import { lastPicture, NOTHING_DRAWN, nextPicture, type Scene } from '../../../../src/term/live/draw.ts';
 import { type InputLine, NEW_INPUT } from '../../../../src/term/live/input-line.ts';
 import { nextView } from '../../../../src/term/live/next-view.ts';

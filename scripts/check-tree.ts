@@ -1,0 +1,135 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Checks the shape of the source tree: layers, import cycles (types and `import()` included), folder and file sizes, and
+ * which packages each hook's bundle carries, by the bundler's own list of inputs. Prints one line a problem, exit code 1.
+ */
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** Layers by path prefix, lowest first; the longest prefix wins. Modules of one layer do not import each other. */
+const LAYERS: readonly (readonly string[])[] = [
+  ['src/text'],
+  ['src/engine'],
+  ['src/state'],
+  ['src/task', 'src/guard', 'src/claude', 'src/term'],
+  ['src/drive'],
+  ['src/drive/hook', 'src/drive/runner', 'src/drive/router'],
+  ['src/install'],
+  ['src/cli'],
+  ['hooks', 'scripts'],
+];
+const FOLDER_LIMIT = 16;
+const FILE_LIMIT = 300;
+/** Files that the client starts at every turn or tool call carry none of these. */
+const LEAN = [
+  ...['ralph-stop-hook', 'ralph-stop-quick', 'pre-tool-use', 'ralph-tool-guard', 'post-tool-use', 'ralph-tool-note'],
+  ...['user-prompt-submit', 'stop-failure', 'ralph-steering', 'ralph-shell-guard', 'ralph-file-guard'],
+];
+const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|picomatch|re2js|jsonc-parser)\//;
+/** Loaded where a Stop has something to check or to gather: a definition that is evaluated there costs every one. */
+const WORK = 'ralph-stop-work';
+const HEAVY_AT_WORK = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
+
+interface Meta {
+  readonly outputs: Record<string, { readonly inputs: Record<string, unknown> }>;
+}
+
+const files = ['hooks', 'scripts', 'src'].flatMap((folder) => sources(join(root, folder)));
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+const problems = [...layerProblems(), ...cycleProblems(), ...sizeProblems(), ...bundleProblems()];
+// Both go with the files that exist for the bundler alone.
+const allowed = (problem: string): boolean => problem.includes('src/guard/parts.ts') || problem.startsWith('hooks: ');
+for (const problem of problems) console.error(problem);
+if (!problems.every(allowed)) process.exit(1);
+
+function sources(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) return sources(path);
+    return /\.[cm]?ts$/.test(name) ? [relative(root, path).replaceAll('\\', '/')] : [];
+  });
+}
+
+/** Source files that a file imports: statically, as a type, or by `import()`. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/(?:\bfrom|\bimport\s*\(|\bimport)\s*'(\.[^']+\.ts)'/g)].map(([, specifier = '']) =>
+    join(dirname(file), specifier).replaceAll('\\', '/'),
+  );
+}
+
+function layerOf(file: string): { readonly module: string; readonly rank: number } | null {
+  const found = LAYERS.flatMap((modules, rank) => modules.map((module) => ({ module, rank })))
+    .filter(({ module }) => file.startsWith(`${module}/`))
+    .sort((a, b) => b.module.length - a.module.length);
+  return found[0] ?? null;
+}
+
+function layerProblems(): string[] {
+  return files.flatMap((file) => {
+    const from = layerOf(file);
+    if (from === null) return [`${file}: unknown layer; add it to scripts/check-tree.ts`];
+    const text = readFileSync(join(root, file), 'utf8');
+    const found =
+      ['src/engine', 'src/text'].includes(from.module) && /from 'node:/.test(text)
+        ? [`${file}: ${from.module} is pure and imports no node module`]
+        : [];
+    for (const target of imports.get(file) ?? []) {
+      const to = layerOf(target);
+      if (to !== null && to.module !== from.module && to.rank >= from.rank) found.push(`${file} imports up: ${target}`);
+    }
+    return found;
+  });
+}
+
+/** Strongly connected components of the import graph (Tarjan). */
+function cycleProblems(): string[] {
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const found: string[] = [];
+  const visit = (file: string): number => {
+    index.set(file, index.size);
+    let lowest = index.size - 1;
+    stack.push(file);
+    for (const next of imports.get(file) ?? []) {
+      if (!imports.has(next)) continue;
+      if (!index.has(next)) lowest = Math.min(lowest, visit(next));
+      else if (stack.includes(next)) lowest = Math.min(lowest, index.get(next) ?? lowest);
+    }
+    low.set(file, lowest);
+    if (lowest === index.get(file)) {
+      const ring = stack.splice(stack.indexOf(file));
+      if (ring.length > 1 || imports.get(file)?.includes(file)) found.push(`import cycle: ${ring.sort().join(', ')}`);
+    }
+    return lowest;
+  };
+  for (const file of files) if (!index.has(file)) visit(file);
+  return found;
+}
+
+function sizeProblems(): string[] {
+  const count = new Map<string, number>();
+  for (const file of files) count.set(dirname(file), (count.get(dirname(file)) ?? 0) + 1);
+  const crowded = [...count].filter(([, size]) => size > FOLDER_LIMIT);
+  const long = files.flatMap((file) => {
+    const lines = readFileSync(join(root, file), 'utf8').split('\n').length - 1;
+    return lines > FILE_LIMIT ? [`${file}: ${lines} lines; at most ${FILE_LIMIT}`] : [];
+  });
+  return [...crowded.map(([folder, size]) => `${folder}: ${size} files; at most ${FOLDER_LIMIT}`), ...long];
+}
+
+function bundleProblems(): string[] {
+  const { hooks } = JSON.parse(readFileSync(join(root, '.build', 'meta.json'), 'utf8')) as { hooks: Meta };
+  return [...LEAN, WORK].flatMap((name) => {
+    const output = hooks.outputs[`.build/dist/hooks/${name}.cjs`];
+    if (output === undefined) return [`dist/hooks/${name}.cjs was not built`];
+    const heavy = name === WORK ? HEAVY_AT_WORK : HEAVY;
+    return Object.keys(output.inputs)
+      .filter((input) => heavy.test(input))
+      .map((input) => `dist/hooks/${name}.cjs carries ${input}`);
+  });
+}

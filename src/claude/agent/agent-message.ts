@@ -1,0 +1,130 @@
+import type { UsageDelta } from '../../engine/events.ts';
+
+/** What an agent tells while it works, as far as anybody here asks. One line of its stream can tell several things. */
+export type AgentMessage =
+  | { readonly kind: 'session'; readonly sessionId: string; readonly model: string | null }
+  /** The main agent is asked for its next message: how many tokens it reads for that. Only told where it is streamed. */
+  | { readonly kind: 'request'; readonly contextTokens: number }
+  /** A piece of what the main agent says, which is told whole after it. Only told where it is streamed. */
+  | { readonly kind: 'text-delta'; readonly text: string }
+  /** The main agent's message is over: how many tokens it has. Only told where it is streamed. */
+  | { readonly kind: 'answered'; readonly tokens: number }
+  /** The most tokens that a model of this run can read, the largest of them. */
+  | { readonly kind: 'window'; readonly tokens: number }
+  /** The main agent speaks. */
+  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'tool';
+      readonly id: string;
+      readonly name: string;
+      readonly input: Readonly<Record<string, unknown>>;
+      /** A subagent made the call. */
+      readonly nested: boolean;
+    }
+  | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
+  /** A message that was sent to the agent has reached it. */
+  | { readonly kind: 'heard'; readonly id: string }
+  /** A hook of ours or of somebody else's has begun. */
+  | { readonly kind: 'hook'; readonly event: string }
+  /** `resetsAt` is ISO-8601 UTC, null where the client does not say. */
+  | { readonly kind: 'limit'; readonly rejected: boolean; readonly resetsAt: string | null }
+  /** The client asks the API once more. `error` is its own word for what was wrong. */
+  | { readonly kind: 'retry'; readonly attempt: number; readonly error: string }
+  | {
+      readonly kind: 'api-error';
+      readonly error: string;
+      readonly message: string;
+      readonly status: number | null;
+      readonly resetsAt: string | null;
+    }
+  | { readonly kind: 'compaction' }
+  | ({ readonly kind: 'result' } & AgentResult);
+
+/** A turn is over. A run can have several; cost and usage are those of the whole run so far, subagents included. */
+export interface AgentResult {
+  readonly subtype: string;
+  readonly isError: boolean;
+  readonly terminalReason: string | null;
+  readonly stopReason: string | null;
+  readonly apiStatus: number | null;
+  /** null for an agent that does not tell. */
+  readonly turns: number | null;
+  /** The final message; of an error what the client says of it. */
+  readonly text: string;
+  /** US dollars. */
+  readonly costUsd: number | null;
+  readonly usage: UsageDelta | null;
+}
+
+/** What is kept of a run, however long its stream: enough to say what it was, and no more. */
+export interface RunFacts {
+  readonly sessionId: string | null;
+  readonly model: string | null;
+  /** The last one: a run can have several. */
+  readonly result: AgentResult | null;
+  /** The last thing the API refused; null once the agent has spoken again. */
+  readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
+  /** When the usage limit that was hit last resets; null where none was hit, or nobody said. */
+  readonly resetsAt: string | null;
+  /** Refused credentials in a row, while the client asks again and again. */
+  readonly refusedLogins: number;
+  /** Calls of the main agent and of its subagents; null for an agent that does not tell. */
+  readonly toolCalls: number | null;
+  /** Hooks that ran before a tool call. */
+  readonly guardedCalls: number;
+  /** A tool has run before any hook had. */
+  readonly unguarded: boolean;
+  /** Lines that were no JSON, or longer than anybody holds, the torn last one among them. */
+  readonly lostLines: number;
+}
+
+export const NO_FACTS: RunFacts = {
+  sessionId: null,
+  model: null,
+  result: null,
+  apiError: null,
+  resetsAt: null,
+  refusedLogins: 0,
+  toolCalls: 0,
+  guardedCalls: 0,
+  unguarded: false,
+  lostLines: 0,
+};
+
+/** What is known after one more message. */
+export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
+  switch (message.kind) {
+    case 'session':
+      return { ...facts, sessionId: message.sessionId, model: message.model };
+    case 'text':
+      return { ...facts, apiError: null, refusedLogins: 0 };
+    case 'tool':
+      return { ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 };
+    case 'tool-result': {
+      // A call that failed may never have come as far as a hook: a tool that there is not, an input that is none.
+      const unguarded = facts.unguarded || (!message.failed && facts.guardedCalls === 0);
+      return unguarded === facts.unguarded ? facts : { ...facts, unguarded };
+    }
+    case 'hook':
+      return message.event === 'PreToolUse' ? { ...facts, guardedCalls: facts.guardedCalls + 1 } : facts;
+    case 'limit':
+      return message.rejected ? { ...facts, resetsAt: message.resetsAt } : facts;
+    case 'retry':
+      return { ...facts, refusedLogins: message.error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
+    case 'api-error':
+      return { ...facts, apiError: message, resetsAt: message.resetsAt ?? facts.resetsAt };
+    case 'heard':
+    case 'request':
+    case 'text-delta':
+    case 'answered':
+    case 'window':
+    case 'compaction':
+      return facts;
+    case 'result': {
+      const { kind: _, ...result } = message;
+      return { ...facts, result };
+    }
+    default:
+      return message satisfies never;
+  }
+}

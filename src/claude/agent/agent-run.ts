@@ -1,0 +1,200 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { endGroup, forgetGroup, rememberGroup } from '../../state/process/group.ts';
+import type { AgentMessage, RunFacts } from './agent-message.ts';
+import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
+
+/** One run of an agent, from its start to its exit: a fresh context, that is told what to do and works until it ends. */
+export interface AgentRun {
+  /** Leader of a process group of its own; null when it could not be started. */
+  readonly pid: number | null;
+  /** Resolves once no process of the group is left. Never rejects. */
+  readonly done: Promise<FinishedRun>;
+  /**
+   * A message for the agent at work, which reaches it at its next tool boundary, or as a turn of its own after this one:
+   * `heard` tells when, by the id, which is a UUID; at once where the agent cannot tell. false when the agent takes no more messages.
+   */
+  readonly send: (text: string, id: string) => boolean;
+  /**
+   * Asks the agent to end its turn, and ends it once it has; messages that it has not heard by then it never hears. It
+   * may take its time, or not listen: `end` is sure.
+   */
+  readonly interrupt: () => void;
+  /** Ends the agent and all that it started: politely, and after two seconds by force. The first reason counts. */
+  readonly end: (why: EndedBy) => void;
+}
+
+export interface FinishedRun {
+  readonly outcome: RunOutcome;
+  readonly facts: RunFacts;
+  readonly durationMs: number;
+  /** The end of what it wrote to its standard error. */
+  readonly complaint: string;
+}
+
+/** Starts an agent of one kind. `sessionId` is a fresh one, for an agent that keeps sessions. */
+export type StartAgent = (sessionId: string, options: AgentOptions) => AgentRun;
+
+/** What an agent is to do, and how long it may take. Durations in milliseconds. */
+export interface AgentOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly prompt: string;
+  /** Ends a run that tells nothing for so long. */
+  readonly silenceMs: number;
+  /** Ends a run that takes longer; null is no limit. */
+  readonly timeMs: number | null;
+  /** Ends a run whose turn is over and which does not leave, because something in the background still runs. */
+  readonly lingerMs: number;
+  /** Ends a run in which a tool runs without our hooks having been asked. */
+  readonly guarded: boolean;
+  /** Called with the leader of its process group before it is told anything. */
+  readonly onStart?: (pid: number) => void;
+  /** Whether somebody wants the agent's words as they come. An agent that cannot tell them so tells them whole. */
+  readonly streamed: boolean;
+  readonly onMessage: (message: AgentMessage) => void;
+}
+
+/** The process of an agent, leader of a group of its own: whatever ends our process ends that group too. */
+export interface AgentProcess {
+  /** null when it could not be started. */
+  readonly pid: number | null;
+  /** Resolves once no process of the group is left. Never rejects. */
+  readonly done: Promise<ProcessEnd>;
+  /** Writes to its input; false when it takes no more. */
+  readonly write: (text: string) => boolean;
+  readonly closeInput: () => void;
+  /** Ends the group: politely, and after two seconds by force. The first reason counts. */
+  readonly end: (why: EndedBy) => void;
+}
+
+export interface ProcessEnd {
+  readonly exit: RunExit;
+  readonly durationMs: number;
+  /** The end of what it wrote to its standard error. */
+  readonly complaint: string;
+}
+
+export interface ProcessOptions {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** Called with the leader of the group, before anything is written to it. */
+  readonly onStart: ((pid: number) => void) | undefined;
+  readonly onOutput: (chunk: Buffer) => void;
+  /** Whether what it writes to its standard error is a sign of life, too. */
+  readonly errorsShowLife: boolean;
+  /**
+   * Asked five times a second: why it is to be ended now, by the milliseconds since its last sign of life and since
+   * its start; null to let it be.
+   */
+  readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
+}
+
+/** Characters of its standard error. */
+const COMPLAINT = 2_000;
+/** How long output may still come from a process that has exited, while others hold its pipe. */
+const DRAIN_MS = 500;
+const LOOK_MS = 200;
+/** A look that comes so much later than it should was kept by something else than work. */
+const SLEPT_MS = 2_000;
+
+/** Starts the program in a process group of its own. One that cannot be started is done at once, and says why. */
+export function startAgentProcess(options: ProcessOptions): AgentProcess {
+  const { program, args, cwd, env } = options;
+  let began = Date.now();
+  let child: ChildProcess;
+  try {
+    child = spawn(program, [...args], {
+      cwd,
+      env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+  } catch (error) {
+    return notStarted((error as Error).message);
+  }
+  const { pid } = child;
+  let endedBy: EndedBy | null = null;
+  let complaint = '';
+  let last = began;
+  let looked = began;
+  const end = (why: EndedBy): void => {
+    if (endedBy !== null || pid === undefined) return;
+    endedBy = why;
+    void endGroup(pid);
+  };
+  child.stdout?.on('data', (chunk: Buffer) => {
+    last = Date.now();
+    options.onOutput(chunk);
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (options.errorsShowLife) last = Date.now();
+    complaint = (complaint + text).slice(-COMPLAINT);
+  });
+  // An agent that is gone takes no message; its exit says what there is to say.
+  child.stdin?.on('error', () => undefined);
+  const patience = setInterval(() => {
+    const now = Date.now();
+    // Stopped, or asleep with the machine: nobody has listened meanwhile, and what was said is still to be read.
+    if (now - looked > SLEPT_MS) last += now - looked;
+    // A clock that was set back gives nobody more time.
+    if (now < looked) {
+      began += now - looked;
+      last = now;
+    }
+    looked = now;
+    const why = options.overdue(now - last, now - began);
+    if (why !== null) end(why);
+  }, LOOK_MS);
+  if (pid !== undefined) {
+    rememberGroup(pid);
+    options.onStart?.(pid);
+  }
+  const finish = async (exit: Omit<RunExit, 'endedBy'>): Promise<ProcessEnd> => {
+    clearInterval(patience);
+    if (pid !== undefined) {
+      await endGroup(pid);
+      forgetGroup(pid);
+    }
+    return { exit: { ...exit, endedBy }, durationMs: Math.max(0, Date.now() - began), complaint: complaint.trim() };
+  };
+  return {
+    pid: pid ?? null,
+    done: ended(child).then(finish),
+    write: (text) => {
+      if (child.stdin?.writable !== true) return false;
+      child.stdin.write(text);
+      return true;
+    },
+    closeInput: () => void child.stdin?.end(),
+    end,
+  };
+}
+
+/** Resolves when the process has exited and its output is read: others that hold its pipe are not waited for. */
+function ended(child: ChildProcess): Promise<Omit<RunExit, 'endedBy'>> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: null, signal: null, startError: error.message }));
+    child.once('exit', (code, signal) => {
+      const exit = { code, signal, startError: null };
+      const drained = setTimeout(() => resolve(exit), DRAIN_MS);
+      child.once('close', () => {
+        clearTimeout(drained);
+        resolve(exit);
+      });
+    });
+  });
+}
+
+function notStarted(why: string): AgentProcess {
+  const exit: RunExit = { code: null, signal: null, endedBy: null, startError: why };
+  return {
+    pid: null,
+    done: Promise.resolve({ exit, durationMs: 0, complaint: '' }),
+    write: () => false,
+    closeInput: () => undefined,
+    end: () => undefined,
+  };
+}

@@ -1,0 +1,157 @@
+import type { ApiError } from '../../engine/events.ts';
+import { shorten } from '../../text/excerpt.ts';
+import { apiErrorKind } from '../transcript/api-failure.ts';
+import type { AgentResult, RunFacts } from './agent-message.ts';
+
+/** How the process ended, and what we had to do with it. */
+export interface RunExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Why we ended it; null when it ended by itself. */
+  readonly endedBy: EndedBy | null;
+  /** Why it could not be started; null when it was. */
+  readonly startError: string | null;
+}
+
+/**
+ * `interrupt`: the user said so. `silence`: nothing came for too long. `time`: the iteration had its time. `lingering`:
+ * its turn was over, and what it had left running in the background never ended. `unguarded`: tools ran and our hooks
+ * did not. `login`: the credentials were refused again and again.
+ */
+export type EndedBy = 'interrupt' | 'silence' | 'time' | 'lingering' | 'unguarded' | 'login';
+
+/** What a run of the agent was. `message` is for people: what happened. */
+export type RunOutcome =
+  | { readonly kind: 'ok'; readonly message: string }
+  | { readonly kind: 'rate-limited'; readonly resetsAt: string | null; readonly message: string }
+  | { readonly kind: 'crashed'; readonly code: number | null; readonly signal: string | null; readonly message: string }
+  | {
+      readonly kind:
+        | 'interrupted'
+        | 'authentication'
+        | 'billing'
+        | 'invalid-request'
+        | 'overloaded'
+        | 'refusal'
+        | 'max-turns'
+        | 'prompt-too-long'
+        | 'hung'
+        | 'out-of-time'
+        | 'unguarded'
+        | 'other';
+      readonly message: string;
+    };
+
+/** The longest that a message quotes of what the client or the API said. */
+const QUOTE = 300;
+/** What a shell makes of SIGINT and SIGTERM. */
+const SIGNAL_CODES: readonly (number | null)[] = [130, 143];
+
+/** What a run was, by its last result and by its exit. Pure. */
+export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
+  const { result } = facts;
+  if (exit.startError !== null) return crashed(exit, `the agent could not be started: ${exit.startError}`);
+  switch (exit.endedBy) {
+    case 'unguarded':
+      return {
+        kind: 'unguarded',
+        message:
+          'the agent called tools and the guardrails were never asked: its client runs no hooks. See: main.cjs doctor.',
+      };
+    case 'login':
+      return { kind: 'authentication', message: loginText(facts) };
+    case 'silence':
+      return { kind: 'hung', message: 'the agent gave no sign of life for too long, and was ended.' };
+    case 'time':
+      return { kind: 'out-of-time', message: 'the iteration had its time, and the agent was ended.' };
+    case 'interrupt':
+      return succeeded(result) ? OK : { kind: 'interrupted', message: 'the agent was interrupted.' };
+    case 'lingering':
+    case null:
+      return byItself(facts, exit);
+    default:
+      return exit.endedBy satisfies never;
+  }
+}
+
+const OK: RunOutcome = { kind: 'ok', message: 'done.' };
+
+function succeeded(result: AgentResult | null): boolean {
+  return result !== null && !result.isError && result.terminalReason === 'completed' && result.turns !== 0;
+}
+
+function byItself(facts: RunFacts, exit: RunExit): RunOutcome {
+  const { result, apiError } = facts;
+  if (result === null) {
+    if (apiError !== null) return refused(facts, apiError.message, apiError.status);
+    // The client leaves with 0 on SIGINT.
+    if (exit.signal === null && (exit.code === 0 || SIGNAL_CODES.includes(exit.code))) {
+      return { kind: 'interrupted', message: 'the agent left before it had ended its turn.' };
+    }
+    return crashed(exit, `the agent ended ${howText(exit)} before it had ended its turn.`);
+  }
+  if (succeeded(result)) {
+    if (exit.endedBy === 'lingering' || exit.code === 0) return OK;
+    return crashed(exit, `the agent ended ${howText(exit)} after its turn.`);
+  }
+  return failed(facts, result);
+}
+
+function failed(facts: RunFacts, result: AgentResult): RunOutcome {
+  const { terminalReason, stopReason, subtype } = result;
+  const said = result.text === '' ? `it ended as ${terminalReason ?? subtype}` : shorten(result.text, QUOTE);
+  if (stopReason === 'refusal') return { kind: 'refusal', message: `the model refused to go on: ${said}` };
+  if (terminalReason === 'prompt_too_long') return { kind: 'prompt-too-long', message: said };
+  if (terminalReason === 'max_turns' || subtype === 'error_max_turns') {
+    return { kind: 'max-turns', message: `the agent used up its turns: ${said}` };
+  }
+  if (terminalReason?.startsWith('aborted') === true) {
+    return { kind: 'interrupted', message: 'the agent was interrupted.' };
+  }
+  if (facts.apiError !== null || result.apiStatus !== null) return refused(facts, said, result.apiStatus);
+  return { kind: 'other', message: `the agent failed: ${said}` };
+}
+
+/** The API said no. */
+function refused(facts: RunFacts, message: string, status: number | null): RunOutcome {
+  const said = shorten(message, QUOTE);
+  const named = apiErrorKind(facts.apiError?.error);
+  const kind = named === 'other' ? kindOfStatus(status) : named;
+  switch (kind) {
+    case 'rate-limited':
+      return { kind, resetsAt: facts.resetsAt, message: said };
+    case 'authentication':
+      return { kind, message: `the API refused the credentials (${said}).` };
+    case 'billing':
+      return { kind, message: `the API refused for billing reasons (${said}).` };
+    case 'invalid-request':
+      return { kind, message: `the API refused the request (${said}).` };
+    case 'overloaded':
+      return { kind, message: `the API is overloaded or broken (${said}).` };
+    case 'other':
+      return { kind, message: `the agent failed: ${said}` };
+    default:
+      return kind satisfies never;
+  }
+}
+
+function kindOfStatus(status: number | null): ApiError['kind'] {
+  if (status === null) return 'other';
+  if (status === 401 || status === 403) return 'authentication';
+  if (status === 402) return 'billing';
+  if (status === 429) return 'rate-limited';
+  if (status >= 500) return 'overloaded';
+  return status >= 400 ? 'invalid-request' : 'other';
+}
+
+function loginText({ refusedLogins }: RunFacts): string {
+  return `the API refused the credentials ${refusedLogins} times in a row.`;
+}
+
+function crashed({ code, signal }: RunExit, message: string): RunOutcome {
+  return { kind: 'crashed', code, signal, message };
+}
+
+function howText({ code, signal }: RunExit): string {
+  return signal === null ? `with exit code ${code}` : `by ${signal}`;
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
+import { type AgentOptions, type AgentRun, startAgentProcess } from './agent-run.ts';
+import { classifyRun } from './classify-run.ts';
+import { readMessages } from './read-messages.ts';
+
+/** Bytes of a line; one tool result can carry a whole file. */
+const LONGEST_LINE = 10 * 1024 * 1024;
+/** The client repeats a request with refused credentials for many minutes; one refusal may be a token about to be renewed. */
+const REFUSED_LOGINS = 3;
+
+const FLAGS = ['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
+
+export interface ClientOptions extends AgentOptions {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/**
+ * Starts the client for one run and tells it the prompt. Its input stays open for messages until its turn is over.
+ * Of its stream only the facts are kept, whatever its length.
+ */
+export function startAgent(options: ClientOptions): AgentRun {
+  const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
+  let facts: RunFacts = NO_FACTS;
+  let requests = 0;
+  let stopping = false;
+  let stopped = false;
+  const promptId = randomUUID();
+  /** A client that does not give the prompt's id back would not give that of a later message either. */
+  let tellsWhatItHeard = false;
+  /** Sent, and not heard by the agent. */
+  const unheard = new Set<string>();
+  const hear = (message: AgentMessage): void => {
+    // A client may begin another turn before it is gone: nobody wants to know.
+    if (stopped) return;
+    if (message.kind === 'heard' && message.id === promptId) {
+      tellsWhatItHeard = true;
+      return;
+    }
+    if (message.kind === 'heard') unheard.delete(message.id);
+    facts = addFact(facts, message);
+    options.onMessage(message);
+    if (message.kind === 'result') client.closeInput();
+    if (message.kind === 'result' && stopping) {
+      stopped = true;
+      client.end('interrupt');
+    }
+    if (options.guarded && facts.unguarded) client.end('unguarded');
+    if (facts.refusedLogins >= REFUSED_LOGINS) client.end('login');
+  };
+  const lose = (): void => {
+    facts = { ...facts, lostLines: facts.lostLines + 1 };
+  };
+  const lines = byteLines(LONGEST_LINE, (line) => readLine(line, hear, lose), lose);
+  const client = startAgentProcess({
+    program,
+    args: [
+      ...FLAGS,
+      ...['--include-hook-events', '--replay-user-messages'],
+      ...(options.streamed ? ['--include-partial-messages'] : []),
+      ...args,
+    ],
+    cwd,
+    env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
+    onStart: options.onStart,
+    onOutput: lines.add,
+    errorsShowLife: false,
+    overdue: (silent, running) => {
+      const atWork = facts.result === null;
+      // What its turn has left running in the background is waited for as long as in a session.
+      if (silent > (atWork ? silenceMs : lingerMs)) return atWork ? 'silence' : 'lingering';
+      if (timeMs !== null && running > timeMs) return atWork ? 'time' : 'lingering';
+      return null;
+    },
+  });
+  const say = (line: object): boolean => client.write(`${JSON.stringify(line)}\n`);
+  const request = (what: object): void => {
+    requests += 1;
+    say({ type: 'control_request', request_id: `ralph-${requests}`, request: what });
+  };
+  say(userMessage(options.prompt, promptId));
+  return {
+    pid: client.pid,
+    done: client.done.then(({ exit, durationMs, complaint }) => {
+      if (lines.end()) lose();
+      return { outcome: classifyRun(facts, exit), facts, durationMs, complaint };
+    }),
+    send: (text, id) => {
+      unheard.add(id);
+      const isSent = say(userMessage(text, id));
+      if (isSent && !tellsWhatItHeard) hear({ kind: 'heard', id });
+      return isSent;
+    },
+    interrupt: () => {
+      stopping = true;
+      // One that waits would begin another turn.
+      for (const id of unheard) request({ subtype: 'cancel_async_message', message_uuid: id });
+      request({ subtype: 'interrupt' });
+    },
+    end: client.end,
+  };
+}
+
+function readLine(line: string, hear: (message: AgentMessage) => void, lose: () => void): void {
+  if (line.trim() === '') return;
+  const messages = readMessages(line);
+  if (messages === null) lose();
+  else for (const message of messages) hear(message);
+}
+
+function userMessage(text: string, uuid: string): object {
+  return { type: 'user', uuid, message: { role: 'user', content: [{ type: 'text', text }] } };
+}
+
+const NEWLINE = 0x0a;
+
+export interface ByteLines {
+  readonly add: (chunk: Buffer) => void;
+  /** The stream is over: true when its last line has no end, and was therefore not given. */
+  readonly end: () => boolean;
+}
+
+/**
+ * Cuts a stream of bytes into lines, without their ends. At most `limit` bytes of a line are held: a longer one is left
+ * out whole, and `onTooLong` is told once of each.
+ */
+export function byteLines(limit: number, onLine: (line: string) => void, onTooLong: () => void): ByteLines {
+  let held: Buffer[] = [];
+  let size = 0;
+  let skipping = false;
+  const keep = (part: Buffer): void => {
+    if (skipping || part.length === 0) return;
+    size += part.length;
+    if (size <= limit) {
+      held.push(part);
+      return;
+    }
+    skipping = true;
+    held = [];
+    onTooLong();
+  };
+  const finish = (): void => {
+    const line = held;
+    const complete = !skipping && size > 0;
+    held = [];
+    size = 0;
+    skipping = false;
+    if (complete) onLine(Buffer.concat(line).toString('utf8'));
+  };
+  return {
+    add: (chunk) => {
+      let from = 0;
+      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+        keep(chunk.subarray(from, at));
+        finish();
+        from = at + 1;
+      }
+      keep(chunk.subarray(from));
+    },
+    end: () => {
+      const torn = size > 0 && !skipping;
+      held = [];
+      size = 0;
+      return torn;
+    },
+  };
+}

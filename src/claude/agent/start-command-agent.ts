@@ -1,0 +1,114 @@
+import { StringDecoder } from 'node:string_decoder';
+import { stripVTControlCharacters } from 'node:util';
+import { shorten } from '../../text/excerpt.ts';
+import type { AgentResult } from './agent-message.ts';
+import { NO_FACTS, type RunFacts } from './agent-message.ts';
+import type { AgentOptions, AgentRun } from './agent-run.ts';
+import { startAgentProcess } from './agent-run.ts';
+import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
+
+export interface CommandOptions extends AgentOptions {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** Characters that are kept of what it says: signals stand at the end. */
+const LONGEST_TEXT = 200_000;
+/** Characters of a line that is shown before it has ended. */
+const LONGEST_LINE = 16_384;
+/** The longest that a message quotes of what it complained of. */
+const QUOTE = 300;
+
+/**
+ * Starts any program that reads a prompt on its input and answers on its output: its whole output, of a long one the
+ * end, is its final message. It takes one prompt and no message after it, and tells nothing of turns, tools and cost.
+ * One that exits with 0 is done.
+ */
+export function startCommandAgent(options: CommandOptions): AgentRun {
+  const { program, args, cwd, env, silenceMs, timeMs } = options;
+  const heard = listen((text) => options.onMessage({ kind: 'text', text }));
+  const agent = startAgentProcess({
+    program,
+    args,
+    cwd,
+    env,
+    onStart: options.onStart,
+    onOutput: heard.add,
+    // Many print their answer when they are done, and until then tell what they do on the other stream.
+    errorsShowLife: true,
+    overdue: (silent, running) => {
+      if (silent > silenceMs) return 'silence';
+      return timeMs !== null && running > timeMs ? 'time' : null;
+    },
+  });
+  agent.write(options.prompt);
+  agent.closeInput();
+  return {
+    pid: agent.pid,
+    done: agent.done.then(({ exit, durationMs, complaint }) => {
+      const text = heard.end();
+      const facts: RunFacts = { ...NO_FACTS, toolCalls: null, result: exit.code === 0 ? resultOf(text) : null };
+      return { outcome: outcomeOf(facts, exit, complaint), facts, durationMs, complaint };
+    }),
+    send: () => false,
+    interrupt: () => agent.end('interrupt'),
+    end: agent.end,
+  };
+}
+
+/** Tells whole lines as they come, and keeps the end of everything. */
+function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void; end: () => string } {
+  const decoder = new StringDecoder('utf8');
+  let kept = '';
+  let isCut = false;
+  let line = '';
+  const tell = (text: string): void => {
+    const plain = stripVTControlCharacters(text);
+    if (plain.trim() !== '') onText(plain);
+  };
+  const take = (text: string): void => {
+    kept += text;
+    // Cut rarely: a slice for each little chunk would copy the text again and again.
+    if (kept.length > LONGEST_TEXT * 2) {
+      kept = kept.slice(-LONGEST_TEXT);
+      isCut = true;
+    }
+    line += text;
+    const whole = line.length > LONGEST_LINE ? line.length : line.lastIndexOf('\n') + 1;
+    if (whole === 0) return;
+    tell(line.slice(0, whole).replace(/\r?\n$/, ''));
+    line = line.slice(whole);
+  };
+  return {
+    add: (chunk) => take(decoder.write(chunk)),
+    end: () => {
+      take(decoder.end());
+      tell(line);
+      line = '';
+      // What is left of a line that was cut could look like a signal that stands alone.
+      const whole = isCut ? kept.slice(kept.indexOf('\n') + 1) : kept;
+      return stripVTControlCharacters(whole).trim();
+    },
+  };
+}
+
+/** A shell says 126 and 127 of a program that cannot be run: trying again would not help. */
+function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcome {
+  if (exit.endedBy !== null || (exit.code !== 126 && exit.code !== 127)) return classifyRun(facts, exit);
+  const said = complaint === '' ? '' : ` It said: ${shorten(complaint, QUOTE)}`;
+  return { kind: 'invalid-request', message: `the agent's command cannot be run (exit code ${exit.code}).${said}` };
+}
+
+function resultOf(text: string): AgentResult {
+  return {
+    subtype: 'success',
+    isError: false,
+    terminalReason: 'completed',
+    stopReason: null,
+    apiStatus: null,
+    turns: null,
+    text,
+    costUsd: null,
+    usage: null,
+  };
+}

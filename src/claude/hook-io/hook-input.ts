@@ -1,0 +1,95 @@
+/** What the client sends a hook on standard input; only what this program reads, each part checked for its type. */
+export interface HookInput {
+  readonly event: string;
+  readonly sessionId: string;
+  readonly transcriptPath: string | null;
+  readonly cwd: string;
+  readonly promptId: string | null;
+  /** Stop: the agent's final message; null where the client is too old to say it. */
+  readonly lastMessage: string | null;
+  readonly backgroundTasks: readonly BackgroundTask[];
+  /** SessionStart: startup, resume, clear, compact. */
+  readonly source: string | null;
+  /** UserPromptSubmit. */
+  readonly prompt: string | null;
+  /** The whole payload, for what belongs to one event alone. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+export interface BackgroundTask {
+  readonly id: string;
+  readonly running: boolean;
+}
+
+/** The payload of a hook, or null when the text is none. Never throws. */
+export function parseHookInput(text: string): HookInput | null {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isObject(raw)) return null;
+  const event = string(raw['hook_event_name']);
+  const sessionId = string(raw['session_id']);
+  if (event === null || sessionId === null) return null;
+  return {
+    event,
+    sessionId,
+    transcriptPath: path(raw['transcript_path']),
+    cwd: path(raw['cwd']) ?? process.cwd(),
+    promptId: string(raw['prompt_id']),
+    lastMessage: string(raw['last_assistant_message'], true),
+    backgroundTasks: tasks(raw['background_tasks']),
+    source: string(raw['source']),
+    prompt: string(raw['prompt'], true),
+    raw,
+  };
+}
+
+function tasks(value: unknown): BackgroundTask[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).map((task, index) => ({
+    id: string(task['id']) ?? string(task['task_id']) ?? `task-${index}`,
+    running: task['status'] === 'running',
+  }));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function string(value: unknown, emptyCounts = false): string | null {
+  return typeof value === 'string' && (emptyCounts || value !== '') ? value : null;
+}
+
+/** No file has a NUL in its name, and node answers one with a TypeError where others get an error of the system. */
+function path(value: unknown): string | null {
+  const text = string(value);
+  return text?.includes('\0') ? null : text;
+}
+
+/** A tool call as the tool hooks get it; each part checked for its type. */
+export interface HookToolCall {
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly id: string;
+  /** Set inside a subagent. */
+  readonly agentId: string | null;
+}
+
+/** The tool call of a tool hook's payload; what is missing is empty. */
+export function toolCall({ raw }: HookInput): HookToolCall {
+  const input = raw['tool_input'];
+  const agentId = raw['agent_id'];
+  return {
+    name: text(raw['tool_name']),
+    input: typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {},
+    id: text(raw['tool_use_id']),
+    agentId: typeof agentId === 'string' && agentId !== '' ? agentId : null,
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

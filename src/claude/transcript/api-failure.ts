@@ -1,0 +1,92 @@
+import type { ApiError } from '../../engine/events.ts';
+import { readTail } from '../../state/files/read-tail.ts';
+
+const TAIL_BYTES = 1024 * 1024;
+
+/**
+ * What the API refused, from StopFailure's payload and from the transcript, where alone the client names the time at
+ * which a usage limit resets.
+ */
+export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
+  const noted = lastApiError(transcriptPath);
+  const kind = apiErrorKind(payload['error'] ?? noted?.kind);
+  const said = payload['last_assistant_message'];
+  const message = typeof said === 'string' && said !== '' ? said : (noted?.message ?? 'no details');
+  return { kind, message: message.slice(0, 500), resetsAt: kind === 'rate-limited' ? (noted?.resetsAt ?? null) : null };
+}
+
+export interface NotedApiError {
+  readonly kind: string;
+  readonly message: string;
+  readonly resetsAt: string | null;
+  readonly at: string | null;
+}
+
+/** The API error that the transcript ends with, or null when its last assistant entry is none. */
+export function lastApiError(transcriptPath: string | null): NotedApiError | null {
+  let found: NotedApiError | null = null;
+  if (transcriptPath === null) return null;
+  readTail(transcriptPath, TAIL_BYTES, (line) => {
+    if (!line.includes('"assistant"')) return false;
+    const entry = parse(line);
+    if (entry?.['type'] !== 'assistant') return false;
+    if (entry['isApiErrorMessage'] === true) {
+      found = {
+        kind: typeof entry['error'] === 'string' ? entry['error'] : '',
+        message: textOf(entry['message']),
+        resetsAt: resetTime(entry['quotaLimits']),
+        at: typeof entry['timestamp'] === 'string' ? entry['timestamp'] : null,
+      };
+    }
+    return true;
+  });
+  return found;
+}
+
+/** What the client's own word for an error of the API means for a loop. */
+export function apiErrorKind(error: unknown): ApiError['kind'] {
+  switch (error) {
+    case 'rate_limit':
+      return 'rate-limited';
+    case 'authentication_failed':
+    case 'oauth_org_not_allowed':
+    case 'verification_required':
+    case 'cloud_credential_error':
+      return 'authentication';
+    case 'billing_error':
+    case 'account_on_hold':
+      return 'billing';
+    case 'invalid_request':
+    case 'model_not_found':
+      return 'invalid-request';
+    case 'overloaded':
+    case 'server_error':
+      return 'overloaded';
+    default:
+      return 'other';
+  }
+}
+
+/** The last second that the four-digit year of a state file can hold. */
+const LAST_SECOND = 253_402_300_799;
+
+/** When a usage limit resets, as the client says it: `resetsAt` in seconds. ISO-8601 UTC, null where it says nothing usable. */
+export function resetTime(limits: unknown): string | null {
+  const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
+  if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;
+  return new Date(seconds * 1000).toISOString();
+}
+
+function textOf(message: unknown): string {
+  const content = (message as { content?: unknown } | undefined)?.content;
+  if (!Array.isArray(content)) return '';
+  return content.map((block: { text?: unknown }) => (typeof block?.text === 'string' ? block.text : '')).join(' ');
+}
+
+function parse(line: string): Record<string, unknown> | null {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return null; // a line that is being written right now
+  }
+}

@@ -1,0 +1,83 @@
+import { readLines } from '../../state/files/journal-lines.ts';
+import { transcriptSize } from './transcript.ts';
+
+export type Queued = 'message' | 'notification' | null;
+
+/** How far back to look for messages that were queued before the watch began. */
+const TAIL_BYTES = 1024 * 1024;
+/** A prompt that came in while nothing was queued. */
+const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
+
+/**
+ * Watches the end of a transcript for what the client queues while a hook runs. Each call reads only what was written
+ * since the last one. `message`: a person waits for an answer, perhaps since before the watch began. `notification`:
+ * background work has ended; of what ended before the watch only `tasks` count, which ran on when the hook was called,
+ * since others may belong to an agent that is gone, and nobody would ever serve them.
+ */
+export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
+  if (path === null) return () => null;
+  const before = readLines(path, Math.max(0, (transcriptSize(path) ?? 0) - TAIL_BYTES));
+  const queue: Queue = { messages: queuedIn(before.entries), notifications: ended(before.entries, tasks) };
+  let { next } = before;
+  let size = -1;
+  return () => {
+    // Asked three times a second for hours: a look at the size is all that most of them cost.
+    const now = transcriptSize(path) ?? 0;
+    if (now !== size) {
+      size = now;
+      const lines = readLines(path, next);
+      next = lines.next;
+      for (const entry of lines.entries) note(queue, entry);
+    }
+    return queue.messages.length > 0 ? 'message' : queue.notifications > 0 ? 'notification' : null;
+  };
+}
+
+interface Queue {
+  messages: { readonly content: unknown; readonly at: string }[];
+  notifications: number;
+}
+
+/** The people's messages that were queued and not served. */
+function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'] {
+  const queue: Queue = { messages: [], notifications: 0 };
+  let prompted = '';
+  for (const entry of entries) {
+    const { type, promptSource } = entry;
+    const timestamp = text(entry['timestamp']);
+    // A prompt's own line may come late, behind messages that were queued after it (measured).
+    if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
+    note(queue, entry);
+  }
+  // What a client that died had queued is served by nobody. Words of other programs to the agent stand in tags.
+  return queue.messages.filter(({ content, at }) => at >= prompted && !text(content).trimStart().startsWith('<'));
+}
+
+function ended(entries: readonly Record<string, unknown>[], tasks: readonly string[]): number {
+  const told = entries.flatMap(({ operation, content }) =>
+    operation === 'enqueue' && typeof content === 'string' && content.includes('<task-id>') ? [content] : [],
+  );
+  return tasks.filter((id) => told.some((content) => content.includes(`<task-id>${id}<`))).length;
+}
+
+function note(queue: Queue, { type, operation, content, timestamp }: Record<string, unknown>): void {
+  if (type !== 'queue-operation') return;
+  if (operation === 'enqueue') {
+    if (isNotification(content)) queue.notifications += 1;
+    else queue.messages.push({ content, at: text(timestamp) });
+    return;
+  }
+  // `dequeue` names nothing and serves people first; the others (taken into the turn, back into the input line) name it.
+  const at = operation === 'dequeue' ? 0 : queue.messages.findIndex((message) => message.content === content);
+  const [taken] = at === -1 ? [] : queue.messages.splice(at, 1);
+  if (taken === undefined) queue.notifications = Math.max(0, queue.notifications - 1);
+}
+
+export function isNotification(content: unknown): boolean {
+  return typeof content === 'string' && content.trimStart().startsWith('<task-notification>');
+}
+
+/** What is no string has no words: an object from a file may not even have a way to become one. */
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,111 @@
+import { readdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { UsageDelta } from '../../engine/events.ts';
+import { readTail } from '../../state/files/read-tail.ts';
+import { readUsage } from './usage.ts';
+
+export interface SubagentWork {
+  /** Its last message, as it wrote it. */
+  readonly text: string;
+  /** The last message is its final one: it calls no tool, and nothing was said to the subagent since. */
+  readonly finished: boolean;
+  /** Tokens of all its messages, those of its own subagents not among them. */
+  readonly usage: UsageDelta;
+}
+
+/** How the client names its subagents. */
+const AGENT_ID = /^[\w-]{1,100}$/;
+const TAIL_BYTES = 8 * 1024 * 1024;
+
+/** The client tells its host of an end before the record has the last message. */
+const LATE_MS = 5_000;
+const LOOK_MS = 50;
+
+/** What a subagent of this session has done, from the client's own record of it; null where there is none. */
+export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork | null {
+  const path = recordOf(id, env);
+  if (path === null) return null;
+  const last = lastMessage(path);
+  return last === null ? null : { ...last, usage: usageOf(path) };
+}
+
+/**
+ * The same once the record shows that the subagent has ended; after five seconds as it stands then: that of one that is
+ * still at work, or none.
+ */
+export async function readEndedSubagent(id: string, env: NodeJS.ProcessEnv): Promise<SubagentWork | null> {
+  const until = Date.now() + LATE_MS;
+  while (!hasEnded(id, env) && Date.now() < until) await sleep(LOOK_MS);
+  return readSubagent(id, env);
+}
+
+/** Looks at the end of the record alone, which can be long. */
+function hasEnded(id: string, env: NodeJS.ProcessEnv): boolean {
+  const path = recordOf(id, env);
+  return path !== null && lastMessage(path)?.finished === true;
+}
+
+function recordOf(id: string, env: NodeJS.ProcessEnv): string | null {
+  const session = env['CLAUDE_CODE_SESSION_ID'];
+  if (!session || !AGENT_ID.test(session) || !AGENT_ID.test(id)) return null;
+  const projects = join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'projects');
+  const paths = namesIn(projects).map((name) => join(projects, name, session, 'subagents', `agent-${id}.jsonl`));
+  return paths.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile()) ?? null;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // a client that keeps its records elsewhere
+  }
+}
+
+/** Each block of a message is a line of its own, with the same id. */
+function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
+  let id: unknown;
+  let finished = true;
+  const texts: string[] = [];
+  readTail(path, TAIL_BYTES, (line) => {
+    if (!line.includes('"assistant"') && (id !== undefined || !line.includes('"user"'))) return false;
+    const { type, message } = parsed(line);
+    // Somebody has said more to it, or a hook has sent it back to work.
+    if (type === 'user' && id === undefined) finished = false;
+    if (type !== 'assistant' || message === undefined) return false;
+    if (id !== undefined && message.id !== id) return true;
+    id = message.id;
+    if (message.stop_reason === 'tool_use') finished = false;
+    const content = Array.isArray(message.content) ? message.content : [];
+    texts.unshift(...content.flatMap((block) => (block?.type === 'text' ? [String(block.text)] : [])));
+    return false;
+  });
+  return id === undefined ? null : { text: texts.join('\n'), finished };
+}
+
+interface Entry {
+  readonly type?: unknown;
+  readonly message?: { readonly id?: unknown; readonly stop_reason?: unknown; readonly content?: unknown };
+}
+
+function parsed(line: string): Entry {
+  try {
+    return JSON.parse(line) as Entry;
+  } catch {
+    return {}; // a line that is being written right now
+  }
+}
+
+/** The record can be longer than what is read at a time. */
+function usageOf(path: string): UsageDelta {
+  const none = { transcriptPath: path, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
+  let marks = none as Parameters<typeof readUsage>[1];
+  const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  for (;;) {
+    const read = readUsage(path, marks);
+    for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += read.usage?.[key] ?? 0;
+    if (read.marks.transcriptBytes <= marks.transcriptBytes) return total;
+    marks = read.marks;
+  }
+}

@@ -1,0 +1,97 @@
+import { statSync } from 'node:fs';
+import { readTail } from '../../state/files/read-tail.ts';
+
+/** How far back to look for what happened in this turn; a turn's own noise is well below it. */
+const TAIL_BYTES = 1024 * 1024;
+
+/** The text of the last assistant message, for clients that do not send it; empty when none is found. */
+export function lastAssistantText(path: string | null): string {
+  let messageId: unknown;
+  const texts: string[] = [];
+  scan(path, (entry) => {
+    if (entry['type'] !== 'assistant' || entry['isSidechain'] === true)
+      return texts.length > 0 && entry['type'] === 'user';
+    const message = object(entry['message']);
+    if (messageId !== undefined && message['id'] !== messageId) return true;
+    messageId = message['id'];
+    const content = Array.isArray(message['content']) ? message['content'] : [];
+    const text = content
+      .map(object)
+      .filter((block) => block['type'] === 'text')
+      .map((block) => String(block['text']));
+    texts.unshift(...text);
+    return false;
+  });
+  return texts.join('\n');
+}
+
+/**
+ * Who began the turn of this prompt: `user` for a person's own command (`!ls`) or queued message, `loop` for any other
+ * prompt, null where the transcript does not have it.
+ */
+export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
+  let by: 'user' | 'loop' | null = null;
+  scan(
+    path,
+    (entry) => {
+      if (entry['type'] !== 'user' || entry['promptId'] !== promptId || entry['isMeta'] === true) return false;
+      const content = object(entry['message'])['content'];
+      const command = typeof content === 'string' && content.startsWith('<bash-input>');
+      by = entry['promptSource'] === 'queued' || command ? 'user' : 'loop';
+      return by === 'user';
+    },
+    promptId,
+  );
+  return by;
+}
+
+/** Whether the client says that it overrode a block of a Stop hook after `since`. */
+export function blockOverridden(path: string | null, since: string): boolean {
+  let overridden = false;
+  scan(
+    path,
+    (entry) => {
+      const at = entry['timestamp'];
+      if (entry['type'] !== 'system' || (typeof at === 'string' && Date.parse(at) < Date.parse(since))) return false;
+      overridden = /blocked the turn from ending|overriding/.test(String(entry['content']));
+      return overridden;
+    },
+    '"system"',
+  );
+  return overridden;
+}
+
+/** The client's version as its newest entry names it, or null. */
+export function clientVersion(path: string | null): string | null {
+  let version: string | null = null;
+  scan(path, (entry) => {
+    if (typeof entry['version'] === 'string') version = entry['version'];
+    return version !== null;
+  });
+  return version;
+}
+
+function scan(path: string | null, visit: (entry: Record<string, unknown>) => boolean, needle = ''): void {
+  if (path === null) return;
+  readTail(path, TAIL_BYTES, (line) => {
+    if (!line.includes(needle)) return false;
+    try {
+      return visit(object(JSON.parse(line)));
+    } catch {
+      return false; // a line that is being written right now
+    }
+  });
+}
+
+function object(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** Bytes of the transcript, or null when there is none (yet), or none that could be looked at. */
+export function transcriptSize(path: string | null): number | null {
+  try {
+    return path === null ? null : statSync(path).size;
+  } catch {
+    return null;
+  }
+}

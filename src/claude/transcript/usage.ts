@@ -1,0 +1,72 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { UsageDelta } from '../../engine/events.ts';
+import type { ReadMarks } from '../../engine/schema/state.ts';
+import { readLines } from '../../state/files/journal-lines.ts';
+import { transcriptSize } from './transcript.ts';
+
+/** How much of a transcript one Stop reads at most; the rest is read at the next one. */
+const BUDGET = 8 * 1024 * 1024;
+/** Lines of one message follow one another; remembering a few ids is enough to count each once. */
+const REMEMBERED = 16;
+
+export interface UsageReading {
+  readonly usage: UsageDelta | null;
+  readonly marks: ReadMarks;
+}
+
+/**
+ * Tokens used since the marks, subagents included, and the marks for the next reading. A transcript seen for the first
+ * time is counted from its end on: what stands in it is not the loop's.
+ */
+export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
+  if (path === null) return { usage: null, marks };
+  const known = marks.transcriptPath === path;
+  const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const ids = new Set(known ? marks.lastMessageIds : []);
+  const transcriptBytes = add(path, known ? marks.transcriptBytes : (transcriptSize(path) ?? 0), ids, total);
+  const subagentBytes: Record<string, number> = {};
+  for (const file of subagentFiles(path)) {
+    subagentBytes[file.name] = add(
+      file.path,
+      known ? (marks.subagentBytes[file.name] ?? 0) : (transcriptSize(file.path) ?? 0),
+      ids,
+      total,
+    );
+  }
+  const lastMessageIds = [...ids].slice(-REMEMBERED);
+  return { usage: total, marks: { ...marks, transcriptPath: path, transcriptBytes, subagentBytes, lastMessageIds } };
+}
+
+type Totals = { -readonly [K in keyof UsageDelta]: number };
+
+function add(path: string, from: number, ids: Set<string>, total: Totals): number {
+  const lines = readLines(path, from, BUDGET, '"usage"');
+  for (const { type, message } of lines.entries) {
+    if (type !== 'assistant' || typeof message !== 'object' || message === null) continue;
+    const { id, usage } = message as { id?: unknown; usage?: Record<string, unknown> };
+    if (typeof id !== 'string' || typeof usage !== 'object' || usage === null || ids.has(id)) continue;
+    ids.add(id);
+    total.inputTokens += amount(usage['input_tokens']);
+    total.outputTokens += amount(usage['output_tokens']);
+    total.cacheReadTokens += amount(usage['cache_read_input_tokens']);
+    total.cacheWriteTokens += amount(usage['cache_creation_input_tokens']);
+  }
+  return lines.next;
+}
+
+function subagentFiles(path: string): { name: string; path: string }[] {
+  const directory = join(path.replace(/\.jsonl$/, ''), 'subagents');
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith('.jsonl'))
+      .map((name) => ({ name, path: join(directory, name) }));
+  } catch {
+    return []; // no subagent ran in this session
+  }
+}
+
+/** A count beyond exact numbers would end as Infinity, which a state file cannot hold. */
+function amount(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
+}

@@ -1,0 +1,52 @@
+import type { ParseArgsConfig } from 'node:util';
+import type { LoopFiles } from '../state/loop-files.ts';
+
+export interface CommandContext {
+  /** Values of the command's options, checked by node's parseArgs. */
+  readonly values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+  readonly positionals: readonly string[];
+  /** Everything after `--`, passed through untouched. */
+  readonly rest: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly projectDir: string;
+  /** Files of the loop that `--loop NAME` or RALPH_LOOP names, or of the default loop. */
+  readonly files: LoopFiles;
+  /** true when people read the answer: standard output is a terminal and `--json` was not given. */
+  readonly forPeople: boolean;
+  readonly now: () => string;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+export interface Command {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** What stands behind the command's name in its usage line. */
+  readonly usage: string;
+  /** What it does, for `--help`, in plain words. */
+  readonly help: string;
+  readonly options: Record<string, OptionDefinition>;
+  /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */
+  readonly control: boolean;
+  /** The exit code. Throws RalphError for what the user can mend. */
+  run(context: CommandContext): Promise<number> | number;
+}
+
+export type OptionDefinition = NonNullable<ParseArgsConfig['options']>[string] & {
+  readonly help: string;
+  /** How the value is called in the help: `NAME`. */
+  readonly value?: string;
+};
+
+/** What every command takes. */
+export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
+  json: { type: 'boolean', help: 'Answer in JSON, in a terminal too.' },
+  loop: {
+    type: 'string',
+    value: 'NAME',
+    help: 'The loop of this name, where the command is about one (or RALPH_LOOP).',
+  },
+  project: { type: 'string', value: 'DIR', help: 'The project; without it the one around the current directory.' },
+  help: { type: 'boolean', short: 'h', help: 'Show this.' },
+};

@@ -1,0 +1,84 @@
+import { operate } from '../../drive/control/operate.ts';
+import { driverLives } from '../../drive/turn/driver-context.ts';
+import { adoptFourKeys } from '../../engine/initial-state.ts';
+import { archiveState, quarantine } from '../../state/archive.ts';
+import { dropContract } from '../../state/contract-store.ts';
+import { readState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { forLoop } from '../../term/for-loop.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { chosenLoop } from '../live-loops.ts';
+import { WHICH_LOOP } from './operator-commands.ts';
+
+const LOCK_WAIT = { waitMs: 10_000 } as const;
+
+export const RESET_COMMAND: Command = {
+  name: 'reset',
+  summary: 'Put the loop, whatever state it is in, into the archive.',
+  usage: '[PATH] [--loop NAME] [--force]',
+  help: `Moves the state of a loop, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client or the runner of the loop is alive; --force does it all the same, and ends the loop like cancel. ${WHICH_LOOP}`,
+  options: { force: { type: 'boolean', help: 'Do it although the client of the loop is alive.' } },
+  control: true,
+  run(context) {
+    const message = resetLoop(context);
+    context.out(context.forPeople ? message : JSON.stringify({ success: true, message }, null, 2));
+    return 0;
+  },
+};
+
+function resetLoop(called: CommandContext): string {
+  const files = chosenLoop(called, 'reset');
+  const context = { ...called, files };
+  const { env, now, values } = context;
+  const found = readState(files.state);
+  switch (found.kind) {
+    case 'absent':
+      return 'There was no state to reset.';
+    case 'newer':
+      throw new RalphError(
+        'state-newer',
+        `the state file ${files.state} was written by a newer ralph-loop. Update this one, or move that file away.`,
+      );
+    case 'four-keys':
+    case 'corrupt':
+      return putAside(context);
+    case 'loop':
+      if (driverLives(files, found.state) === true && values['force'] !== true) {
+        const { mode, clientPid } = found.state;
+        const who = mode === 'runner' ? 'the runner of this loop' : `the client of this loop (process ${clientPid})`;
+        throw new RalphError(
+          'refused',
+          forLoop(
+            `${who} is alive. End the loop with main.cjs stop or main.cjs cancel, or force it: main.cjs reset --force.`,
+            found.state,
+          ),
+        );
+      }
+      operate(files, env, now(), () => ({ kind: 'cancel' }));
+      return `The loop is reset; its state lies in ${files.archiveDir}.`;
+    default:
+      return found satisfies never;
+  }
+}
+
+/** A state that the engine cannot work on goes into the archive as it is. */
+function putAside({ files, now }: CommandContext): string {
+  const at = now();
+  const path = withState(files, LOCK_WAIT, (current) => {
+    if (current.kind === 'corrupt') {
+      // Moved by this: the state file is gone afterwards.
+      return { next: 'keep', result: quarantine(files, at, 'corrupt') };
+    }
+    if (current.kind !== 'four-keys') return { next: 'keep', result: null };
+    const adopted = adoptFourKeys(current.file, {
+      ...{ loopId: `four-keys-${current.file.startedAt}`, name: files.name, mode: 'hook', taskPath: DEFAULT_TASK },
+      maxIterations: 100,
+    });
+    const ended = { at, as: 'cancelled', message: 'reset by the user.', verified: false } as const;
+    return { next: 'remove', result: archiveState(files, { ...adopted, status: 'ended', ended }, at, 'cancelled') };
+  });
+  dropContract(files);
+  return path === null ? 'There was no state to reset.' : `The state is reset; it lies in ${path}.`;
+}

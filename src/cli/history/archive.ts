@@ -1,0 +1,90 @@
+import { loopNames } from '../../drive/status/project-loops.ts';
+import { listArchive } from '../../state/archive.ts';
+import { archiveRun } from '../../state/task-folder/archive-run.ts';
+import { instantText } from '../../term/figures.ts';
+import { printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import { quoted } from '../../text/quote.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { liveLoopsOn } from '../live-loops.ts';
+import { refuseAgent } from '../refuse-agent.ts';
+import { type EndedLoop, endedLoopOf } from '../show/last-ended.ts';
+import { taskPlace } from '../task-place.ts';
+
+interface ArchivedFile {
+  readonly file: string;
+  /** null for a file that holds no loop, such as a state that could not be read. */
+  readonly loop: EndedLoop | null;
+}
+
+export const ARCHIVE_COMMAND: Command = {
+  name: 'archive',
+  summary: 'The loops that are over, one of them whole, or a run put away.',
+  usage: '[show FILE | PATH] [--loop NAME]',
+  help: 'Lists the archived states of the default loop, or of the one that --loop names, newest last. archive show FILE prints one of them as it lies there. archive PATH moves the run state of a task folder, .ralph-runner, whole into .ralph-runner-archive beside it, under the time of now; it refuses while a loop is active there, and is for the user alone.',
+  options: {},
+  control: false,
+  run(context) {
+    const [action, file, ...more] = context.positionals;
+    if (action === undefined) return listing(context);
+    if (action === 'show' && file !== undefined && more.length === 0) return show(context, file);
+    if (action !== 'show' && file === undefined) return putAway(context, action);
+    throw new RalphError(
+      'usage',
+      'archive takes nothing, "show FILE" with a name from the list, or the path of a task folder (quoted, where it has spaces).',
+    );
+  },
+};
+
+function putAway(context: CommandContext, path: string): number {
+  refuseAgent(`archive ${path}`, context.env);
+  const { projectDir, now, forPeople, out } = context;
+  const { run } = taskPlace(projectDir, path);
+  const [live] = liveLoopsOn(context, path);
+  if (live !== undefined) {
+    throw new RalphError(
+      'refused',
+      `a loop on ${path} is active. End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`,
+    );
+  }
+  const moved = archiveRun(run, now());
+  out(forPeople ? `The run state lies in ${moved} now.` : JSON.stringify({ success: true, path: moved }));
+  return 0;
+}
+
+function listing({ files, projectDir, env, forPeople, out, now }: CommandContext): number {
+  const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({
+    file,
+    loop: content.kind === 'loop' ? endedLoopOf(content.state, file) : null,
+  }));
+  if (!forPeople) out(JSON.stringify({ directory: files.archiveDir, archived }, null, 2));
+  else if (archived.length === 0) out(emptyText(files.name, loopNames(projectDir, env)));
+  else out(table(archived.map((entry) => row(entry, now()))));
+  return 0;
+}
+
+function emptyText(name: string | null, names: readonly (string | null)[]): string {
+  const whose = name === null ? 'the default loop' : `loop ${name}`;
+  const others = names.some((other) => other !== name)
+    ? ' main.cjs list shows all loops; --loop NAME lists the archive of one.'
+    : '';
+  return `The archive of ${whose} is empty.${others}`;
+}
+
+function row({ file, loop }: ArchivedFile, at: string): string[] {
+  if (loop === null) return [file, 'not a state that can be read'];
+  return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(loop.message)];
+}
+
+function show({ files, out }: CommandContext, wanted: string): number {
+  const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
+  if (found === undefined) {
+    throw new RalphError(
+      'usage',
+      `there is no ${wanted} in the archive ${files.archiveDir}. main.cjs archive lists it.`,
+    );
+  }
+  out(found.content.kind === 'loop' ? JSON.stringify(found.content.state, null, 2) : `${found.path} holds no loop.`);
+  return 0;
+}

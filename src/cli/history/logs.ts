@@ -1,0 +1,165 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { safePath } from '../../install/files/project-files.ts';
+import { type Lines, readOn } from '../../state/files/journal-lines.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { exportRun } from '../../state/task-folder/archive-run.ts';
+import { projectPath } from '../../task/project-file.ts';
+import type { AdvisedLoop } from '../../term/for-loop.ts';
+import { painter } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { liveLoops } from '../live-loops.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { iterationColumns, iterationTable, lastIterations } from '../show/iteration-table.ts';
+import { advisedEntry, journalLine } from '../show/journal-line.ts';
+import { foreignSegment } from '../task/scaffold.ts';
+import { onePath, taskPlace } from '../task-place.ts';
+
+/** How often `--follow` looks: quick for people, nothing for the machine. */
+const POLL_MS = 500;
+
+export const LOGS_COMMAND: Command = {
+  name: 'logs',
+  summary: 'What happened: iterations and events.',
+  usage: '[--events | --iterations] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
+  help: 'Prints the journals of the default loop, or of the one that --loop names, in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json. With --iterations a table of the iterations alone, of the last loop here: in a terminal with small bars for time, cost, tokens and findings, in a pipe every figure in plain columns. With the PATH of a task folder or its RALPH.md it copies that run instead: status.json, iterations.jsonl, events.jsonl and transcripts, into a new folder. Links and flags stay behind, and nothing is overwritten. An agent exports into the project only.',
+  options: {
+    events: { type: 'boolean', help: 'Events only.' },
+    iterations: { type: 'boolean', help: 'A table of the iterations, with what each took and cost.' },
+    follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl+C.' },
+    path: { type: 'string', short: 'p', value: 'PATH', help: 'The task folder to export; the same as PATH.' },
+    dest: { type: 'string', short: 'd', value: 'DIR', help: 'Where to; without it ./ralph-logs-TIME.' },
+  },
+  control: false,
+  async run(context) {
+    if (wantsExport(context)) return exportLogs(context);
+    const { values, err } = context;
+    const files = loggedLoop(context);
+    if (values['iterations'] === true) return tableOf(files, context);
+    const journals = [
+      { path: files.events, next: 0 },
+      ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
+    ];
+    const loop = { name: files.name, mode: lastLoopIn(files)?.mode ?? 'hook' };
+    let told = false;
+    for (;;) {
+      const read = journals.map(readNew);
+      const torn = read.reduce((sum, lines) => sum + lines.torn, 0);
+      if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
+      const entries = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
+      for (const entry of entries) print(entry, loop, context);
+      if (values['follow'] !== true) {
+        if (entries.length === 0 && context.forPeople) {
+          context.out('Nothing has been recorded yet. main.cjs list shows all loops; --loop NAME prints those of one.');
+        }
+        return 0;
+      }
+      if (!told && entries.length === 0) err('ralph: nothing yet; waiting.');
+      told = true;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  },
+};
+
+/** The iterations of the loop that wrote last. */
+function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: CommandContext): number {
+  for (const other of ['events', 'follow']) {
+    if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
+  }
+  const { entries, torn } = lastIterations(files);
+  if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
+  if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
+  else if (entries.length === 0) err('ralph: no iteration has been recorded yet. main.cjs list shows all loops.');
+  else out(forPeople ? iterationTable(entries, painter(true, env)) : iterationColumns(entries));
+  return 0;
+}
+
+/** The loop that was named, else the default one; where that has recorded nothing, the only loop that is live. */
+function loggedLoop(context: CommandContext): LoopFiles {
+  const { files } = context;
+  if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return files;
+  const [only, ...more] = liveLoops(context);
+  return only !== undefined && more.length === 0 ? only.files : files;
+}
+
+interface Journal {
+  readonly path: string;
+  next: number;
+}
+
+/** Everything that was added since the last look, however much it is. */
+function readNew(journal: Journal): Lines {
+  const lines = readOn(journal.path, journal.next);
+  journal.next = lines.next;
+  return lines;
+}
+
+function print(
+  entry: Readonly<Record<string, unknown>>,
+  loop: AdvisedLoop,
+  { forPeople, env, out }: CommandContext,
+): void {
+  out(forPeople ? journalLine(advisedEntry(entry, loop), env) : JSON.stringify(entry));
+}
+
+/** An event has one instant; an iteration stands where it ended. */
+function time(entry: Readonly<Record<string, unknown>>): string {
+  return String(entry['at'] ?? entry['endedAt'] ?? '');
+}
+
+/** Whether `logs` was called for the run of a task folder, and not to print journals. */
+export function wantsExport({ values, positionals }: CommandContext): boolean {
+  return positionals.length > 0 || values['path'] !== undefined || values['dest'] !== undefined;
+}
+
+/** Copies the run of a task folder to a folder of its own. Throws RalphError for every misuse. */
+export function exportLogs(context: CommandContext): number {
+  const { values, projectDir, env, now, forPeople, out, err } = context;
+  for (const name of ['events', 'follow', 'loop']) {
+    if (values[name] !== undefined) {
+      throw new RalphError('usage', `--${name} is for printing journals; the run of a task folder is copied whole.`);
+    }
+  }
+  const { run, taskPath } = taskPlace(projectDir, pathOf(context));
+  const named = resolve(
+    typeof values['dest'] === 'string' ? values['dest'] : `ralph-logs-${now().replaceAll(':', '-')}`,
+  );
+  const dest = isAgent(env) ? placeForAgent(projectDir, named) : named;
+  const { exported, skipped } = exportRun(run, dest);
+  for (const path of skipped) err(`ralph: ${path} is no plain file and stays behind.`);
+  out(
+    forPeople
+      ? `${exported.length} files of ${taskPath} are in ${dest}.`
+      : JSON.stringify({ success: true, dest, exported, skipped }),
+  );
+  return 0;
+}
+
+/** What an agent may have written stays in the project, and out of the folders that steer its client. */
+function placeForAgent(projectDir: string, dest: string): string {
+  const root = realpathSync(projectDir);
+  const inside = projectPath(root, root, dest);
+  const real = inside === null ? null : safePath(root, inside);
+  const taken = real === null ? undefined : foreignSegment(relative(root, real));
+  if (real !== null && taken === undefined) return real;
+  throw new RalphError(
+    'refused',
+    taken === undefined
+      ? `${dest} is outside the project. An agent exports into the project: --dest DIR. The user may name any new folder, in another terminal.`
+      : `${dest} is no place for an export: ${taken} belongs to another program. Choose another: --dest DIR.`,
+  );
+}
+
+function pathOf({ values, positionals }: CommandContext): string {
+  const word = onePath('logs', positionals);
+  const option = values['path'];
+  if (word !== null && option !== undefined) throw new RalphError('usage', 'logs takes PATH or --path, not both.');
+  const path = word ?? option;
+  if (typeof path !== 'string' || path === '') {
+    throw new RalphError('usage', 'name the task folder to export: main.cjs logs PATH --dest DIR.');
+  }
+  if (values['dest'] === '') throw new RalphError('usage', '--dest is empty: name a new folder.');
+  return path;
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSigns } from '../../engine/prompt/signs.ts';
+import { painter, printable } from '../../term/paint.ts';
+import type { Command, CommandContext } from '../command.ts';
+
+const GUARDRAILS = '.claude/ralph/guardrails.md';
+
+export const SIGNS_COMMAND: Command = {
+  name: 'signs',
+  summary: 'The lessons in guardrails.md.',
+  usage: '',
+  help: `Lists the signs of ${GUARDRAILS}: what failures of earlier iterations taught.`,
+  options: {},
+  control: false,
+  run(context) {
+    const signs = parseSigns(read(join(context.projectDir, GUARDRAILS)));
+    if (!context.forPeople) context.out(JSON.stringify({ file: GUARDRAILS, signs }, null, 2));
+    else context.out(forReading(signs, context));
+    return 0;
+  },
+};
+
+function forReading(signs: ReturnType<typeof parseSigns>, { env, forPeople }: CommandContext): string {
+  if (signs.length === 0) return `There are no signs in ${GUARDRAILS} yet.`;
+  const paint = painter(forPeople, env);
+  return signs
+    .map(({ name, trigger, instruction, addedAfter }) =>
+      [
+        paint('bold', printable(name)),
+        `  when   ${printable(trigger)}`,
+        `  do     ${printable(instruction)}`,
+        paint('dim', `  after  ${printable(addedAfter)}`),
+      ].join('\n'),
+    )
+    .join('\n\n');
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}

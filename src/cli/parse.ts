@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util';
+import { COMMON_OPTIONS, type Command, type CommandContext } from './command.ts';
+
+export type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
+  /** What is wrong with the command line, or null. */
+  readonly problem: string | null;
+};
+
+const ARG_IS_FOR = 'a task folder is given its arguments when it starts, by start, run or resume.';
+
+/** Ends the usage of a command that starts one. */
+const FOR_THE_CLIENT = '[-- CLIENT OPTIONS]';
+
+/**
+ * A command's own options and those that every command has. What follows `--` passes through untouched where it is for
+ * the client, and otherwise is words, whatever they begin with.
+ */
+export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
+  const end = command.usage.endsWith(FOR_THE_CLIENT) ? args.indexOf('--') : -1;
+  const own = end === -1 ? args : args.slice(0, end);
+  const rest = end === -1 ? [] : args.slice(end + 1);
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...own],
+      options: { ...command.options, ...COMMON_OPTIONS },
+      allowPositionals: true,
+      strict: true,
+    });
+    // "reset docs" must not reset the default loop when the one named docs was meant.
+    const stray = takesWords(command) ? undefined : positionals[0];
+    return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}"` };
+  } catch (error) {
+    // parseArgs ends its sentence with advice that is about code, not about this command line.
+    const said = (error as Error).message.split('. To specify')[0] ?? '';
+    const problem = /^Unknown option '--arg'/.test(said) ? `${command.name} takes no --arg: ${ARG_IS_FOR}` : said;
+    return { values: {}, positionals: [], rest, problem };
+  }
+}
+
+/** Whether the usage names a word beside the options and their values. */
+function takesWords({ usage }: Command): boolean {
+  return /[A-Z]/.test(usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, ''));
+}
+
+export interface NamedCommand {
+  /** null when no command was given. */
+  readonly name: string | null;
+  /** What is left for the command, options that stood before its name included. */
+  readonly args: readonly string[];
+}
+
+/** The command's name: the first word that is neither one of the options every command has nor such an option's value. */
+export function commandName(argv: readonly string[]): NamedCommand {
+  for (let index = 0; index < argv.length; index++) {
+    const word = argv[index] ?? '';
+    const option = word.startsWith('--') ? COMMON_OPTIONS[word.slice(2)] : undefined;
+    if (option?.type === 'string') index += 1;
+    else if (option === undefined && !Object.keys(COMMON_OPTIONS).some((name) => word.startsWith(`--${name}=`))) {
+      return { name: word, args: [...argv.slice(0, index), ...argv.slice(index + 1)] };
+    }
+  }
+  return { name: null, args: argv };
+}

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { safePath } from '../../install/files/project-files.ts';
+import { bundleDir } from '../../install/places.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { IGNORED } from '../../state/task-folder/loop-directory.ts';
+import { loopDirectoryTask, mayName, taskFileIn } from '../../task/task-file.ts';
+import { quoted } from '../../text/quote.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { ask } from '../ask.ts';
+import type { CommandContext } from '../command.ts';
+import { writeTaskFile } from '../task/scaffold.ts';
+
+/**
+ * The context with the task that the words behind `run` mean: a path, the name of a loop directory (made where there is
+ * none), or a task in plain words, which is drafted and reviewed; null where the user wants it not to be started now.
+ * Throws `usage` for what cannot be meant.
+ */
+export async function runTask(context: CommandContext): Promise<CommandContext | null> {
+  const { positionals, values, projectDir } = context;
+  const [word, ...more] = positionals;
+  if (word === undefined) return context;
+  if (more.length > 0) {
+    throw new RalphError('usage', `one task at a time: ${positionals.join(', ')}. Quote a task in plain words.`);
+  }
+  if (values['task'] !== undefined) throw new RalphError('usage', 'the task is given twice: as TASK and as --task.');
+  const withTask = (task: string): CommandContext => ({ ...context, values: { ...values, task } });
+  if (isPath(word, projectDir)) return withTask(word);
+  // Where a loop lies that is to be resumed, in this project or in a worktree, is found out by its name.
+  if (mayName(word) && values['resume'] === true) return withTask(word);
+  if (mayName(word)) return withTask(await loopDirectoryFile(context, word));
+  if (/\s/.test(word.trim())) {
+    refuseArguments(context, word.trim());
+    const { draftToRun } = await import('../task/draft.ts');
+    const path = await draftToRun(context, word.trim());
+    return path === null ? null : withTask(path);
+  }
+  throw new RalphError(
+    'usage',
+    `there is no task ${word}. Name a file, a task folder, a loop, or say in plain words what is to be done.`,
+  );
+}
+
+/** Written like a path, or one of a task that is there, from the current directory or from the project. */
+function isPath(word: string, projectDir: string): boolean {
+  if (/^[^\s]*[\\/]|\.md$/.test(word)) return true;
+  return [resolve(word), resolve(projectDir, word)].some(
+    (path) => existsSync(path) && (!statSync(path).isDirectory() || taskFileIn(path) !== null),
+  );
+}
+
+/**
+ * The task file, absolute, of the loop directory of this name: the one that is there, or a new one with the goal that
+ * the user gives at the terminal. Throws `task-invalid` where a new one has to be filled in first.
+ */
+export async function loopDirectoryFile(context: CommandContext, name: string): Promise<string> {
+  const { projectDir } = context;
+  const shown = loopDirectoryTask(name);
+  const path = safePath(projectDir, shown);
+  const there = existsSync(dirname(path)) ? taskFileIn(dirname(path)) : null;
+  if (there !== null) return join(dirname(path), there);
+  refuseArguments(context, name);
+  const template = readFileSync(join(bundleDir(), 'templates', 'task.md'), 'utf8');
+  const goal = await askGoal(context, name);
+  writeTaskFile(path, goal === '' ? template : withGoal(template, goal));
+  writeAtomically(join(dirname(path), '.gitignore'), IGNORED);
+  if (goal !== '') return path;
+  throw new RalphError(
+    'task-invalid',
+    `${shown} is there now, made from the template. Write the goals into it, and the first items ("- [ ] what") where you know them, then: main.cjs run ${name}`,
+  );
+}
+
+/** '' where nobody can be asked, or has no answer yet. */
+async function askGoal({ forPeople, values, err }: CommandContext, name: string): Promise<string> {
+  if (!forPeople || values['yes'] === true || process.stdin.isTTY !== true) return '';
+  err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
+  return (await ask('What is to be achieved (an empty line only makes the file)? ')) ?? '';
+}
+
+function withGoal(template: string, goal: string): string {
+  return template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, (_, heading: string) => `${heading}${goal}`);
+}
+
+/** Throws `usage` where `--arg` was given for a task that is only made now and can have declared no argument. */
+export function refuseArguments({ values }: CommandContext, word: string): void {
+  if (values['arg'] === undefined) return;
+  throw new RalphError(
+    'usage',
+    `--arg gives a value to an argument that a task declares, and ${quoted(word)} is not there yet. Make it first (main.cjs draft or scaffold), declare the argument under "args:" in its RALPH.md, then run it.`,
+  );
+}

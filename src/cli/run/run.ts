@@ -1,0 +1,185 @@
+import { findClient } from '../../claude/find-client.ts';
+import { runLoop } from '../../drive/runner/run-loop.ts';
+import { patience, type RunnerOptions } from '../../drive/runner/runner.ts';
+import type { StartRequest } from '../../drive/start/prepare-contract.ts';
+import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
+import { START_TEXTS, said } from '../../drive/turn/messages.ts';
+import { rateLimitWait } from '../../drive/turn/wait.ts';
+import type { Tell } from '../../engine/runner-event.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import { inForeground } from '../../term/write-text.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { ask } from '../ask.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { advising, tellDoubts } from '../start/print-warnings.ts';
+import { SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from '../start/start-plan.ts';
+import { wantedStart } from '../start/start-request.ts';
+import { startTarget } from '../start/start-target.ts';
+import { withInput } from '../start/with-input.ts';
+import { agreesToList } from '../tdd/agree-to-list.ts';
+import { agree, askedLoop } from './asked-loop.ts';
+import { inWorktree, worktreeText } from './in-worktree.ts';
+import { runTask } from './run-task.ts';
+import { runnersAgent } from './runner-agent.ts';
+import { runnerLines } from './runner-lines.ts';
+import { whileItRuns } from './while-it-runs.ts';
+
+export const RUN_COMMAND: Command = {
+  name: 'run',
+  summary: 'Run a loop, each iteration in a fresh context.',
+  usage: '[TASK | NAME | "PLAIN WORDS"] [--arg NAME=VALUE] [-- CLIENT OPTIONS]',
+  help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md or task.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. NAME works on the checklist .ralph/NAME/task.md, and makes it from a template where there is none; its settings may stand in .ralph/NAME/config.json, those of all loops in .ralph/config.json. PLAIN WORDS (quoted) draft a task folder, show it for review in a terminal, and start it; elsewhere they start it only with --yes. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. In a terminal it shows the work live: Enter tells the agent what you write, Alt+Enter keeps it for the next iteration, Esc ends its turn and pauses the loop. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
+  options: {
+    ...TASK_OPTIONS,
+    resume: {
+      type: 'boolean',
+      help: 'Go on with the loop that lies here, live or last archived; counters are kept. Its options are kept, too, until they are given anew, except --permission-mode, and --max-tasks of a plan that has ended.',
+    },
+    fresh: { type: 'boolean', help: 'Put a loop whose runner is gone into the archive and begin anew.' },
+    consent: {
+      type: 'boolean',
+      help: 'Agree to a loop that an agent has asked for (start --mode runner), and run it; NAME says which.',
+    },
+    worktree: {
+      type: 'boolean',
+      help: 'Work in a git worktree of its own, .ralph/worktrees/NAME, on the branch ralph/NAME, from HEAD; with --resume in the one that is there.',
+    },
+    'worktree-setup': {
+      type: 'string',
+      value: 'CMD',
+      help: 'A shell command that sets a new worktree up, such as "npm ci"; or worktree_setup in the settings.',
+    },
+    agent: {
+      type: 'string',
+      value: 'CMD',
+      help: 'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
+    },
+    ...PLAN_OPTIONS,
+    ...SETTING_OPTIONS,
+    plain: { type: 'boolean', help: 'Plain lines in a terminal, too.' },
+    yes: {
+      type: 'boolean',
+      help: 'Start what was drafted from plain words, or what an agent asked for, without a question.',
+    },
+  },
+  control: true,
+  async run(given) {
+    const called = withInput(given);
+    const asked = called.values['consent'] === true ? askedLoop(called) : null;
+    const wanted = asked?.context ?? (await runTask(called));
+    if (wanted === null) return 0;
+    return askingForMode(wanted, (context) => begin(context, called.projectDir, asked?.contract ?? null));
+  },
+};
+
+/** Begins the loop, or goes on with it, and drives it to its end. `asked` is what an agent has asked for. */
+async function begin(wanted: CommandContext, projectDir: string, asked: Contract | null): Promise<number> {
+  const { context: placed, worktree } = await inWorktree(wanted);
+  const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
+  if (context === null) return 0;
+  const target = startTarget(context, 'run');
+  // What an agent asked for is shown below, its list with it.
+  if (asked === null && !(await agreesToList(context))) return 1;
+  const { files, task } = target;
+  const { env } = context;
+  const waits = patience(env);
+  rateLimitWait(env, 0); // a bad value is told before anything begins
+  refuseOverLoop(context, files, 'runner');
+  const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
+  const client = once(() => findClient(env));
+  const request: StartRequest = {
+    ...wantedStart(context, target),
+    plan,
+    headless: true,
+    launched: true,
+    consented: true,
+    clientVersion: () => client().version,
+    clientArgs: context.rest,
+    mode: 'runner',
+  };
+  const agreedTo = asked === null ? undefined : await agree(context, asked, request);
+  if (agreedTo === null) {
+    context.err(said(START_TEXTS.notAgreed(files.name)));
+    return 1;
+  }
+  const loop = { name: files.name, mode: 'runner' } as const;
+  const start = (): StartedLoop =>
+    advising(loop, () => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) }));
+  const { tell, live, close } = await show(context);
+  try {
+    const { code } = await runLoop(files, start, (started): RunnerOptions => {
+      warn(context, started);
+      return { ...runnersAgent(context, started, client), env, patience: waits, tell, ...(live && { live }) };
+    });
+    return code;
+  } finally {
+    close();
+    if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
+  }
+}
+
+/** Asking the client for its version takes a moment. */
+function once<T extends object>(find: () => T): () => T {
+  let found: T | null = null;
+  return () => {
+    found ??= find();
+    return found;
+  };
+}
+
+interface Shown {
+  readonly tell: Tell;
+  readonly live?: NonNullable<RunnerOptions['live']>;
+  readonly close: () => void;
+}
+
+/** How the loop is shown: live in a terminal, in plain lines elsewhere, as data with --json. */
+async function show({ values, env, forPeople, out }: CommandContext): Promise<Shown> {
+  const close = (): void => undefined;
+  if (values['json'] === true) {
+    return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
+  }
+  const watched = forPeople && values['plain'] !== true && process.stdin.isTTY === true;
+  if (watched && env['TERM'] !== 'dumb' && inForeground()) {
+    const { liveView } = await import('../../term/live/live-view.ts');
+    return liveView(process.stdin, process.stdout, env);
+  }
+  const tell: Tell = (event) => {
+    const lines = runnerLines(event);
+    if (lines.length > 0) out(lines.join('\n'));
+  };
+  return { tell, close };
+}
+
+/** What says nothing once it is over. */
+const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
+
+function warn(context: CommandContext, started: StartedLoop): void {
+  tellDoubts(context, started);
+  const offered = offeredValidation(context, started.stored.contract);
+  if (offered !== null) context.err(said(offered));
+}
+
+const QUESTION =
+  'What may the agent do without asking? acceptEdits: write files in the project. bypassPermissions: everything; for a sandbox. A permission mode, or nothing to leave it: ';
+
+/**
+ * Begins a loop that nobody can be asked about while it runs. Where no permission mode was given, a person at the
+ * terminal is asked for it, and the loop is begun with that.
+ */
+export async function askingForMode(
+  context: CommandContext,
+  begin: (context: CommandContext) => Promise<number>,
+): Promise<number> {
+  try {
+    return await begin(context);
+  } catch (error) {
+    if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
+    if (!context.forPeople || process.stdin.isTTY !== true || context.values['yes'] === true) throw error;
+    context.err(said(error.message));
+    const mode = await ask(QUESTION);
+    if (mode === null || mode === '') return 1;
+    return begin({ ...context, values: { ...context.values, 'permission-mode': mode } });
+  }
+}

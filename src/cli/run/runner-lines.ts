@@ -1,0 +1,58 @@
+import { said } from '../../drive/turn/messages.ts';
+import { dollarText, withStatus } from '../../engine/messages.ts';
+import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { costText, timeText, turnsText } from '../../term/figures.ts';
+import { printable } from '../../term/paint.ts';
+
+/** What a person reads of an event, line by line; nothing for one that says nothing to people. */
+export function runnerLines(event: RunnerEvent): readonly string[] {
+  switch (event.type) {
+    case 'loop-started':
+      return [
+        said(`loop ${event.name ?? event.loopId}, task ${event.taskPath}. Ctrl+C once stops after the iteration.`),
+      ];
+    case 'iteration-started':
+      return ['', `─── Iteration ${event.iteration} of ${event.maxIterations} ───`];
+    case 'command-ran':
+      return [`  ${event.outcome === 'ok' ? '✓' : '✗'} ${event.name} (${timeText(event.durationMs)})`];
+    case 'text':
+      return [printable(event.text)];
+    case 'tool-call': {
+      const indent = event.nested ? '    ' : '  ';
+      const label = printable(`${event.tool} ${event.about}`).trimEnd();
+      return [`${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`];
+    }
+    case 'steered':
+      return [said('the agent was told what you said.')];
+    case 'text-delta':
+    case 'command-started':
+    case 'tool-started':
+    case 'usage':
+    case 'pending':
+    case 'interrupting':
+    case 'after-iteration':
+    case 'paused':
+      return [];
+    case 'checklist':
+      return [`  ☑ ${event.done} of ${event.total}`];
+    case 'notice':
+      return [said(printable(event.message))];
+    case 'agent-ended': {
+      // An agent that does not tell of its turns tells of no cost either.
+      const told = event.turns === null ? [] : [turnsText(event.turns), costText(event.costUsd)];
+      const parts = [timeText(event.durationMs), ...told];
+      const why = event.outcome === 'ok' ? [] : [said(printable(event.message))];
+      return [...why, `─── ${parts.join(' │ ')} ───`];
+    }
+    case 'waiting':
+      return event.why === 'idle' || event.why === 'pace' ? [said(`${event.why}: waiting until ${event.until}.`)] : [];
+    case 'verifying':
+      return [said('completion claimed; checking it.')];
+    case 'loop-ended': {
+      const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
+      return ['', said(`${withStatus(event.status, printable(event.message))}${cost}`)];
+    }
+    default:
+      return event satisfies never;
+  }
+}

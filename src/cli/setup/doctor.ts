@@ -1,0 +1,101 @@
+import { type FoundClient, findClient } from '../../claude/find-client.ts';
+import { examine } from '../../install/doctor/checks.ts';
+import type { Examined, Finding } from '../../install/doctor/finding.ts';
+import { bundleDir } from '../../install/places.ts';
+import { settingsSources } from '../../install/settings/settings-sources.ts';
+import { painter, printable } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { VERSION } from '../help.ts';
+import { type EffectiveSettings, effectiveSettings } from '../task/config.ts';
+
+export const DOCTOR_COMMAND: Command = {
+  name: 'doctor',
+  summary: 'Find what would keep a loop from running here.',
+  usage: '[--fix]',
+  help: 'Looks at everything that can break a loop: node, the client, settings, hooks, the task file, what earlier loops left. Then it fires the installed Stop hook on a made-up loop and sees whether it answers. Exit code 1 when an error remains. --fix mends what can be mended without losing anything of yours.',
+  options: { fix: { type: 'boolean', help: 'Mend what can be mended safely.' } },
+  control: false,
+  run(context) {
+    const fix = context.values['fix'] === true;
+    if (fix && context.env['CLAUDECODE'] === '1') {
+      throw new RalphError(
+        'refused',
+        '"doctor --fix" is for the user at a terminal; "doctor" alone serves agents too.',
+      );
+    }
+    let findings = examine(examined(context));
+    const fixed: string[] = [];
+    if (fix) {
+      const fixes = new Set(findings.filter(({ level }) => level !== 'ok').flatMap((finding) => finding.fix ?? []));
+      for (const finding of findings) if (finding.fix && finding.level !== 'ok') fixed.push(finding.message);
+      for (const mend of fixes) mend();
+      findings = examine(examined(context));
+    }
+    const ok = !findings.some(({ level }) => level === 'error');
+    context.out(context.forPeople ? forReading(findings, fixed, context) : asJson(ok, findings, fixed));
+    return ok ? 0 : 1;
+  },
+};
+
+function examined({ projectDir, env, now }: CommandContext): Examined {
+  const settings = settingsOf(projectDir, env);
+  return {
+    projectDir,
+    env,
+    platform: process.platform,
+    bundle: bundleDir(),
+    version: VERSION,
+    now: now(),
+    node: { path: process.execPath, version: process.version },
+    client: clientOf(env),
+    sources: settingsSources(projectDir, env, process.platform),
+    policy: settings instanceof RalphError ? null : settings.policy,
+    gateSeconds: settings instanceof RalphError ? 0 : settings.gateSeconds,
+    settingsProblem: settings instanceof RalphError ? settings.message : null,
+  };
+}
+
+function clientOf(env: NodeJS.ProcessEnv): FoundClient | null {
+  try {
+    return findClient(env);
+  } catch (error) {
+    if (error instanceof RalphError) return null;
+    throw error;
+  }
+}
+
+function settingsOf(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettings | RalphError {
+  try {
+    return effectiveSettings(projectDir, env);
+  } catch (error) {
+    if (error instanceof RalphError) return error;
+    throw error;
+  }
+}
+
+function asJson(ok: boolean, findings: readonly Finding[], fixed: readonly string[]): string {
+  const shown = findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined }));
+  return JSON.stringify({ ok, findings: shown, fixed }, null, 2);
+}
+
+const MARKS = { ok: ['green', 'ok     '], warning: ['yellow', 'warning'], error: ['red', 'error  '] } as const;
+
+function forReading(findings: readonly Finding[], fixed: readonly string[], context: CommandContext): string {
+  const paint = painter(context.forPeople, context.env);
+  const lines = findings.map(({ check, level, message, mend, fix }) => {
+    const [style, mark] = MARKS[level];
+    const advice = mend === null ? '' : `\n         -> ${printable(mend)}${fix ? ' (doctor --fix does it)' : ''}`;
+    return `${paint(style, mark)}  ${paint('bold', check)}: ${printable(message)}${advice}`;
+  });
+  const count = (level: Finding['level']): string => {
+    const amount = findings.filter((finding) => finding.level === level).length;
+    return amount === 1 ? `1 ${level}` : `${amount} ${level}s`;
+  };
+  return [
+    ...fixed.map((message) => `${paint('green', 'mended ')}  ${printable(message)}`),
+    ...lines,
+    '',
+    `${count('error')}, ${count('warning')}.`,
+  ].join('\n');
+}

@@ -1,0 +1,196 @@
+import { readEnd } from '../../claude/hook-io/read-end.ts';
+import { hostSession } from '../../claude/host-session.ts';
+import { readEndedSubagent } from '../../claude/transcript/subagent.ts';
+import { routerCall } from '../../drive/router/call.ts';
+import { holdOf } from '../../drive/router/holder.ts';
+import { GIVE_TEXT } from '../../drive/router/messages.ts';
+import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
+import type { RouterOptions } from '../../drive/router/router.ts';
+import { isDriven, startRouter } from '../../drive/router/start.ts';
+import { said } from '../../drive/turn/messages.ts';
+import { bundleDir } from '../../install/places.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { isTerminal } from '../../term/write-text.ts';
+import { parseDuration } from '../../text/duration.ts';
+import { shellWord } from '../../text/quote.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { briefly, liveLoops, loopTable } from '../live-loops.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { runnerLines } from '../run/runner-lines.ts';
+import { tellDoubts } from '../start/print-warnings.ts';
+import { TASK_OPTIONS } from '../start/start-options.ts';
+import { offeredValidation, PLAN_OPTIONS, planAsked, planToStart } from '../start/start-plan.ts';
+import { wantedStart } from '../start/start-request.ts';
+import { startTarget } from '../start/start-target.ts';
+import { withInput } from '../start/with-input.ts';
+import { routerStatus, routerText } from './router-status.ts';
+
+const ACTIONS = ['start', 'next', 'report', 'status'] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const ROUTER_COMMAND: Command = {
+  name: 'router',
+  summary: 'Let a session run a loop by subagents: start, next, report, status.',
+  usage: 'ACTION [--task PATH] [--spawn N]',
+  help: 'ACTION is start, next, report or status. For a Claude Code session that is the host of a loop: the session starts a subagent for each iteration and asks here what to do. No Stop hook takes part, and the session ends its turn whenever it likes. start begins a loop and answers like next. next says what to do: {"action":"spawn"} with the prompt for a subagent, {"action":"wait"}, or {"action":"stop"} with how the loop ended; asked again it says the same. report takes the final message of the subagent (--agent ID, --file, or standard input; the last MiB counts), counts the iteration once, checks a claim of completion, and answers like next. status only looks. "next" in every answer says how to go on. One session drives a loop; another one is told "busy", until the client of the first is gone. A loop that an agent starts awaits the consent of the user where what it runs was written since the session began, or where its start sets more than limits.',
+  options: {
+    ...TASK_OPTIONS,
+    ...PLAN_OPTIONS,
+    'max-iterations': {
+      type: 'string',
+      value: 'N',
+      help: 'start: iterations the loop gets, 1 to 100; for a task folder 1 to 50.',
+    },
+    set: { type: 'string', multiple: true, value: 'KEY=VALUE', help: 'start: any setting of the frontmatter.' },
+    resume: {
+      type: 'boolean',
+      help: 'start: go on with the loop that lies here, live or last archived; counters are kept.',
+    },
+    fresh: { type: 'boolean', help: 'start: put a loop whose session is gone into the archive and begin anew.' },
+    spawn: { type: 'string', value: 'N', help: 'report: the spawn that it is of, as the answer named it.' },
+    agent: {
+      type: 'string',
+      value: 'ID',
+      help: 'report: the subagent whose final message it is, from the client’s own record.',
+    },
+    file: {
+      type: 'string',
+      value: 'PATH',
+      help: 'report: the file that holds the final message; "-" is standard input.',
+    },
+    error: { type: 'string', value: 'WHY', help: 'report: the subagent could not work, and why.' },
+    wait: {
+      type: 'string',
+      value: 'TIME',
+      help: 'Sit out a wait here for so long, such as 10m, and answer when it is over.',
+    },
+  },
+  control: false,
+  async run(called) {
+    const action = actionOf(called);
+    const context = action === 'start' ? withInput(called) : called;
+    const files = routerLoop(context, action);
+    if (action === 'status') return routerStatus(context, files);
+    const told = action === 'report' ? await reportOf(context) : null;
+    const loop = action === 'start' ? await start(context) : files;
+    // A person who starts one for a session leaves it to the first that asks what to do.
+    if (action === 'start' && context.forPeople && !isAgent(context.env)) return ready(context, loop);
+    const answer = await routerCall(loop, optionsFor(context, loop), told);
+    if (answer === null) return 143;
+    context.out(context.forPeople ? routerText(answer) : JSON.stringify(answer, null, 2));
+    return 0;
+  },
+};
+
+function actionOf({ positionals }: CommandContext): Action {
+  const [word, ...more] = positionals;
+  const action = ACTIONS.find((name) => name === word);
+  if (action !== undefined && more.length === 0) return action;
+  const said = positionals.length === 0 ? 'say what' : `"${positionals.join(' ')}" is none of its actions`;
+  throw new RalphError('usage', `${said}: main.cjs router ${ACTIONS.join(', ')}.`);
+}
+
+/** The files of the loop that was started, or that this session drives already. */
+async function start(context: CommandContext): Promise<LoopFiles> {
+  const target = startTarget(context, 'router start');
+  const { files, task } = target;
+  const request = { ...wantedStart(context, target), byUser: !isAgent(context.env), clientVersion: null };
+  // The plan of a loop at work has files that are not committed: a start that is made again is not about them.
+  if (isDriven(files, { ...request, plan: planAsked(context) })) return files;
+  const started = startRouter(files, { ...request, plan: await planToStart(context, files, task, false) });
+  if (started === null) return files;
+  tellDoubts(context, started);
+  const offered = offeredValidation(context, started.stored.contract);
+  if (offered !== null) context.err(said(offered));
+  return files;
+}
+
+function ready({ out }: CommandContext, { name }: LoopFiles): number {
+  out(`The loop is ready. In a Claude Code session of this project: /ralph-loop${name === null ? '' : ` ${name}`}`);
+  return 0;
+}
+
+function optionsFor({ env, now, values, err }: CommandContext, { name }: LoopFiles): Omit<RouterOptions, 'signal'> {
+  const main = `${bundleDir()}/scripts/main.cjs`;
+  const shown = /^[\w./-]+$/.test(main) ? main : shellWord(main);
+  const where = typeof values['project'] === 'string' ? ` --project ${shellWord(values['project'])}` : '';
+  return {
+    env,
+    now,
+    program: `node ${shown}`,
+    options: `${name === null ? '' : ` --loop ${name}`}${where}`,
+    sitUntil: sitUntil(values['wait']),
+    tell: (event) => {
+      const lines = isTerminal(2) ? runnerLines(event) : [];
+      if (lines.length > 0) err(lines.join('\n'));
+    },
+  };
+}
+
+function sitUntil(wait: unknown): number {
+  if (typeof wait !== 'string') return 0;
+  const milliseconds = parseDuration(wait);
+  if (milliseconds !== null) return Date.now() + milliseconds;
+  throw new RalphError('usage', `--wait ${wait}: give a duration such as 90s or 10m.`);
+}
+
+async function reportOf({ values, env }: CommandContext): Promise<Report> {
+  const { spawn, agent, file, error } = values;
+  const number = spawn === undefined ? null : Number(spawn);
+  if (number !== null && !/^[1-9]\d{0,8}$/.test(String(spawn))) {
+    throw new RalphError('usage', `--spawn ${String(spawn)}: give the number that the answer named.`);
+  }
+  if ([agent, file, error].filter((given) => given !== undefined).length > 1) {
+    throw new RalphError('usage', 'report takes one of --agent, --file and --error.');
+  }
+  const none = { spawn: number, agent: null, usage: null, error: null };
+  if (typeof error === 'string') return { ...none, text: '', error: error.trim() || 'no reason was given' };
+  if (typeof agent === 'string') return { ...none, agent, ...(await workOf(agent, env)) };
+  return { ...none, text: plainReport(messageIn(typeof file === 'string' && file !== '-' ? file : null)) };
+}
+
+async function workOf(id: string, env: NodeJS.ProcessEnv): Promise<Pick<Report, 'text' | 'usage'>> {
+  const work = await readEndedSubagent(id, env);
+  const instead = `Give its final message instead: ${GIVE_TEXT}`;
+  if (work === null)
+    throw new RalphError('usage', `the client keeps no record of a subagent ${id} of this session. ${instead}`);
+  if (!work.finished)
+    throw new RalphError(
+      'usage',
+      `subagent ${id} is still at work, by the client’s record. Report when it has ended; of one that was stopped: --error "WHY".`,
+    );
+  return { text: work.text, usage: work.usage };
+}
+
+function messageIn(file: string | null): Buffer {
+  if (file === null && process.stdin.isTTY) {
+    throw new RalphError(
+      'usage',
+      'give the final message of the subagent: --agent ID, --file PATH, or on standard input.',
+    );
+  }
+  try {
+    return readEnd(file, REPORT_LIMIT);
+  } catch (error) {
+    throw new RalphError('usage', `the message cannot be read: ${(error as Error).message}`, error);
+  }
+}
+
+/**
+ * The loop that a router's call is about: the one that --loop or RALPH_LOOP names, else the only live router loop, or the
+ * only one that this session drives; the default one where none is. Throws `usage` where several could be meant. What
+ * starts a loop says by its task which one.
+ */
+export function routerLoop(context: CommandContext, action: string): LoopFiles {
+  if (context.files.name !== null || action === 'start') return context.files;
+  const live = liveLoops(context).filter(({ found }) => found.kind === 'loop' && found.state.mode === 'router');
+  const host = hostSession(context.env);
+  const mine = live.filter(({ found }) => found.kind === 'loop' && holdOf(found.state, host) === 'mine');
+  const meant = mine.length > 0 ? mine : live;
+  if (meant.length <= 1) return meant[0]?.files ?? context.files;
+  throw new RalphError(
+    'usage',
+    `${meant.length} router loops are live here. Say which one: main.cjs router ${action} --loop NAME.\n${loopTable(meant.map(briefly))}`,
+  );
+}

@@ -1,0 +1,118 @@
+import { readAllLines } from '../../state/files/journal-lines.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { costText, timeText } from '../../term/figures.ts';
+import { type Paint, printable } from '../../term/paint.ts';
+import { bar, table } from '../../term/table.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** What is drawn of an iteration. null is unknown. */
+interface Figures {
+  readonly time: number | null;
+  readonly cost: number | null;
+  readonly tokens: number | null;
+  readonly findings: number | null;
+}
+
+const BAR_CELLS = 6;
+/** What a token may be: of each all that an agent had read or said. */
+const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+
+/**
+ * The iterations of a loop, by its journal, as a table with small bars: time, cost, tokens and findings, each beside the
+ * greatest of them. What nobody told of any of them has no column. 80 columns wide at most.
+ */
+export function iterationTable(entries: readonly Entry[], paint: Paint): string {
+  const figures = entries.map(figuresOf);
+  const columns = [
+    column('time', figures, ({ time }) => time, timeText),
+    column('cost', figures, ({ cost }) => cost, costText),
+    column(
+      'tokens',
+      figures,
+      ({ tokens }) => tokens,
+      (value) => value.toLocaleString('en'),
+    ),
+    column('findings', figures, ({ findings }) => findings, String),
+  ].filter((cells) => cells !== null);
+  const rows = entries.map((entry, index) => [nameOf(entry), ...columns.map((cells) => cells.shown[index] ?? '')]);
+  const head = ['', ...columns.map(({ name }) => name)].map((name) => (name === '' ? name : paint('dim', name)));
+  return table([head, ...rows]);
+}
+
+/** The same for a pipe: every figure as it was told, a line an iteration, `-` for what is unknown. */
+export function iterationColumns(entries: readonly Entry[]): string {
+  const names = [
+    'iteration',
+    'kind',
+    'seconds',
+    'costUsd',
+    ...TOKENS,
+    'turns',
+    'toolCalls',
+    'findings',
+    'decision',
+    'model',
+  ];
+  return table([names, ...entries.map((entry) => names.map((name) => exact(entry, name)))]);
+}
+
+interface Column {
+  readonly name: string;
+  readonly shown: readonly string[];
+}
+
+function column(
+  name: string,
+  figures: readonly Figures[],
+  of: (one: Figures) => number | null,
+  text: (value: number) => string,
+): Column | null {
+  const values = figures.map(of);
+  if (values.every((value) => value === null)) return null;
+  const greatest = Math.max(...values.map((value) => value ?? 0));
+  const texts = values.map((value) => (value === null ? '-' : text(value)));
+  const width = Math.max(...texts.map(({ length }) => length));
+  const shown = texts.map((one, index) => `${one.padStart(width)} ${bar(values[index] ?? 0, greatest, BAR_CELLS)}`);
+  return { name, shown };
+}
+
+function figuresOf(entry: Entry): Figures {
+  const agent = object(entry['agent']);
+  const usage = object(agent['usage']);
+  const told = TOKENS.flatMap((name) => number(usage[name]) ?? []);
+  return {
+    time: number(entry['durationMs']),
+    cost: number(agent['costUsd']),
+    tokens: told.length > 0 ? told.reduce((sum, one) => sum + one, 0) : number(entry['outputTokens']),
+    findings: number(entry['findings']),
+  };
+}
+
+function nameOf({ kind, iteration, idleIterations }: Entry): string {
+  return kind === 'idle' ? `idle ${number(idleIterations) ?? '?'}` : `${number(iteration) ?? '?'}`;
+}
+
+function exact(entry: Entry, name: string): string {
+  const agent = object(entry['agent']);
+  const usage = object(agent['usage']);
+  const milliseconds = number(entry['durationMs']);
+  const value = name === 'seconds' ? milliseconds && milliseconds / 1000 : (entry[name] ?? agent[name] ?? usage[name]);
+  return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
+}
+
+/** A journal lies in the project: what is no figure is none. */
+function number(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+function object(value: unknown): Entry {
+  return typeof value === 'object' && value !== null ? (value as Entry) : {};
+}
+
+/** The records of the loop that `loopId` names, or of the one that was recorded last, oldest first; and unreadable lines. */
+export function lastIterations(files: LoopFiles, loopId?: string): ReturnType<typeof readAllLines> {
+  const { entries, torn } = readAllLines(files.iterations);
+  const wanted = loopId ?? entries.at(-1)?.['loopId'];
+  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn };
+}

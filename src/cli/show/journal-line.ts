@@ -1,0 +1,47 @@
+import { dollarText } from '../../engine/messages.ts';
+import { type AdvisedLoop, forLoop } from '../../term/for-loop.ts';
+import { type Paint, painter, printable } from '../../term/paint.ts';
+import { formatDuration } from '../../text/duration.ts';
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** One line of a journal for people. What is not known by name is shown as it is: newer versions add kinds. */
+export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
+  const paint = painter(true, env);
+  const at = String(entry['at'] ?? entry['endedAt'] ?? '');
+  const what = typeof entry['type'] === 'string' ? eventText(entry, entry['type'], paint) : iterationText(entry, paint);
+  return `${paint('dim', at.slice(0, 19).replace('T', ' '))}  ${what}`;
+}
+
+/** An entry whose message advises commands that mean the loop it is about: the engine names no loop. */
+export function advisedEntry(entry: Entry, loop: AdvisedLoop): Entry {
+  const { message } = entry;
+  return typeof message === 'string' ? { ...entry, message: forLoop(message, loop) } : entry;
+}
+
+function iterationText(entry: Entry, paint: Paint): string {
+  const { kind, iteration, idleIterations, durationMs, findings, toolCalls, deniedCalls, outputTokens, decision } =
+    entry;
+  const costUsd = (entry['agent'] as { costUsd?: unknown } | undefined)?.costUsd;
+  const name = kind === 'idle' ? `idle ${idleIterations}` : `iteration ${iteration}`;
+  const parts = [
+    typeof durationMs === 'number' ? formatDuration(durationMs) : '',
+    typeof findings === 'number' ? `${findings} findings` : '',
+    typeof toolCalls === 'number' ? `${toolCalls} tool calls` : '',
+    typeof deniedCalls === 'number' && deniedCalls > 0 ? paint('yellow', `${deniedCalls} denied`) : '',
+    typeof outputTokens === 'number' ? `${outputTokens} tokens out` : '',
+    typeof costUsd === 'number' ? dollarText(costUsd) : '',
+  ].filter((part) => part !== '');
+  return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(String(decision ?? '?'))}`;
+}
+
+const NOT_DETAILS = new Set(['type', 'at', 'loopId', 'iteration', 'message', 'status']);
+
+function eventText(entry: Entry, type: string, paint: Paint): string {
+  const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
+  const details = Object.entries(entry)
+    .filter(([key, value]) => !NOT_DETAILS.has(key) && value !== null && value !== undefined)
+    .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const shown = [entry['status'], entry['message'], ...details].filter((part) => typeof part === 'string');
+  return `${paint(colour, printable(type))}  ${printable(shown.join('; ')).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
+}

@@ -1,0 +1,56 @@
+import { liveLoop } from '../../drive/status/project-loops.ts';
+import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
+import { lossText, removeWorktree, worktreeLoss } from '../../drive/worktree/remove-worktree.ts';
+import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
+import { LOOP_NAME } from '../../state/loop-files.ts';
+import { table } from '../../term/table.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { refuseAgent } from '../refuse-agent.ts';
+
+export const WORKTREE_COMMAND: Command = {
+  name: 'worktree',
+  summary: 'The worktrees of loops, and their removal.',
+  usage: 'list | remove NAME',
+  help: 'worktree list shows the worktrees that run --worktree has made in this project, with what only they have. worktree remove NAME removes one with its branch, and keeps the journals of its loop. It refuses while a loop runs there, and where something is not committed or not merged into another branch; --force loses that.',
+  options: { force: { type: 'boolean', help: 'Remove it with everything that is not committed or not merged.' } },
+  control: false,
+  run(context) {
+    const [action, name, ...more] = context.positionals;
+    if (action === 'list' && name === undefined) return list(context);
+    if (action === 'remove' && name !== undefined && more.length === 0) return remove(context, name);
+    throw new RalphError('usage', 'worktree takes "list", or "remove NAME" with a name from the list.');
+  },
+};
+
+function list({ projectDir, env, forPeople, out }: CommandContext): number {
+  const worktrees = worktreePlaces(projectDir).map((place) => ({
+    ...place,
+    loss: worktreeLoss(projectDir, place, env),
+  }));
+  if (!forPeople) out(JSON.stringify({ worktrees }, null, 2));
+  else if (worktrees.length === 0) out('There is no worktree of a loop here. Make one: main.cjs run TASK --worktree.');
+  else out(table(worktrees.map(row)));
+  return 0;
+}
+
+function row({ loss, ...place }: WorktreePlace & { loss: ReturnType<typeof worktreeLoss> }): string[] {
+  const only = lossText(loss, place.branch);
+  return [place.name, place.branch, only.length === 0 ? 'nothing that is not elsewhere' : only.join('; '), place.dir];
+}
+
+function remove(context: CommandContext, name: string): number {
+  const { projectDir, env, values, now, forPeople, out } = context;
+  refuseAgent(`worktree remove ${name}`, env);
+  if (!LOOP_NAME.test(name)) throw new RalphError('usage', WORKTREE_TEXTS.noWorktree(name));
+  const running = liveLoop(worktreePlace(projectDir, name).projectDir, env);
+  if (running !== null) throw new RalphError('refused', WORKTREE_TEXTS.live(name, running.status));
+  const { place, tip, kept } = removeWorktree(projectDir, name, { force: values['force'] === true, env, at: now() });
+  const { branch, dir } = place;
+  out(
+    forPeople
+      ? WORKTREE_TEXTS.removed(name, branch, tip, kept)
+      : JSON.stringify({ success: true, name, branch, dir, tip, kept }),
+  );
+  return 0;
+}

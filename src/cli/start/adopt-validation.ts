@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { addValidation } from '../../task/draft/add-validation.ts';
+import { extractValidationCommands } from '../../task/draft/validation-section.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { printable } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { agrees } from '../ask.ts';
+import type { CommandContext } from '../command.ts';
+
+/**
+ * Shows the commands of the task file's "## Validation Commands" and, after a yes, writes them into its frontmatter,
+ * where they are enforced. false when the user said no.
+ */
+export async function adoptValidation(context: CommandContext, task: string | null): Promise<boolean> {
+  const path = join(context.projectDir, task ?? DEFAULT_TASK);
+  const text = readFileSync(path, 'utf8');
+  const commands = extractValidationCommands(splitFrontmatter(text).body);
+  if (commands.length === 0) {
+    throw new RalphError('task-invalid', `${path} has no commands under "## Validation Commands".`);
+  }
+  // The text of a task file is the agent's to change: what the user agrees to must be what they read.
+  const veiled = commands.find((one) => printable(one) !== one);
+  if (veiled !== undefined) {
+    throw new RalphError(
+      'task-invalid',
+      `${path}: the command ${JSON.stringify(printable(veiled))} holds characters that nobody sees. Take them out; nothing was written.`,
+    );
+  }
+  context.err(
+    `These commands would have to pass before the loop may complete:\n${commands.map((one) => `  ${one}`).join('\n')}`,
+  );
+  if (context.values['yes'] !== true && !(await agreed(context))) return false;
+  writeAtomically(path, addValidation(text, commands));
+  context.err(`They stand in the frontmatter of ${path} now.`);
+  return true;
+}
+
+async function agreed(context: CommandContext): Promise<boolean> {
+  if (!context.forPeople) throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
+  return agrees('Write them into the frontmatter?');
+}
+
+/**
+ * Asks, in a terminal, which commands must pass before the loop may complete, where its task file names none, and
+ * writes the answers into its frontmatter. An empty answer goes on without.
+ */
+export async function askValidation(context: CommandContext, task: string | null): Promise<void> {
+  const path = join(context.projectDir, task ?? DEFAULT_TASK);
+  if (!existsSync(path)) return; // start says so, with what to do
+  const text = readFileSync(path, 'utf8');
+  const { kind, frontmatter } = checkTaskFile(path, text);
+  // A task folder has a gate and acceptance commands of its own.
+  if (kind !== 'prompt' || frontmatter === null || (frontmatter.validation?.length ?? 0) > 0) return;
+  context.err('This task file names no command that must pass before the loop may complete.');
+  context.err('Name them, one a line (such as: npm test); an empty line goes on.');
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const commands: string[] = [];
+  for (;;) {
+    const answer = (await prompt.question('must pass: ')).trim();
+    if (answer === '') break;
+    commands.push(answer);
+  }
+  prompt.close();
+  if (commands.length === 0) return;
+  writeAtomically(path, addValidation(text, commands));
+  context.err(`They stand under "validation:" in ${path} now.`);
+}

@@ -1,0 +1,210 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { findClient } from '../../claude/find-client.ts';
+import { giveConsent } from '../../drive/start/consent.ts';
+import { launch } from '../../drive/start/launch.ts';
+import type { StartRequest } from '../../drive/start/prepare-contract.ts';
+import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
+import { said } from '../../drive/turn/messages.ts';
+import { rateLimitWait } from '../../drive/turn/wait.ts';
+import { exitCode } from '../../engine/exit-code.ts';
+import { bundleDir } from '../../install/places.ts';
+import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
+import { readContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { forLoop } from '../../term/for-loop.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { whileItRuns } from '../run/while-it-runs.ts';
+import { agreesToList } from '../tdd/agree-to-list.ts';
+import { advising, hooksAreInstalled, tellByHand, tellDoubts } from './print-warnings.ts';
+import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
+import { modeIn, wantedStart } from './start-request.ts';
+import { startTarget } from './start-target.ts';
+import { withInput } from './with-input.ts';
+
+export const START_COMMAND: Command = {
+  name: 'start',
+  summary: 'Start a loop; with --launch also the client.',
+  usage: '[--task PATH] [--arg NAME=VALUE] [--launch] [-- CLIENT OPTIONS]',
+  help: 'Reads the task file (.claude/ralph/PROMPT.md, or the RALPH.md of a task folder), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m. The loop of a task folder is a named one, called like the folder unless --loop says otherwise, so that several run at once.',
+  options: {
+    ...TASK_OPTIONS,
+    launch: { type: 'boolean', help: 'Start Claude Code for the loop and wait for it.' },
+    headless: { type: 'boolean', help: 'Start it without a terminal (claude -p). Needs a permission mode.' },
+    resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
+    fresh: { type: 'boolean', help: 'Put a loop whose client is gone into the archive and begin anew.' },
+    consent: { type: 'boolean', help: 'Agree to the loop that an agent has asked for.' },
+    mode: {
+      type: 'string',
+      value: 'MODE',
+      help: 'What is to drive the loop: hook (a session, the default) or runner (main.cjs run; the default where an agent asks). For a router: main.cjs router start.',
+    },
+    ...PLAN_OPTIONS,
+    ...SETTING_OPTIONS,
+    'adopt-validation': {
+      type: 'boolean',
+      help: 'Write the commands of "## Validation Commands" into the frontmatter first.',
+    },
+    yes: { type: 'boolean', help: 'Answer questions with yes.' },
+  },
+  control: false,
+  async run(given) {
+    const called = withInput(given);
+    const { files: meant, task, args, formerArgs, formerFlags } = startTarget(called);
+    const byAgent = isAgent(called.env);
+    if (called.values['consent'] === true) return consent({ ...called, files: meant }, byAgent);
+    const context = byAgent ? { ...called, files: meant } : await whileItRuns({ ...called, files: meant });
+    if (context === null) return 0;
+    const { values, files } = context;
+    if (byAgent && values['launch'] === true) {
+      throw new RalphError(
+        'refused',
+        'an agent cannot launch a client. It can ask for a loop with: main.cjs start; the user then agrees with: main.cjs start --consent.',
+      );
+    }
+    const mode = modeOf(values, byAgent);
+    if (!byAgent && !(await agreesToList(context))) return 1;
+    if (values['adopt-validation'] === true) {
+      const { adoptValidation } = await import('./adopt-validation.ts');
+      if (!(await adoptValidation(context, task))) return 1;
+    }
+    if (mayAsk(context) && !byAgent) {
+      const { askValidation } = await import('./adopt-validation.ts');
+      await askValidation(context, task);
+    }
+    refuseOverLoop(context, files, mode);
+    const plan = await planToStart(context, files, task, mayAsk(context) && !byAgent);
+    const wanted = values['launch'] === true;
+    if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
+    const client = wanted ? findClient(context.env) : null;
+    if (wanted && !hooksAreInstalled(context.projectDir)) {
+      throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
+    }
+    const request: StartRequest = {
+      ...wantedStart(context, { files, task, args, formerArgs, formerFlags }),
+      headless: values['headless'] === true,
+      launched: wanted,
+      consented: !byAgent,
+      clientVersion: client?.version ?? null,
+      mode,
+      plan,
+    };
+    const loop = advising({ name: files.name, mode }, () => startLoop(request));
+    tellDoubts(context, loop);
+    const offered = offeredValidation(context, loop.stored.contract);
+    if (offered !== null) context.err(said(offered));
+    if (!wanted && !byAgent) tellByHand(context, loop);
+    return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
+  },
+};
+
+async function launched(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
+  const { env, values, rest } = context;
+  const headless = values['headless'] === true;
+  const settings = launcherSettings({
+    loopId: loop.loopId,
+    name: loop.files.name,
+    node: process.execPath,
+    mainPath: join(bundleDir(), 'scripts', 'main.cjs'),
+    userStatusLine: userStatusLine(context.projectDir, env),
+  });
+  const { message, code } = await launch(loop, {
+    client,
+    headless,
+    settings: JSON.stringify(settings),
+    permissionMode: modeIn(rest) === null ? loop.settings.permissionMode : null,
+    model: loop.settings.model,
+    effort: loop.settings.effort,
+    rest,
+    env: { ...env, ...settings.env },
+    say: (line) => context.err(said(line)),
+  });
+  context.err(said(forLoop(message, loop.state)));
+  return code;
+}
+
+function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): number {
+  const { loopId, files, state } = loop;
+  if (!context.forPeople) {
+    const { status, maxIterations, taskPath, mode } = state;
+    const { contract } = files;
+    const consent = byAgent ? consentCommand(loop) : null;
+    context.out(
+      JSON.stringify({
+        success: true,
+        loopId,
+        name: files.name,
+        mode,
+        status,
+        maxIterations,
+        taskPath,
+        contract,
+        consent,
+      }),
+    );
+    return 0;
+  }
+  context.out(
+    byAgent
+      ? `The loop awaits the consent of the user: ${consentCommand(loop)} in a terminal.`
+      : `The loop ${files.name ?? loopId} is ready.`,
+  );
+  if (byAgent) return 0;
+  context.out(state.mode === 'runner' ? `Run it: main.cjs run --resume${loopOption(files)}` : byHand(loopId, files));
+  return 0;
+}
+
+function consentCommand({ files, state }: StartedLoop): string {
+  return state.mode === 'runner'
+    ? `main.cjs run --consent${files.name === null ? '' : ` ${files.name}`}`
+    : `main.cjs start --consent${loopOption(files)}`;
+}
+
+function loopOption({ name }: LoopFiles): string {
+  return name === null ? '' : ` --loop ${name}`;
+}
+
+/** What an agent asks for runs by itself, once the user has agreed: no session of theirs is taken for it. */
+function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
+  const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
+  if (mode === 'router') throw new RalphError('usage', 'a router begins with: main.cjs router start.');
+  if (mode !== 'hook' && mode !== 'runner') {
+    throw new RalphError('usage', `--mode ${String(mode)}: it is hook or runner.`);
+  }
+  if (mode === 'runner' && values['launch'] === true) {
+    throw new RalphError('usage', '--launch starts a session, and --mode runner has none: main.cjs run.');
+  }
+  return mode;
+}
+
+function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
+  return [
+    'Start the client for it, or give the same command with --launch, which does all of this:',
+    ...(process.cwd() === realpathSync(projectDir) ? [] : [`  cd '${projectDir.replaceAll("'", "'\\''")}'`]),
+    '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',
+    `  export RALPH_LOOP_ID=${loopId}${name === null ? '' : ` RALPH_LOOP=${name}`}`,
+    '  claude',
+  ].join('\n');
+}
+
+async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
+  if (byAgent) throw new RalphError('refused', 'consent is the user’s: main.cjs start --consent in another terminal.');
+  const tdd = readContract(context.files)?.contract.tdd !== undefined;
+  if (!(await agreesToList({ ...context, values: { ...context.values, tdd } }))) return 1;
+  const { after } = giveConsent(context.files, context.env, context.now());
+  context.out(
+    context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
+  );
+  return exitCode('complete');
+}
+
+/** Somebody sits at a terminal and has not answered every question beforehand. */
+function mayAsk({ files, forPeople, values }: CommandContext): boolean {
+  // Over a loop that lies there a start may be refused, and an answer must not be asked for nothing.
+  if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
+  return forPeople && process.stdin.isTTY === true && values['yes'] !== true && values['headless'] !== true;
+}

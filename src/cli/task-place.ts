@@ -1,0 +1,97 @@
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { regularFile } from '../state/files/read-regular-file.ts';
+import { type RunFiles, runFiles } from '../state/task-folder/run-files.ts';
+import { readRunState } from '../state/task-folder/run-state.ts';
+import { projectPath } from '../task/project-file.ts';
+import {
+  CHECKLIST_FILE,
+  hasFolder,
+  LOOP_DIRECTORIES,
+  mayName,
+  RALPH_FILE,
+  taskFileIn,
+  taskKind,
+} from '../task/task-file.ts';
+import { shellWord } from '../text/quote.ts';
+import { RalphError } from '../text/ralph-error.ts';
+
+/** A task folder of the project. */
+export interface TaskPlace {
+  /** Absolute, symbolic links resolved. */
+  readonly dir: string;
+  /** Its RALPH.md or task.md, relative to the project, `/` between its parts. The file itself may be gone. */
+  readonly taskPath: string;
+  readonly run: RunFiles;
+}
+
+/**
+ * The task folder that a word names: the folder or its task file, from the current directory, or the name of a loop
+ * directory. Throws `usage` for what is none of these, or lies outside the project.
+ */
+export function taskPlace(projectDir: string, given: string): TaskPlace {
+  if (given === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
+  const path = resolve(pathNamed(projectDir, given));
+  if (!existsSync(path)) {
+    const what = /\.md$/i.test(given) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
+    throw new RalphError(
+      'usage',
+      `${given}: there is no such ${what}. main.cjs list shows what the loops of this project work on.`,
+    );
+  }
+  const isFolder = statSync(path).isDirectory();
+  if (!isFolder && !hasFolder(taskKind(path))) {
+    throw new RalphError(
+      'usage',
+      `${given} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: main.cjs plan check ${shellWord(given)}`,
+    );
+  }
+  const dir = realpathSync(isFolder ? path : dirname(path));
+  if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {
+    throw new RalphError('usage', `${given} is no task folder: it has no RALPH.md. main.cjs scaffold NAME makes one.`);
+  }
+  const root = realpathSync(projectDir);
+  const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
+  const taskPath = projectPath(root, dir, file);
+  if (taskPath === null) throw new RalphError('usage', `${given} lies outside the project ${projectDir}.`);
+  return { dir, taskPath, run: runFiles(dir) };
+}
+
+/** Of a folder whose task file is gone: what its run says of it. */
+function goneFile(dir: string): string {
+  try {
+    const path = readRunState(runFiles(dir))?.status?.taskPath;
+    return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
+  } catch {
+    return RALPH_FILE; // a run state that cannot be read is told of by whoever shows it
+  }
+}
+
+/** The one path among a command's words, or null. Throws `usage` for more. */
+export function onePath(name: string, positionals: readonly string[]): string | null {
+  const [path, ...more] = positionals;
+  if (more.length === 0) return path ?? null;
+  throw new RalphError('usage', `${name} takes one path, not ${positionals.length}. Quote a path with spaces.`);
+}
+
+/** The loop directory that a word names, absolute, where no such path is there and it holds a task; else the word as it is. */
+export function pathNamed(projectDir: string, word: string): string {
+  if (!mayName(word) || existsSync(resolve(word))) return word;
+  const folder = join(projectDir, LOOP_DIRECTORIES, word);
+  return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
+}
+
+/**
+ * A task file's text. Throws `task-missing` with the name it is shown by where there is none that can be read, and with
+ * `advice` where nothing lies there.
+ */
+export function readTaskText(path: string, shown: string, advice = ''): string {
+  try {
+    return readFileSync(regularFile(path), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' ? `there is no such file. ${advice}` : `it cannot be read (${code ?? 'no regular file'}).`;
+    throw new RalphError('task-missing', `${shown}: ${why}`.trim(), error);
+  }
+}

@@ -1,0 +1,52 @@
+import { existsSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import type { Problem } from '../../task/frontmatter/problem.ts';
+import { DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
+import { painter, printable } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { pathNamed, readTaskText } from '../task-place.ts';
+
+export const CHECK_COMMAND: Command = {
+  name: 'check',
+  summary: 'Check a task file, all problems at once.',
+  usage: '[PATH]',
+  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or PATH from the current directory, a task file, a task folder with a RALPH.md or a task.md, or the name of a loop directory. Exit code 1 when there is an error.`,
+  options: {},
+  control: false,
+  run(context) {
+    const [given, ...more] = context.positionals;
+    if (more.length > 0) throw new RalphError('usage', 'check takes one file.');
+    const named =
+      given === undefined ? resolve(context.projectDir, DEFAULT_TASK) : resolve(pathNamed(context.projectDir, given));
+    const isFolder = existsSync(named) && statSync(named).isDirectory();
+    const inside = (isFolder ? taskFileIn(named) : null) ?? RALPH_FILE;
+    const path = isFolder ? join(named, inside) : named;
+    const shown = given !== undefined && resolve(given) !== named ? relative(process.cwd(), named) : given;
+    const file = isFolder ? join(shown ?? '', inside) : (shown ?? DEFAULT_TASK);
+    const { kind, problems } = checkTaskFile(path, readTaskText(path, file, howToGet(file)));
+    const ok = !problems.some(({ severity }) => severity === 'error');
+    context.out(
+      context.forPeople ? forReading(file, problems, context) : JSON.stringify({ ok, file, kind, problems }, null, 2),
+    );
+    return ok ? 0 : 1;
+  },
+};
+
+function howToGet(file: string): string {
+  return file === DEFAULT_TASK
+    ? 'main.cjs init writes one to fill in.'
+    : 'Name a task file or a task folder; main.cjs scaffold NAME makes one.';
+}
+
+function forReading(file: string, problems: readonly Problem[], { env, forPeople }: CommandContext): string {
+  const paint = painter(forPeople, env);
+  if (problems.length === 0) return `${file} is fine.`;
+  return problems
+    .map(({ line, column, severity, message }) => {
+      const place = line === null ? file : `${file}:${line}:${column ?? 1}`;
+      return `${place}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
+    })
+    .join('\n');
+}

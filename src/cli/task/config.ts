@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { userConfigPath } from '../../drive/start/read-settings.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import { readText } from '../../install/files/project-files.ts';
+import { CONFIG_PATH, setProjectConfig } from '../../install/settings/set-project-config.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { normaliseValidation } from '../../task/settings/build-contract.ts';
+import type { Source } from '../../task/settings/layers.ts';
+import { resolvePolicy } from '../../task/settings/resolve.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { table } from '../../term/table.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command } from '../command.ts';
+
+export const CONFIG_COMMAND: Command = {
+  name: 'config',
+  summary: 'Show the settings of this project, or set its limit of iterations.',
+  usage: '[--max-iterations N]',
+  help: 'Shows what a loop on PROMPT.md would start with now. With --max-iterations it writes the limit, 1 to 100, into .claude/ralph/config.json. A flag, the environment and the frontmatter of the task file win over that file. A loop that runs keeps the limit it was started with.',
+  options: { 'max-iterations': { type: 'string', value: 'N', help: 'Iterations a loop gets, 1 to 100.' } },
+  control: true,
+  run(context) {
+    const { values, projectDir, env, files } = context;
+    const wanted = values['max-iterations'];
+    if (typeof wanted === 'string') setProjectConfig(projectDir, 'max_iterations', limit(wanted));
+    const { maxIterations, completionSignal, sources } = effectiveSettings(projectDir, env);
+    const source = sources['max_iterations'] ?? 'default';
+    if (typeof wanted === 'string' && source !== 'project config') {
+      context.err(`ralph: written, but the ${source} says ${maxIterations}, which wins.`);
+    }
+    const answer = {
+      maxIterations,
+      completionSignal,
+      stateFile: files.state,
+      promptFile: join(projectDir, '.claude', 'ralph', 'PROMPT.md'),
+      guardrailsFile: join(projectDir, '.claude', 'ralph', 'guardrails.md'),
+      maxIterationsFrom: source,
+    };
+    context.out(context.forPeople ? forReading(answer) : JSON.stringify(answer, null, 2));
+    return 0;
+  },
+};
+
+function limit(text: string): number {
+  const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= 100) return value;
+  throw new RalphError('usage', `--max-iterations must be an integer from 1 to 100, but is "${text}".`);
+}
+
+function forReading(answer: Readonly<Record<string, string | number | null>>): string {
+  return table(Object.entries(answer).map(([key, value]) => [key, String(value)]));
+}
+
+export interface EffectiveSettings {
+  readonly maxIterations: number;
+  /** null where a loop would have none. */
+  readonly completionSignal: string | null;
+  readonly policy: Policy;
+  /** Seconds that the commands of the gate may take together. */
+  readonly gateSeconds: number;
+  /** Where each value comes from, by key path. */
+  readonly sources: Readonly<Record<string, Source>>;
+}
+
+/** What a loop on PROMPT.md would start with now. Throws `task-invalid` with every problem in any source. */
+export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettings {
+  const task = readText(join(projectDir, DEFAULT_TASK));
+  const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
+  const resolved = resolvePolicy({
+    kind: 'prompt',
+    env,
+    frontmatter: checked?.frontmatter ?? null,
+    projectConfig: readJson(join(projectDir, CONFIG_PATH)),
+    userConfig: readJson(userConfigPath(env)),
+  });
+  const errors = [...(checked?.problems ?? []), ...resolved.problems].filter(({ severity }) => severity === 'error');
+  if (!resolved.ok || errors.length > 0) {
+    const list = errors.map(({ line, message }) => `  ${line === null ? '' : `${DEFAULT_TASK}:${line}: `}${message}`);
+    throw new RalphError('task-invalid', `the settings of this project have errors:\n${list.join('\n')}`);
+  }
+  const { completion, maxIterations } = resolved.policy;
+  return {
+    maxIterations,
+    completionSignal: completion.kind === 'none' ? null : completion.text,
+    policy: resolved.policy,
+    gateSeconds: normaliseValidation(resolved.settings.validation).reduce(
+      (sum, { timeoutSeconds }) => sum + timeoutSeconds,
+      0,
+    ),
+    sources: resolved.sources,
+  };
+}
+
+function readJson(path: string): unknown {
+  const text = readText(path);
+  if (text === null) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RalphError('task-invalid', `${path} is no valid JSON: ${(error as Error).message}`, error);
+  }
+}

@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { type Draft, draftTask } from '../../task/draft/draft-task.ts';
+import { projectSignals } from '../../task/draft/project-signals.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { quoted } from '../../text/quote.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { openTask, reviewDraft, taskToOpen } from './review-draft.ts';
+import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
+
+/** More than that is a document, not a task in plain words: it belongs into the RALPH.md itself. */
+const LIMIT = 20_000;
+
+export const DRAFT_COMMAND: Command = {
+  name: 'draft',
+  summary: 'Draft a task folder from a task in plain words, or open one that is there.',
+  usage: '[--name NAME] "TEXT" | PATH',
+  help: 'Drafts a RALPH.md from TEXT and from what this project offers: its package manager, its test, lint, build and type-check commands (package.json, Cargo, Go, Python, Make). Limits follow the kind of the task: analysis, fix, migration or general. In a terminal the draft is shown for review: start it, edit it ($EDITOR), keep it for later, or cancel. Otherwise it is written to a folder below the current directory, and its path is printed. An existing RALPH.md is never overwritten. The PATH of a task folder that is there, or of its RALPH.md, opens that one instead: at a terminal to review, edit or start it, otherwise it is checked and printed, with exit code 1 when there is an error. A word that could be both is taken for the path; with --name it is the task.',
+  options: {
+    name: { type: 'string', value: 'NAME', help: 'The new task folder; without it a name made of the words of TEXT.' },
+  },
+  control: false,
+  async run(context) {
+    const mayAsk = context.forPeople && process.stdin.isTTY === true;
+    const there = taskToOpen(context);
+    if (there !== null) return openTask(context, there, mayAsk);
+    const draft = draftOf(context, context.positionals.join(' ').trim());
+    const path = placeFor(context, draft);
+    return mayAsk ? review(context, draft, path) : write(context, draft, path);
+  },
+};
+
+/** The draft of a task in plain words, by what the project offers. Throws `usage` for none, and for a whole document. */
+export function draftOf({ projectDir }: CommandContext, task: string): Draft {
+  if (task === '') throw new RalphError('usage', 'say what is to be done: main.cjs draft "TEXT".');
+  if (task.length > LIMIT) {
+    throw new RalphError(
+      'usage',
+      `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with main.cjs scaffold, and put the text into its RALPH.md.`,
+    );
+  }
+  return draftTask(task, projectSignals(projectDir));
+}
+
+/** A name that was given must be free; one made of the words gets a number where it is taken. */
+export function placeFor(context: CommandContext, { name }: Draft): string {
+  const base = baseDir(context);
+  const given = context.values['name'];
+  if (typeof given === 'string') {
+    const path = newTaskFile(base, given);
+    if (existsSync(path)) throw new RalphError('refused', `${path} is there already. Choose another --name.`);
+    return path;
+  }
+  for (let copy = 1; ; copy++) {
+    const path = newTaskFile(base, copy === 1 ? name : `${name}-${copy}`);
+    if (!existsSync(path)) return path;
+  }
+}
+
+function write({ forPeople, out, err }: CommandContext, draft: Draft, path: string): number {
+  writeTaskFile(path, draft.text);
+  const { name, kind, commands, notes } = draft;
+  const { problems } = checkTaskFile(path, draft.text);
+  if (!forPeople) {
+    out(JSON.stringify({ success: true, path, name, kind, commands, notes, problems }));
+    return 0;
+  }
+  for (const note of notes) err(`ralph: ${note}`);
+  out(relative(process.cwd(), path));
+  return 0;
+}
+
+async function review(context: CommandContext, draft: Draft, path: string): Promise<number> {
+  const shown = relative(process.cwd(), path);
+  const { answer, text } = await reviewDraft(context, draft, shown);
+  if (answer === 'cancel') {
+    context.out('Cancelled; nothing was written.');
+    return 0;
+  }
+  writeTaskFile(path, text);
+  context.out(`${shown} is there.`);
+  if (answer === 'keep') return 0;
+  const { START_COMMAND } = await import('../start/start.ts');
+  return START_COMMAND.run({ ...context, values: { ...context.values, task: path, launch: true }, positionals: [] });
+}
+
+/**
+ * Drafts a task folder from plain words, and gives the path of its RALPH.md where it is to be started: in a terminal
+ * after the user has seen it, elsewhere only with --yes. null where it is not: it was kept for later, or cancelled.
+ */
+export async function draftToRun(context: CommandContext, words: string): Promise<string | null> {
+  const { forPeople, values, out, err } = context;
+  const draft = draftOf(context, words);
+  const path = placeFor(context, draft);
+  const shown = relative(process.cwd(), path);
+  const agreed = values['yes'] === true;
+  if (forPeople && process.stdin.isTTY === true && !agreed) {
+    const { answer, text } = await reviewDraft(context, draft, shown);
+    if (answer === 'cancel') {
+      out('Cancelled; nothing was written.');
+      return null;
+    }
+    writeTaskFile(path, text);
+    err(`${shown} is there.`);
+    return answer === 'start' ? path : null;
+  }
+  writeTaskFile(path, draft.text);
+  for (const note of draft.notes) err(`ralph: ${note}`);
+  err(`ralph: the draft is ${shown}.`);
+  if (agreed) return path;
+  throw new RalphError(
+    'refused',
+    `nobody has seen the draft ${shown} yet, so it was not started. Read it, then: main.cjs run ${quoted(shown)}. With --yes a draft is started at once.`,
+  );
+}

@@ -1,0 +1,149 @@
+import { basename, relative, resolve } from 'node:path';
+import type { PlanProblem } from '../../engine/plan/lint-plan.ts';
+import { nextPlanTask, type PlanChoice } from '../../engine/plan/task-order.ts';
+import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
+import { type Paint, painter, printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { readTaskText } from '../task-place.ts';
+
+export const PLAN_COMMAND: Command = {
+  name: 'plan',
+  summary: 'Check a plan of tasks, all problems at once.',
+  usage: 'check FILE',
+  help: 'Checks a plan as run and start would, without starting anything: ids that are there twice, dependencies that are unknown or wait for each other, tasks without acceptance are errors; a missing or vague scope and a task that is too big for one iteration are warnings. A task is written "- [ ] **Task 1: Title**" at the left margin, with Scope, Depends on, Acceptance and Notes indented below it. Then it says which task comes next. Exit code 1 when there is an error.',
+  options: {},
+  control: false,
+  run(context) {
+    const [verb, file, ...more] = context.positionals;
+    if (verb !== 'check' || file === undefined || more.length > 0) {
+      throw new RalphError('usage', 'write it as main.cjs plan check FILE.');
+    }
+    const checked = checkedPlan(resolve(file), file);
+    const { ok } = checked;
+    context.out(context.forPeople ? forReading(file, checked, context) : JSON.stringify(answer(checked), null, 2));
+    return ok ? 0 : 1;
+  },
+};
+
+function answer({ ok, plan, problems, choice }: CheckedPlan): PlanCheckAnswer {
+  const tasks = plan.tasks.map(({ id, title, status, dependsOn, scope, line }) => {
+    return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };
+  });
+  // A plan without a task is not complete: it is none.
+  const stop = tasks.length === 0 ? null : choice.stop;
+  return { ok, tasks, problems: [...problems], next: choice.next?.id ?? null, stop };
+}
+
+function forReading(file: string, checked: CheckedPlan, { env, forPeople }: CommandContext): string {
+  const paint = painter(forPeople, env);
+  const problems = checked.problems.map(({ line, severity, message }) => {
+    return `${file}:${line}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
+  });
+  const lines = problems.length === 0 ? [`${file} is fine.`] : problems;
+  return checked.plan.tasks.length === 0 ? lines.join('\n') : [...lines, '', planTable(checked, paint)].join('\n');
+}
+
+export interface CheckedProblem extends Omit<PlanProblem, 'rule'> {
+  /** Of the plan's lint, or of the frontmatter. */
+  readonly rule: string;
+}
+
+/** A plan as its file stands now. */
+export interface CheckedPlan {
+  /** No error is among its problems. */
+  readonly ok: boolean;
+  readonly plan: PlanFile;
+  /** Of the plan, and what keeps its frontmatter from being used; in the order of the file. */
+  readonly problems: readonly CheckedProblem[];
+  readonly choice: PlanChoice;
+}
+
+/** Throws `task-missing` where there is no such file. `path` is absolute, `shown` what the user called it. */
+export function checkedPlan(path: string, shown: string): CheckedPlan {
+  const text = readTaskText(path, shown);
+  const plan = readPlan(text);
+  const problems = [...frontmatterErrors(path, text), ...plan.problems].sort((a, b) => a.line - b.line);
+  const ok = !problems.some(({ severity }) => severity === 'error');
+  return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
+}
+
+/** That the file is a plan is no error of it here. */
+function frontmatterErrors(path: string, text: string): CheckedProblem[] {
+  return checkTaskFile(path, text).problems.flatMap(({ line, rule, message, severity }) =>
+    severity === 'error' && rule !== 'plan-as-prompt'
+      ? [{ line: line ?? 1, taskId: null, rule, message, severity }]
+      : [],
+  );
+}
+
+/** The tasks of a plan for people: one a line, and what is next. */
+export function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choice'>, paint: Paint): string {
+  const passed = new Map(choice.passed.map((each) => [each.id, each]));
+  const rows = tasks.map(({ id, title, status, dependsOn }) => {
+    const obstacle = passed.get(id);
+    const waits = obstacle !== undefined && obstacle.because !== id ? `waits for ${obstacle.because}` : '';
+    const shown = status === 'open' && choice.next?.id === id ? paint('bold', 'next') : status;
+    const needs = dependsOn.length === 0 ? '-' : dependsOn.join(', ');
+    return [printable(id), shown, printable(title), printable(needs), printable(waits)];
+  });
+  const head = ['TASK', 'STATE', 'TITLE', 'DEPENDS ON', ''].map((cell) => paint('dim', cell));
+  return [table([head, ...rows]), '', printable(whatIsNext(tasks, choice))].join('\n');
+}
+
+function whatIsNext(tasks: PlanFile['tasks'], { next, stop, passed }: PlanChoice): string {
+  const done = tasks.filter(({ status }) => status === 'done').length;
+  const count = `${done} of ${tasks.length} done.`;
+  if (next !== null) return `${count} Next: ${next.id}, ${next.title}.`;
+  const of = (why: string): string =>
+    passed
+      .filter((each) => each.why === why && each.because === each.id)
+      .map(({ id }) => id)
+      .join(', ');
+  switch (stop) {
+    case 'complete':
+      return `${count} The plan is complete.`;
+    case 'needs-verification':
+      return `${count} What is left a person has to verify: ${of('manual-verify')}.`;
+    default:
+      return `${count} No task can be worked on${of('blocked') === '' ? '' : `: blocked by ${of('blocked')}`}.`;
+  }
+}
+
+/** Above what a plan may have, so that a larger file is read as far as to say so. */
+const MOST_BYTES = 2 * 1024 * 1024;
+
+/** How the plan in this file stands, for people or as JSON; null where it holds no task of a plan. */
+export function planStatus({ projectDir, forPeople, env }: CommandContext, given: string): string | null {
+  const path = resolve(given);
+  if (['RALPH.md', 'task.md'].includes(basename(path))) return null;
+  const text = readRegularFile(path, MOST_BYTES);
+  const plan = text === null ? null : readPlan(text);
+  if (plan === null || plan.tasks.length === 0) return null;
+  const { tasks, problems } = plan;
+  const choice = nextPlanTask(tasks);
+  const shown = relative(projectDir, path).split('\\').join('/');
+  if (forPeople) {
+    const errors = problems.filter(({ severity }) => severity === 'error').length;
+    const wrong =
+      errors === 0 ? [] : [`It has ${errors === 1 ? 'an error' : `${errors} errors`}: main.cjs plan check ${given}`];
+    const paint = painter(forPeople, env);
+    return [printable(shown), '', planTable({ plan, choice }, paint), ...wrong.map(printable)].join('\n');
+  }
+  const { next, stop } = choice;
+  const status: PlanStatusAnswer = {
+    plan: shown,
+    done: tasks.filter((task) => task.status === 'done').length,
+    total: tasks.length,
+    next: next === null ? null : { id: next.id, title: next.title },
+    stop,
+    tasks: tasks.map(({ id, title, status: state, dependsOn, scope, line }) => {
+      return { id, title, status: state, dependsOn: [...dependsOn], scope: [...scope], line };
+    }),
+  };
+  return JSON.stringify(status, null, 2);
+}

@@ -1,0 +1,98 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { safePath } from '../../install/files/project-files.ts';
+import { bundleDir } from '../../install/places.ts';
+import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
+import { quoted } from '../../text/quote.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { Command, CommandContext } from '../command.ts';
+
+/** The folders of templates/presets; the first is what a scaffold without a preset gets. */
+export const PRESETS: readonly string[] = [
+  ...['default', 'fix-tests', 'migration', 'research-report', 'security-audit', 'audit', 'tdd', 'plan'],
+];
+
+export const SCAFFOLD_COMMAND: Command = {
+  name: 'scaffold',
+  summary: 'Make a task folder with a RALPH.md to fill in.',
+  usage: '[--preset P] NAME',
+  help: `Makes NAME/RALPH.md below the current directory from a template, or from a preset: ${PRESETS.slice(1).join(', ')}. Quote a name with spaces. An existing RALPH.md is never overwritten, and nothing is written outside the current directory. Edit it, check it with main.cjs check NAME/RALPH.md, start it with main.cjs start --task NAME.`,
+  options: { preset: { type: 'string', value: 'P', help: `One of ${PRESETS.slice(1).join(', ')}.` } },
+  control: false,
+  run(context) {
+    const { values, positionals, forPeople, out } = context;
+    const [name, ...more] = positionals;
+    if (name === undefined) throw new RalphError('usage', 'name the task folder: main.cjs scaffold NAME.');
+    if (more.length > 0) {
+      throw new RalphError('usage', `scaffold takes one name, not ${positionals.length}. Quote a name with spaces.`);
+    }
+    const preset = presetNamed(values['preset']);
+    const path = newTaskFile(baseDir(context), name);
+    writeTaskFile(path, readFileSync(join(bundleDir(), 'templates', 'presets', preset, 'RALPH.md'), 'utf8'));
+    const shown = relative(process.cwd(), path);
+    out(
+      forPeople
+        ? `${shown} is there. Edit it, then: main.cjs check ${quoted(shown)}`
+        : JSON.stringify({ success: true, path, preset }),
+    );
+    return 0;
+  },
+};
+
+function presetNamed(value: unknown): string {
+  const [usual = ''] = PRESETS;
+  const preset = typeof value === 'string' ? value : usual;
+  if (PRESETS.includes(preset)) return preset;
+  throw new RalphError('usage', `there is no preset "${preset}". There are: ${PRESETS.slice(1).join(', ')}.`);
+}
+
+/** Folders of the client, of git and of loops: an agent may make folders with these commands, but none there. */
+const NOT_FOR_AGENTS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
+
+/** Where new task folders go: the project that --project names, else the current directory. */
+export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 'projectDir'>): string {
+  return values['project'] === undefined ? process.cwd() : projectDir;
+}
+
+/** The RALPH.md of a task folder that is to be, absolute. Throws `usage` or `refused` where it would lie elsewhere. */
+export function newTaskFile(base: string, name: string): string {
+  const plain = name.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
+  const problem = relativePathProblem(plain);
+  if (problem !== null) {
+    throw new RalphError('usage', `"${name}" cannot be the name of a task folder below ${base}: it ${problem}.`);
+  }
+  const taken = foreignSegment(plain);
+  if (taken !== undefined) {
+    throw new RalphError(
+      'usage',
+      `"${name}" cannot be the name of a task folder: ${taken} belongs to another program.`,
+    );
+  }
+  return safePath(base, join(plain, 'RALPH.md'));
+}
+
+/** The part of a path that belongs to another program, or undefined. */
+export function foreignSegment(path: string): string | undefined {
+  return path.split(/[\\/]/).find((segment) => NOT_FOR_AGENTS.test(segment));
+}
+
+/** Writes a new RALPH.md with its folder. Throws `refused`, with nothing changed, where something lies there already. */
+export function writeTaskFile(path: string, text: string): void {
+  if (existsSync(path)) throw refusal(path);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
+    throw refusal(path, error);
+  }
+}
+
+function refusal(path: string, cause?: unknown): RalphError {
+  return new RalphError(
+    'refused',
+    `${path} is there already, or a file lies in the place of its folder. Nothing is overwritten: choose another name.`,
+    cause,
+  );
+}

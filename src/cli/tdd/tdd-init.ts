@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { listOf } from '../../drive/tdd/scenario-list.ts';
+import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
+import { findContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
+import { decidingEnvironment, makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
+import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
+import { painter } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { CommandContext } from '../command.ts';
+import { isAgent } from '../refuse-agent.ts';
+import { readTaskText } from '../task-place.ts';
+import { NOT_AGREED, proveShown, shownList } from './agree-to-list.ts';
+import { forReading, statusOf } from './tdd-status.ts';
+
+/** `tdd init`: makes the list, agrees to one that an agent made (--consent), or adopts changed script files (--accept). */
+export async function tddInit(context: CommandContext): Promise<number> {
+  const { files, now, values, env } = context;
+  const byAgent = isAgent(env);
+  const decides = ['consent', 'accept'].filter((option) => values[option] === true);
+  if (decides.length > 0 && byAgent) {
+    throw new RalphError(
+      'refused',
+      `--${decides[0]} is the user's, in a terminal of their own: main.cjs tdd init --${decides[0]}`,
+    );
+  }
+  const making = MAKING.find((option) => values[option] !== undefined);
+  if (decides.length > 0 && making !== undefined) {
+    throw new RalphError('usage', `--${decides[0]} is about the list that is there: it takes no --${making}.`);
+  }
+  const asked = decides.length > 0 ? null : askedList(context);
+  const paint = painter(context.forPeople, env);
+  const agreed = values['consent'] === true ? await shownList(context) : null;
+  if (agreed === 'no') {
+    context.err(NOT_AGREED);
+    return 1;
+  }
+  const at = now();
+  const record = withTdd(files, at, (found) => {
+    const next = asked === null ? decided(context, found, agreed) : begun(context, found, asked, { byAgent, at });
+    return { next, result: next };
+  });
+  context.out(
+    context.forPeople ? forReading(record, [], paint) : JSON.stringify({ success: true, ...statusOf(record) }, null, 2),
+  );
+  return 0;
+}
+
+/** What only a list that is made anew takes. */
+const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
+
+/** The list with the user's word in it; `shown` is the hash of the one that they agreed to, where they were asked. */
+function decided({ files, values, env }: CommandContext, found: FoundTdd, shown: string | null): TddRecord {
+  const { record } = listOf(found, files.name);
+  proveShown(record, shown);
+  const scripts = scriptsOfList(files.projectDir, record.scenarios);
+  const accepted = values['accept'] === true ? { scripts, redScripts: scripts } : {};
+  const environment = decidingEnvironment(env);
+  return { ...record, ...accepted, environment, ...(values['consent'] === true && { consented: true }) };
+}
+
+function begun(
+  { files, values, env }: CommandContext,
+  found: FoundTdd,
+  asked: AskedList,
+  { byAgent, at }: { readonly byAgent: boolean; readonly at: string },
+): TddRecord {
+  if (found.kind === 'list')
+    refuseToReplace(found.record, values['fresh'] === true, byAgent, isLive(files, found.record));
+  const taken = found.kind === 'none' && found.left.kind === 'state' ? found.left.state : null;
+  const adopted = asked.wanted === null ? taken : null;
+  const wanted = asked.wanted ?? (taken === null ? [] : scenariosOf(taken));
+  if (wanted.length === 0) {
+    throw new RalphError('usage', 'tdd init needs scenarios: --scenario "what must hold", or --input FILE.');
+  }
+  const { projectDir } = files;
+  const { command, timeoutSeconds } = asked;
+  const made = makeList({ projectDir, wanted, command, timeoutSeconds, consented: !byAgent, env, at });
+  if (found.kind === 'list') keepOldRecord(files, at, found.record);
+  return adopted === null ? made : withProofs(made, adopted);
+}
+
+/** What somebody else's state holds as proved is taken over: whoever agrees to the list agrees to that, too. */
+function withProofs(record: TddRecord, { completedScenarios, evidenceLog, currentScenario }: TddState): TddRecord {
+  const known = (id: string): boolean => record.scenarios.some((scenario) => scenario.id === id);
+  return {
+    ...record,
+    current: currentScenario !== null && known(currentScenario) ? currentScenario : null,
+    completed: completedScenarios
+      .filter(({ id }, at) => known(id) && completedScenarios.findIndex((one) => one.id === id) === at)
+      .map(({ id, evidenceCommand, redEvidence, greenEvidence, passedAt }) => ({
+        ...{ id, evidenceCommand, redEvidence, greenEvidence, passedAt },
+      })),
+    log: evidenceLog
+      .filter(({ scenarioId }) => known(scenarioId))
+      .map(({ scenarioId, phase, output, timestamp }) => ({ scenarioId, phase, output, timestamp })),
+  };
+}
+
+/** Whether the contract of a loop that is not over yet names this list. */
+function isLive(files: LoopFiles, { listId }: TddRecord): boolean {
+  const stored = findContract(files);
+  return typeof stored !== 'string' && stored.contract.tdd?.listId === listId;
+}
+
+function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, live: boolean): void {
+  const { completed, scenarios, consented } = record;
+  const standing = `there is a list already, ${completed.length} of ${scenarios.length} scenarios complete`;
+  if (!fresh) {
+    throw new RalphError(
+      'refused',
+      `${standing}: main.cjs tdd next goes on with it; main.cjs tdd init --fresh puts it aside and makes a new one.`,
+    );
+  }
+  if (live) {
+    throw new RalphError('refused', `${standing}, and a loop works on it. End that first: main.cjs stop, or cancel.`);
+  }
+  if (byAgent && consented) {
+    throw new RalphError('refused', `${standing}, and it is the user's: they replace it, in a terminal of their own.`);
+  }
+}
+
+export interface AskedList {
+  /** null where none were named: those that lie there are taken over. */
+  readonly wanted: readonly WantedScenario[] | null;
+  /** For every scenario that has none of its own. */
+  readonly command: string | null;
+  readonly timeoutSeconds: number | null;
+}
+
+/** What the options of `tdd init` ask for. Throws RalphError `usage` where they do not fit together. */
+export function askedList({ values }: CommandContext): AskedList {
+  const commands = texts(values['command']);
+  const scenarios = texts(values['scenario']);
+  const input = values['input'];
+  const timeout = values['timeout'];
+  if (typeof input === 'string' && scenarios.length > 0) {
+    throw new RalphError('usage', '--input and --scenario exclude each other.');
+  }
+  if (typeof timeout === 'string' && !/^\d+$/.test(timeout)) {
+    throw new RalphError('usage', `--timeout takes whole seconds, not "${timeout}".`);
+  }
+  const empty = [...commands, ...scenarios].some((text) => text.trim() === '');
+  if (empty) throw new RalphError('usage', 'an empty --scenario or --command says nothing.');
+  const paired = commands.length > 1;
+  if (paired && commands.length !== scenarios.length) {
+    throw new RalphError(
+      'usage',
+      `${commands.length} commands for ${scenarios.length} scenarios: give one for all, or one for each --scenario.`,
+    );
+  }
+  const named = scenarios.map((description, at) => ({
+    id: null,
+    description,
+    run: paired ? (commands[at] ?? null) : null,
+    timeoutSeconds: null,
+  }));
+  return {
+    wanted: typeof input === 'string' ? readInput(input) : named.length > 0 ? named : null,
+    command: paired ? null : (commands[0] ?? null),
+    timeoutSeconds: typeof timeout === 'string' ? Number(timeout) : null,
+  };
+}
+
+function readInput(input: string): WantedScenario[] {
+  if (input === '-') return readScenarios(readFileSync(0, 'utf8'), 'standard input');
+  return readScenarios(readTaskText(resolve(input), input), input);
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
+}

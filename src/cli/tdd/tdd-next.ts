@@ -1,0 +1,98 @@
+import { type PhaseAnswer, provePhase } from '../../drive/tdd/prove-phase.ts';
+import { listOf } from '../../drive/tdd/scenario-list.ts';
+import type { TddPhase } from '../../engine/schema/tdd.ts';
+import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
+import { withTdd } from '../../state/tdd-store.ts';
+import { painter, printable } from '../../term/paint.ts';
+import type { CommandContext } from '../command.ts';
+
+/** What an agent ends its message with when every scenario is complete. */
+const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+
+/** `tdd next`: the scenario to work on and its red evidence, verbatim; or that all are complete. */
+export function tddNext(context: CommandContext): number {
+  const { files, now, out, err, forPeople, env, values } = context;
+  const { record, scenario, notes } = withTdd(files, now(), (found) => {
+    const list = listOf(found, files.name);
+    const next = nextScenario(list.record);
+    return {
+      next: next.record === list.record ? 'keep' : next.record,
+      result: { ...next, notes: list.notes },
+    };
+  });
+  for (const note of notes) err(`ralph: ${note}`);
+  if (scenario === null) {
+    out(values['json'] === true ? JSON.stringify({ complete: true, signal: COMPLETE }) : COMPLETE);
+    return 0;
+  }
+  const { id, description, run: command } = scenario;
+  const red = redEvidence(record, id);
+  const broken = record.broken?.output ?? null;
+  const status = standingOf(record, id);
+  const done = record.completed.length;
+  const total = record.scenarios.length;
+  const answer = {
+    complete: false,
+    scenario: { id, description, command, status },
+    redEvidence: red?.output ?? null,
+    ...(broken !== null && { broken }),
+    done,
+    total,
+    consented: record.consented,
+  };
+  if (!forPeople) {
+    out(JSON.stringify(answer, null, 2));
+    return 0;
+  }
+  const paint = painter(forPeople, env);
+  out(
+    [
+      `${paint('bold', `${id}: ${printable(description)}`)}  (${status}, ${done} of ${total} complete)`,
+      `proved by  ${printable(command)}`,
+      ...(red === null ? [] : ['', 'It failed with:', printable(red.output)]),
+      ...(broken === null ? [] : ['', paint('red', 'It fails since the refactoring:'), printable(broken)]),
+    ].join('\n'),
+  );
+  return 0;
+}
+
+const NEXT: Readonly<Record<TddPhase, string>> = {
+  red: 'Write the least code that makes it pass, then: main.cjs tdd green',
+  green: 'Clean up and run main.cjs tdd refactored, or go on with: main.cjs tdd next',
+  refactored: 'Go on with: main.cjs tdd next',
+};
+
+/** `tdd red`, `green` and `refactored`: run the evidence command, and record what it proves. */
+export async function tddPhase(context: CommandContext, phase: TddPhase, id: string | null): Promise<number> {
+  const { files, env, now, values } = context;
+  const told = new AbortController();
+  const end = (): void => told.abort(new Error('ended'));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
+  try {
+    const again = values['again'] === true;
+    const answer = await provePhase(files, { phase, id, again, env, signal: told.signal, now });
+    tell(context, phase, answer);
+    return answer.ok ? 0 : 1;
+  } catch (error) {
+    if (!told.signal.aborted) throw error;
+    context.err(`ralph: tdd ${phase} was ended; nothing was recorded.`);
+    return 130;
+  }
+}
+
+function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): void {
+  const { ok, ran, scenario, problem, output, bytes, exitCode, notes } = answer;
+  const next = ok ? NEXT[phase] : null;
+  if (!context.forPeople) {
+    const told = { ok, phase, scenario, ran, exitCode, problem, next, notes };
+    context.out(JSON.stringify({ ...told, bytes, output }, null, 2));
+    return;
+  }
+  const paint = painter(context.forPeople, context.env);
+  const verdict = ok
+    ? paint('green', `${scenario?.id} is ${phase}${ran ? '' : ' already'}.`)
+    : `${paint('red', `not ${phase}`)}: ${printable(problem ?? '')}`;
+  const mended = notes.map((note) => paint('yellow', printable(note)));
+  const printed = output === '' ? [] : [printable(output), ''];
+  context.out([...mended, ...printed, verdict, ...(next === null ? [] : [next])].join('\n'));
+}

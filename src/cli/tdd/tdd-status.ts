@@ -1,0 +1,71 @@
+import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
+import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
+import { tddFiles, withTdd } from '../../state/tdd-store.ts';
+import { type Paint, painter, printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import type { CommandContext } from '../command.ts';
+
+/** `tdd status`: the scenarios, how far each is, and what proves it. Where there is no list it says so, and why. */
+export function tddStatus(context: CommandContext): number {
+  const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
+  if (found.kind === 'none') {
+    const { left } = found;
+    const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
+    context.out(context.forPeople ? message : JSON.stringify({ active: false, message }, null, 2));
+    return 0;
+  }
+  const { record, notes } = found;
+  if (context.forPeople) context.out(forReading(record, notes, painter(true, context.env)));
+  else context.out(JSON.stringify({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes }, null, 2));
+  return 0;
+}
+
+/** What every answer about a whole list has. */
+export function statusOf(record: TddRecord): object {
+  return {
+    active: true,
+    complete: allComplete(record),
+    consented: record.consented,
+    done: record.completed.length,
+    total: record.scenarios.length,
+    currentScenario: record.current,
+    broken: record.broken?.scenarioId ?? null,
+    scenarios: record.scenarios.map(({ id, description, run, timeoutSeconds }) => ({
+      id,
+      description,
+      status: standingOf(record, id),
+      command: run,
+      timeoutSeconds,
+    })),
+  };
+}
+
+const COLOURS = { pending: 'dim', red: 'red', green: 'green', refactored: 'green' } as const;
+
+const TAKEN_OVER = (count: number): string =>
+  `${count} of the complete ones ${count === 1 ? 'was' : 'were'} taken over as complete from a tdd-state.json: nothing here has seen a run.`;
+
+/** The list for a person: every description and command as one line that cannot rewrite what is read. */
+export function forReading(record: TddRecord, notes: readonly string[], paint: Paint): string {
+  const rows = record.scenarios.map(({ id, description, run }) => {
+    const standing = standingOf(record, id);
+    const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
+    return [record.current === id ? '>' : ' ', id, broken, oneLine(description), paint('dim', oneLine(run))];
+  });
+  const proved = new Set(
+    record.log.filter(({ exitCode }) => exitCode !== undefined).map(({ scenarioId }) => scenarioId),
+  );
+  const takenOver = record.completed.filter(({ id }) => !proved.has(id)).length;
+  return [
+    ...notes.map((note) => paint('yellow', printable(note))),
+    `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
+    table(rows),
+    ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
+    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${TDD_TEXTS.noConsent}`)]),
+  ].join('\n');
+}
+
+function oneLine(text: string): string {
+  return printable(text).replaceAll('\n', ' ⏎ ');
+}

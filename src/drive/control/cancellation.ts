@@ -1,0 +1,33 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { regularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+
+/** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
+export function raiseTombstone(files: LoopFiles, state: LoopState): void {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  const { loopId, sessionId } = state;
+  writeAtomically(files.tombstone, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
+}
+
+/** Whether this session's loop was cancelled while it worked. */
+export function underTombstone({ env, files, input }: DriverContext): boolean {
+  // Looked for first: none is there nearly always, and an exception is the dearest way to hear so.
+  if (!existsSync(files.tombstone)) return false;
+  try {
+    const { loopId, sessionId } = JSON.parse(readFileSync(regularFile(files.tombstone), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    return sessionId === input.sessionId || (sessionId === null && loopId === env['RALPH_LOOP_ID']);
+  } catch {
+    return false; // none that could be read
+  }
+}
+
+/** The turn is over, or the user has spoken: whatever runs now is theirs, not the cancelled loop's. */
+export function clearTombstone(files: LoopFiles): void {
+  removeIfThere(files.tombstone);
+}

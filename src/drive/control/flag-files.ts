@@ -1,0 +1,45 @@
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { runFiles, type TakenFlags, takeFlags } from '../../state/task-folder/run-files.ts';
+import { taskFolder } from '../../task/task-file.ts';
+import { operate } from './operate.ts';
+
+/** Whose loop it is, and what has to be done before it is cancelled. */
+export interface FlagsOf {
+  readonly isOurs: (state: LoopState) => boolean;
+  readonly beforeCancel?: (state: LoopState) => void;
+}
+
+/**
+ * Does what a flag file in the task folder of a live loop asks for: a stop goes to the engine, which ends the loop after
+ * this iteration; a cancel ends it now. Gives whether it is cancelled. Every other task has no flags.
+ */
+export function obeyFlags(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  contract: Contract,
+  { isOurs, beforeCancel }: FlagsOf,
+): boolean {
+  if (!contract.task) return false;
+  const current = readState(files.state);
+  if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) return false;
+  const { stop, cancel } = flags(files, at, contract);
+  if (cancel) {
+    beforeCancel?.(current.state);
+    operate(files, env, at, () => ({ kind: 'cancel', flag: true }));
+  } else if (stop) operate(files, env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
+  return cancel;
+}
+
+function flags(files: LoopFiles, at: string, { taskPath }: Contract): TakenFlags {
+  try {
+    return takeFlags(runFiles(taskFolder(files.projectDir, taskPath)));
+  } catch (error) {
+    log(files, at, 'flags', (error as Error).message);
+    return { stop: false, cancel: false };
+  }
+}

@@ -1,0 +1,65 @@
+import type { Effect } from '../../engine/effects.ts';
+import type { OperatorCommand } from '../../engine/events.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { readContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { countedBy, mirrorOf } from '../records/status-projection.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import { clientAlive, driverLives } from '../turn/driver-context.ts';
+import { raiseTombstone } from './cancellation.ts';
+
+export interface Operated {
+  readonly before: LoopState;
+  readonly after: LoopState;
+}
+
+/**
+ * The user's command to a live loop, whatever drives it. Throws RalphError `no-loop` where there is none, with nothing
+ * changed. After a cancel the session that still works on it meets a tombstone at its next tool call.
+ */
+export function operate(
+  files: LoopFiles,
+  env: NodeJS.ProcessEnv,
+  at: string,
+  commandFor: (state: LoopState) => OperatorCommand,
+): Operated {
+  const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop') throw noLoop(files, current.kind);
+    const command = commandFor(current.state);
+    const live = clientAlive(current.state) && current.state.sessionId !== null;
+    const policy = policyOf(files, env, command);
+    if (command.kind === 'cancel' && live) raiseTombstone(files, current.state);
+    const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
+    return { next: state, result: { before: current.state, after: state, effects } };
+  });
+  // Whoever had counted an iteration and was about to show it is dead: nobody comes after this end.
+  if (done.after.status === 'ended' && driverLives(files, done.before) === false)
+    mirrorOf(files, at).lost(countedBy(done.before));
+  carryOut(files, at, done.effects);
+  return done;
+}
+
+/** A cancel asks for no contract: it is the way out where that cannot be read. */
+function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv, { kind }: OperatorCommand): Policy {
+  const stored = kind === 'cancel' ? null : readContract(files);
+  return stored?.contract.policy ?? policyFromEnvironment(env).policy;
+}
+
+function noLoop(files: LoopFiles, kind: string): RalphError {
+  const which = files.name === null ? '' : ` named ${files.name}`;
+  if (kind === 'absent') {
+    return new RalphError(
+      'no-loop',
+      `there is no live loop${which} here. main.cjs list shows the loops of this project.`,
+    );
+  }
+  return new RalphError(
+    'no-loop',
+    `the state file ${files.state} is no loop that can be steered (${kind}). main.cjs status says more; main.cjs reset puts it into the archive.`,
+  );
+}

@@ -1,0 +1,59 @@
+import type { LoopState } from '../../engine/schema/state.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import { isAlive } from '../../state/process/identity.ts';
+import { clearTombstone } from '../control/cancellation.ts';
+import { obeyFlags } from '../control/flag-files.ts';
+import { countedBy, mirrorOf } from '../records/status-projection.ts';
+import { clientIdentity, type DriverContext, ownership } from '../turn/driver-context.ts';
+import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { CLIENT_GONE } from '../turn/turn.ts';
+import type { StopAnswer } from './answer-block.ts';
+
+const LOOK_MS = 2_000;
+
+/**
+ * Aborted with CLIENT_GONE when the client that runs this hook is gone: killed, it tells its hooks nothing, and one that
+ * sleeps would sleep on for hours, for nobody.
+ */
+export function clientGone(context: DriverContext): AbortSignal {
+  const controller = new AbortController();
+  const { clientPid: pid, clientStartedAt: startedAt } = clientIdentity(context);
+  const client = pid === null ? null : { pid, startedAt };
+  const known = client !== null && isAlive(client);
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (known ? isAlive(client) : process.ppid === parent) return;
+    clearInterval(timer);
+    controller.abort(CLIENT_GONE);
+  }, LOOK_MS);
+  timer.unref();
+  return controller.signal;
+}
+
+/**
+ * Does at a Stop what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
+ * iteration; a cancel ends it now, and the answer lets the turn end. null where the Stop is to be decided as ever.
+ */
+export function heedFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
+  // A session's Stops come one after the other: what none of them has shown by now, none will.
+  const lost = (state: LoopState): void => mirrorOf(context.files, context.now()).lost(countedBy(state));
+  if (!obey(context, stored, lost)) return null;
+  clearTombstone(context.files);
+  return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
+}
+
+/** The same in the middle of a turn, where a cancel flag was seen: whether the loop is cancelled now. */
+export function heedCancelFlag(context: DriverContext, stored: StoredContract): boolean {
+  return obey(context, stored, () => undefined);
+}
+
+function obey(
+  context: DriverContext,
+  stored: StoredContract | null,
+  beforeCancel: (state: LoopState) => void,
+): boolean {
+  if (stored === null) return false;
+  const { files, env, now } = context;
+  const isOurs = (state: LoopState): boolean => ownership(state, context) !== 'foreign';
+  return obeyFlags(files, env, now(), stored.contract, { isOurs, beforeCancel });
+}

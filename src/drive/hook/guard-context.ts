@@ -1,0 +1,162 @@
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Guardrails } from '../../engine/schema/contract.ts';
+import type { GuardRules, TaskScope } from '../../guard/guard-rules.ts';
+import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
+import { checkShape, type Shape } from '../../state/check-shape.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { shownIn } from '../../state/task-folder/loop-directory.ts';
+import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
+import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
+import { guardedBranches } from '../../task/settings/defaults.ts';
+import { loopDirectory, mainProjectOf, progressPath, RUN_CONFIG } from '../../task/task-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { readOpenTask } from '../plan/open-task-file.ts';
+import { drivenElsewhere, runnersOwn } from '../turn/driver-context.ts';
+
+/** For the host of a router loop. Its subagents have its session's name: from one of them a report would count. */
+const HOSTS = 'router';
+
+/** Commands that serve agents; every other one is the user's alone. */
+const AGENT_COMMANDS = [
+  ...[HOSTS, 'tdd', 'status', 'explain', 'check', 'plan', 'logs', 'signs', 'list', 'statusline', 'draft', 'scaffold'],
+  ...['help', '--help', '-h', '--version'],
+];
+
+/** The command line, and the part of it that does its work when it is called by itself. */
+const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
+
+/** Of a project, relative to it: where its loops lie, and what decides about them. */
+const RUNTIME = '.claude/context/runtime';
+const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.claude/ralph/config.json', RUN_CONFIG];
+
+/** Every prompt asks the agent to keep these; they are in no commit of a task and in no look at its changes. */
+const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
+
+/**
+ * What holds for a tool call: the loop's own files (state, journals, contract, hooks, bundle, every settings file of the
+ * client), and the user's rules where the contract has some.
+ */
+export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
+  const home = env['HOME'] || homedir();
+  const claude = join(files.projectDir, '.claude');
+  // A loop in a worktree lies within the project that it was made from, whose loops are as little its own.
+  const main = mainProjectOf(files.projectDir);
+  const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
+  const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
+  const programs = bundles.flatMap((path) => PROGRAMS.map((name) => join(path, 'scripts', name)));
+  const plan = stored !== null && rulesHold(stored, env) ? planScope(files, stored) : null;
+  const launchers = ['ralph-audit.sh', 'ralph-audit.bat'].map((name) => join(claude, 'ralph', name));
+  return {
+    projectDir: files.projectDir,
+    home,
+    ownFiles: [
+      outsideRoot(env),
+      ...bundles,
+      ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
+      join(user, '.claude.json'),
+      join(home, '.claude.json'),
+      join(claude, 'ralph', 'config.json'),
+      join(claude, 'ralph', '.install.json'),
+      ...launchers,
+      join(files.projectDir, RUN_CONFIG),
+      ...(stored?.contract.task ? taskFiles(files, stored) : []),
+      ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
+      ...(plan?.files ?? []),
+    ],
+    ownGlobs: [
+      ...(main === null ? [] : ['ralph-', 'tdd-'].map((prefix) => ({ dir: join(main, RUNTIME), prefix }))),
+      { dir: files.runtimeDir, prefix: 'ralph-' },
+      { dir: files.runtimeDir, prefix: 'tdd-' },
+      { dir: join(claude, 'hooks'), prefix: 'ralph-' },
+      { dir: join(claude, 'agents'), prefix: 'ralph-' },
+    ],
+    controlProgram: [...programs, ...launchers],
+    agentCommands: env['RALPH_DRIVER'] === 'router' ? AGENT_COMMANDS.filter((name) => name !== HOSTS) : AGENT_COMMANDS,
+    caseInsensitive: FOLDS_CASE,
+    variables: variables(env),
+    scope: plan?.scope ?? null,
+    guardrails: stored !== null && rulesHold(stored, env) ? withTddCalls(guardrailsOf(stored), stored, programs) : null,
+  };
+}
+
+/** What the task of a plan may change: not the plan, nor its progress file, which are the loop's while it runs. */
+function planScope(
+  files: LoopFiles,
+  { contract }: StoredContract,
+): { readonly files: readonly string[]; readonly scope: TaskScope } | null {
+  if (!contract.policy.plan) return null;
+  const { loopId, taskPath, guardrails } = contract;
+  const task = readOpenTask(files, loopId);
+  return {
+    files: [taskPath, progressPath(taskPath)].map((path) => join(files.projectDir, path)),
+    scope: {
+      task: task?.id ?? 'the task',
+      entries: task?.scope.length ? [...task.scope, ...MEMORY] : [],
+      free: MADE_BY_TOOLS.filter((name) => name !== '.git'),
+      noPushTo: guardedBranches(guardrails),
+    },
+  };
+}
+
+/** The user's rules are those of the loop that is driven here; which loop of a router's that is, was asked before. */
+function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolean {
+  return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(contract.loopId, env);
+}
+
+const RULES: Shape = {
+  blockCommands: [
+    ['text', { command: 'text', args: ['string'], reason: 'string?' }, { pipeline: ['text'], reason: 'string?' }],
+  ],
+  shellAllow: ['null', ['string']],
+  protectedFiles: ['text'],
+  privateFiles: ['text'],
+  strict: 'boolean',
+  'lifted?': ['string'],
+};
+
+/** The user's rules. Throws RalphError `contract-changed` where the contract does not say them: none would be believed. */
+function guardrailsOf({ contract }: StoredContract): Guardrails {
+  const problem = checkShape(contract.guardrails, RULES);
+  if (problem === null) return contract.guardrails;
+  throw new RalphError(
+    'contract-changed',
+    `the guardrails in the contract cannot be read (${problem}). The user has to start the loop anew: main.cjs start --fresh.`,
+  );
+}
+
+/** Variables whose value the agent's shell surely shares, so that `$XDG_STATE_HOME/…` is no hiding place. */
+function variables(env: NodeJS.ProcessEnv): Record<string, string> {
+  const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA'];
+  return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}
+
+/** What a task folder and a loop directory hold of the loop itself; the checklist in it is the agent's to write. */
+function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: StoredContract): string[] {
+  const directory = loopDirectory(projectDir, taskPath);
+  const own = directory === null ? [] : [directory.config, directory.reflect, ...shownIn(directory)];
+  return [join(projectDir, dirname(taskPath), '.ralph-runner'), ...own];
+}
+
+const STEPS = 'next|red|green|refactored|status';
+
+/**
+ * The user's rules, with an allowlist that lets the steps of a TDD loop through: the prompt asks for them, and what they
+ * run was fixed at the start. `programs` are the absolute paths of main.cjs.
+ */
+export function withTddCalls(
+  rules: Guardrails,
+  { contract: { tdd } }: StoredContract,
+  programs: readonly string[],
+): Guardrails {
+  if (tdd === undefined || rules.shellAllow === null) return rules;
+  const calls = programs.map(
+    (program) => `node ${literal(program)} tdd(?: --loop [\\w.-]+)? (?:${STEPS})(?: [\\w.-]+)*`,
+  );
+  return { ...rules, shellAllow: [...rules.shellAllow, ...calls] };
+}
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

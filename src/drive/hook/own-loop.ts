@@ -1,0 +1,35 @@
+import type { Policy } from '../../engine/schema/policy.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { readState } from '../../state/read-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import type { DriverContext } from '../turn/driver-context.ts';
+import { ownership } from '../turn/driver-context.ts';
+
+export type Live = Exclude<LoopState, { status: 'ended' }>;
+
+/** This session's own live loop as it stands on disk, or null. Looks only; takes no lock. */
+export function ownLoop(context: DriverContext): Live | null {
+  const current = readState(context.files.state);
+  if (current.kind !== 'loop' || current.state.status === 'ended') return null;
+  return ownership(current.state, context) === 'ours' ? current.state : null;
+}
+
+/** Changes this session's own live loop under the lock; null when it is not, or no longer, this session's (`isOurs`). */
+export function changeOwnLoop<T>(
+  context: DriverContext,
+  change: (state: Live, policy: Policy) => { state: LoopState; result: T },
+  isOurs: (state: Live) => boolean = (state) => ownership(state, context) === 'ours',
+): T | null {
+  return withState<T | null>(context.files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.status === 'ended') return { next: 'keep', result: null };
+    if (!isOurs(current.state)) return { next: 'keep', result: null };
+    const { state, result } = change(current.state, policyOf(context));
+    return { next: state, result };
+  });
+}
+
+function policyOf(context: DriverContext): Policy {
+  return readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
+}

@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { judgeJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
+import { printable } from '../../term/paint.ts';
+
+/**
+ * The whole of a validator: judges what it is given as an argument (JSON, or the name of a file) or on standard input,
+ * tells every problem on standard error, and leaves with 0, or with 2 where there is one.
+ */
+export function judgeGiven(
+  what: string,
+  check: (value: unknown) => readonly SchemaProblem[],
+  unknown: (value: unknown) => readonly string[] = () => [],
+): void {
+  const say = (lines: readonly string[]): void => {
+    if (lines.length > 0) process.stderr.write(`ralph: ${printable(lines.join('\n'))}\n`);
+  };
+  let text: string;
+  try {
+    text = givenJson(process.argv[2]);
+  } catch (error) {
+    say([`the ${what} cannot be read: ${(error as Error).message}`]);
+    process.exitCode = 2;
+    return;
+  }
+  const judged = judgeJson(text, what, check);
+  say(judged.lines);
+  process.exitCode = judged.code;
+  if (judged.code !== 0) return;
+  const others = unknown(JSON.parse(text.replace(/^\uFEFF/, '')));
+  if (others.length > 0)
+    say([`the ${what} has keys that this skill does not know, which do nothing: ${others.join(', ')}`]);
+}
+
+/** The text that a validator is to judge: the argument itself where it is JSON, the file that it names, or standard input. */
+export function givenJson(argument: string | undefined): string {
+  if (argument === undefined || argument === '-') return readFileSync(0, 'utf8');
+  return /^\s*[{["\d]|^\s*(?:true|false|null)\b/.test(argument) && !existsSync(argument)
+    ? argument
+    : readFileSync(argument, 'utf8');
+}

@@ -1,0 +1,194 @@
+import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CheckResult } from '../../engine/events.ts';
+import { planKey, tasksByKey } from '../../engine/plan/task-order.ts';
+import { isSecretBearing } from '../../guard/files/path-pattern.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { nestedRepositories } from '../../task/git/nested-repositories.ts';
+import { commitsSince, hiddenFiles, type Repository, readRepository } from '../../task/git/read-repository.ts';
+import { changeByGit } from '../../task/git/run-git.ts';
+import { isInScope } from '../../task/git/task-scope.ts';
+import { type PlanFileTask, readPlan, untickTask } from '../../task/plan/read-plan.ts';
+import { replaceText } from './commit-journal.ts';
+import { PLAN_TEXTS } from './messages.ts';
+import type { OpenTask } from './open-task-file.ts';
+import { linkText, ownPaths, type PlanPlace } from './plan-place.ts';
+
+/** What an agent has left, by everything but the commands that have to pass. */
+export interface LookedAt {
+  readonly results: readonly CheckResult[];
+  /** Files of the attempt, relative to the project, without plan and progress file. */
+  readonly changes: readonly string[];
+  /** For the user. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * What the agent left in the project: plan and progress file are held to what they were, its own commits are folded in,
+ * and every changed file is held to the scope. Away from the branch of the plan nothing is written: what lies there is
+ * another tree. Rejects with the abort's reason; throws what the disk says.
+ */
+export async function lookAtWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
+  const { files, contract, env, signal } = place;
+  const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
+  const none = { changes: [], notes: [] };
+  const directory = files.projectDir;
+  const before = await readRepository(directory, { env, signal });
+  if (typeof before === 'string') return { ...none, results: [fail('repository', before)] };
+  if (before.branch !== task.branch) {
+    return { ...none, results: [fail('branch', PLAN_TEXTS.otherBranch(before.branch, task.branch))] };
+  }
+  const held = heldPlan(place, task);
+  const notes = [...held.notes];
+  let stands = before;
+  if (before.head !== task.commit) {
+    const commits = await commitsSince(directory, task.commit, { env, signal });
+    const folded = await changeByGit({ directory, words: ['reset', '--soft', task.commit], env });
+    if (!folded.ok)
+      return { changes: [], notes, results: [...held.results, fail('commits', PLAN_TEXTS.notFolded(folded.said))] };
+    notes.push(commits === 0 ? PLAN_TEXTS.movedBack(task.id) : PLAN_TEXTS.folded(commits, task.id));
+    const after = await readRepository(directory, { env, signal });
+    if (typeof after === 'string') return { changes: [], notes, results: [...held.results, fail('repository', after)] };
+    stands = after;
+  }
+  const changed = await changedSince(place, stands);
+  const own = ownPaths(directory, task.planPath);
+  const changes = changed.filter((path) => !own.includes(path) && !task.dirty.includes(path));
+  const outside = changes.filter((path) => !isInScope(path, task.scope));
+  const secrets = contract.guardrails.lifted?.includes('secrets')
+    ? []
+    : changes.filter((path) => isSecretBearing(path) && !task.scope.includes(path));
+  const within = changes.filter((path) => !outside.includes(path));
+  const { strange, unsaved } = await nestedRepositories(directory, within, task.commit, { env, signal });
+  const known = task.hidden ?? null;
+  const hides = known === null ? [] : await hiddenFiles(directory, { env, signal });
+  const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
+  // Where no command has to pass, changed files are all that speaks for the work.
+  const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
+  const results = [
+    ...held.results,
+    ...(idle ? [fail('work', PLAN_TEXTS.nothingChanged(task.id))] : []),
+    ...(outside.length === 0 ? [] : [fail('scope', PLAN_TEXTS.outOfScope(outside, task.id))]),
+    ...(strange.length === 0 ? [] : [fail('repositories', PLAN_TEXTS.nested(strange))]),
+    ...(unsaved.length === 0 ? [] : [fail('submodules', PLAN_TEXTS.unsaved(unsaved))]),
+    ...(hidden.length === 0 ? [] : [fail('hidden', PLAN_TEXTS.hidden(hidden))]),
+    ...(hides === null ? [fail('hidden', PLAN_TEXTS.hiddenUnknown)] : []),
+    ...(secrets.length === 0 ? [] : [fail('secrets', PLAN_TEXTS.secrets(secrets))]),
+  ];
+  return { results, changes, notes };
+}
+
+/**
+ * The changed files, without those that only the index has otherwise: what an agent staged or committed and then put
+ * back is no change.
+ */
+async function changedSince({ files, env, signal }: PlanPlace, stands: Repository): Promise<readonly string[]> {
+  if (stands.halfStaged.length === 0) return stands.changed;
+  const directory = files.projectDir;
+  const words = ['--literal-pathspecs', 'reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'];
+  const unstaged = await changeByGit({ directory, words, input: stands.halfStaged.join('\0'), env });
+  const after = unstaged.ok ? await readRepository(directory, { env, signal }) : stands;
+  return typeof after === 'string' ? stands.changed : after.changed;
+}
+
+export interface HeldPlan {
+  readonly results: readonly CheckResult[];
+  /** For the user. */
+  readonly notes: readonly string[];
+}
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Holds plan and progress file to what the engine left when the task was opened: boxes that were ticked since then, by
+ * whatever way, are open again, and the progress file is as it was; both are told as failures. Everything else in the
+ * plan is the user's to change. Throws what the disk says.
+ */
+export function heldPlan(place: PlanPlace, task: OpenTask): HeldPlan {
+  const gone = putBackPlan(place, task);
+  const ticked = takeOutTicks(place, task);
+  const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
+  const results = [
+    ...(gone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
+    ...(ticked.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(ticked, task.planPath))]),
+    ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
+  ];
+  const changed = tasksChanged(place, task);
+  const notes = [
+    ...(scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : []),
+    ...(changed.length === 0 ? [] : [PLAN_TEXTS.tasksChanged(changed, task.planPath)]),
+  ];
+  return { results, notes };
+}
+
+/** What a link leads to now would be written over with the next tick, wherever it lies. */
+function putBackPlan({ files }: PlanPlace, { planPath, plan, planLink = null }: OpenTask): boolean {
+  const path = join(files.projectDir, planPath);
+  const isReadable = (): boolean => readRegularFile(path, MOST_BYTES) !== null;
+  if (isReadable() && linkText(path) === planLink) return false;
+  makeRoom(path);
+  if (planLink !== null) symlinkSync(planLink, path);
+  if (isReadable()) return true;
+  makeRoom(path);
+  writeFileSync(path, plan);
+  return true;
+}
+
+function makeRoom(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  rmSync(path, { recursive: true, force: true });
+}
+
+/** A task for a person to verify is theirs to tick, whenever they like. Gives the ids of the others. */
+function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
+  const path = join(files.projectDir, task.planPath);
+  let text = readFileSync(path, 'utf8');
+  if (text === task.plan) return [];
+  const before = tasksByKey(readPlan(task.plan).tasks);
+  const ticked: string[] = [];
+  for (const now of readPlan(text).tasks) {
+    const status = before.get(planKey(now.id))?.status;
+    if (now.status !== 'done' || status === 'done' || status === 'manual-verify') continue;
+    text = untickTask(text, now);
+    ticked.push(now.id);
+  }
+  if (ticked.length > 0) replaceText(path, text);
+  return ticked;
+}
+
+/** A plain file or none, in which nothing but the engine's own entries stands: no link is written through. */
+function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenTask): boolean {
+  const path = join(files.projectDir, progressPath);
+  const isPlain = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+  if (isPlain && readRegularFile(path, MOST_BYTES) === progress) return false;
+  makeRoom(path);
+  if (progress !== null) writeFileSync(path, progress);
+  return true;
+}
+
+function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
+  const scopeIn = (text: string): string =>
+    JSON.stringify(tasksByKey(readPlan(text).tasks).get(planKey(task.id))?.scope ?? null);
+  const now = readFileSync(join(files.projectDir, task.planPath), 'utf8');
+  return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
+}
+
+/** What became of tasks meanwhile, each with a word: without it a plan could be complete that was not worked off. */
+function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
+  const text = readFileSync(join(files.projectDir, task.planPath), 'utf8');
+  if (text === task.plan) return [];
+  const [before, now] = [readPlan(task.plan).tasks, readPlan(text).tasks];
+  const [known, standing] = [tasksByKey(before), tasksByKey(now)];
+  const changed = before.flatMap((was) => {
+    const how = changeOf(was, standing.get(planKey(was.id)), planKey(was.id) === planKey(task.id));
+    return how === null ? [] : [`${was.id} (${how})`];
+  });
+  return [...changed, ...now.flatMap(({ id }) => (known.has(planKey(id)) ? [] : [`${id} (new)`]))];
+}
+
+function changeOf(was: PlanFileTask, now: PlanFileTask | undefined, isCurrent: boolean): string | null {
+  if (was.status === 'done') return now?.status === 'open' ? 'open again' : null;
+  if (was.status !== 'open') return null;
+  if (now?.status !== 'open') return now?.status ?? 'gone';
+  return !isCurrent && JSON.stringify(now.scope) !== JSON.stringify(was.scope) ? 'another scope' : null;
+}

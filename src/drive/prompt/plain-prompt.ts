@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AssembledPrompt, assemblePrompt, type PromptParts } from '../../engine/prompt/assemble-prompt.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+
+/** The prompt of the next iteration of a loop whose task is its prompt file: every driver sends the same. */
+export function plainPrompt(
+  projectDir: string,
+  { state, policy }: { readonly state: LoopState; readonly policy: Policy },
+  told: Pick<PromptParts, 'notices' | 'steering' | 'findings' | 'body' | 'beside'>,
+): AssembledPrompt {
+  return assemblePrompt({
+    ...told,
+    iteration: state.iteration + 1,
+    maxIterations: state.maxIterations,
+    guardrailsPath: guardrailsPath(projectDir),
+    taskPath: state.taskPath,
+    completion: policy.completion,
+    idle: policy.idle !== null,
+  });
+}
+
+/** Relative path of the project's guardrails file, or null when it has none. */
+export function guardrailsPath(projectDir: string): string | null {
+  const path = '.claude/ralph/guardrails.md';
+  return existsSync(join(projectDir, path)) ? path : null;
+}

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import type { Told } from '../../engine/effects.ts';
+import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
+import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import { assembleTaskPrompt, reflectionDue, type TaskPromptParts } from '../../engine/prompt/assemble-task-prompt.ts';
+import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { makeRunDir, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
+import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
+import { renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
+import { readMemory, readReflection } from '../../task/memory/read-memory.ts';
+import { type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
+import { taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
+import { LINE_END } from '../../text/characters.ts';
+import { elapsed } from '../../text/instant.ts';
+import { checklistItems } from '../../text/markdown/checklist.ts';
+import { writePromptedTurn } from '../records/prompted-turn.ts';
+import { besideTask } from './extra-sections.ts';
+import { gatherEvidence } from './gather-evidence.ts';
+import { guardrailsPath } from './plain-prompt.ts';
+
+export interface TaskPromptRequest {
+  readonly files: LoopFiles;
+  readonly contract: Contract;
+  readonly task: TaskTerms;
+  /** As it stands now: its `iteration` are finished. */
+  readonly state: LoopState;
+  /** Of the task file, without its frontmatter. */
+  readonly body: string;
+  readonly told: Told;
+  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  /** The prompt goes to a context that knows nothing of the loop. */
+  readonly fresh?: boolean;
+  /** How the project stands now, where that was just looked at and no command can have changed it since. */
+  readonly before?: Snapshot | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly now: () => string;
+  readonly watch?: EvidenceWatch;
+}
+
+export interface TaskPrompt {
+  readonly prompt: AssembledPrompt;
+  /** The file that holds the whole prompt, relative to the project, for an agent that is sent there; null where it could not be written. */
+  readonly path: string | null;
+}
+
+/**
+ * Makes the prompt of a task folder's next iteration: runs the commands, fills in what they showed, and notes what the
+ * iteration begins with, so that its end can be measured. Rejects with the abort's reason, once no command is left.
+ */
+export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt> {
+  const { files, contract, task, state, env, signal } = request;
+  const { projectDir } = files;
+  const iteration = state.iteration + 1;
+  const folder = taskFolder(projectDir, contract.taskPath);
+  const evidence = await gatherEvidence(contract, projectDir, {
+    signal,
+    env,
+    iteration,
+    ...request.watch,
+  });
+  const before = request.before ?? (await snapshot(projectDir, folder, { env, signal }));
+  signal.throwIfAborted();
+  const { prompt, reflects } = promptOf(request, {
+    iteration,
+    maxIterations: state.maxIterations,
+    ...request.told,
+    guardrailsPath: guardrailsPath(projectDir),
+    findings: request.findings,
+    beside: besideTask(files, contract, request.now(), request.fresh === true),
+    taskPath: contract.taskPath,
+    body: renderBody(request.body, {
+      commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),
+      args: task.args,
+      ralph: { iteration, name: taskFolderName(projectDir, contract.taskPath), maxIterations: state.maxIterations },
+    }),
+    completion: contract.policy.completion,
+    idle: contract.policy.idle !== null,
+    terms: task,
+    validation: contract.validation,
+    lastFailures: state.gateFailures.value,
+    elapsedMs: elapsed(state.startedAt, request.now()),
+  });
+  const whole = wholePrompt(prompt);
+  note(request, 'turn', () =>
+    writePromptedTurn(files, {
+      loopId: state.loopId,
+      iteration,
+      at: request.now(),
+      prompt: whole,
+      reflected: reflects,
+      evidence: evidence.map((each, index) => ({ ...each, run: runOf(contract, projectDir, task, index, iteration) })),
+      snapshot: before,
+    }),
+  );
+  return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
+}
+
+/** By what the task is: one that the agent keeps as its memory, or a prompt with a memory beside it. */
+function promptOf(
+  { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
+  parts: Omit<TaskPromptParts, 'progress'>,
+): { prompt: AssembledPrompt; reflects: boolean } {
+  const { taskPath } = contract;
+  const reflects = reflectionDue(parts.iteration, task.reflectEvery);
+  if (taskKind(taskPath) !== 'checklist') {
+    const progress = readMemory(taskFolder(projectDir, taskPath));
+    return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
+  }
+  // As the file has it: what a command printed is no item, and the lines are those that the agent will find.
+  const before = contract.head.split(LINE_END).length - 1;
+  const items = checklistItems(body).map((item) => ({ ...item, line: item.line + before }));
+  const reflection = reflects ? (readReflection(projectDir, taskPath) ?? reflectionText(taskPath)) : null;
+  const most = Math.max(items.length, state.checklist?.most ?? 0);
+  return { prompt: assembleChecklistPrompt({ ...parts, items, most, reflection }), reflects };
+}
+
+function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: number, iteration: number): string {
+  const command = task.commands[index];
+  return command === undefined ? '' : taskCommand(contract, projectDir, command, iteration).run;
+}
+
+/** Where an agent can read a prompt that is too long to be handed over. Gives its path, relative to the project. */
+function keepPrompt(folder: string, whole: string, { taskPath }: Contract): string {
+  const run = runFiles(folder);
+  makeRunDir(run);
+  const path = join(run.dir, 'prompt.md');
+  refuseLink(path);
+  writeAtomically(path, whole);
+  return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
+}
+
+/** What is only noted changes no decision: the iteration begins without it, and the log says what is missing. */
+function note<T>({ files, now }: TaskPromptRequest, what: string, write: () => T): T | null {
+  try {
+    return write();
+  } catch (error) {
+    log(files, now(), what, (error as Error).message);
+    return null;
+  }
+}

@@ -1,0 +1,81 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { readLines } from '../../state/files/journal-lines.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+
+/**
+ * The client's own cost figure for this session in US dollars, as our status line last heard it; null while nobody
+ * told us. The status line is the only place where the client says it.
+ */
+export function readCost(files: LoopFiles, sessionId: string): number | null {
+  if (!existsSync(files.cost)) return null;
+  try {
+    const { sessionId: owner, costUsd } = JSON.parse(readFileSync(regularFile(files.cost), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    return owner === sessionId && typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Keeps the client's cost figure, which it tells to nobody but its status line, for the next Stop. Written only when
+ * it changed: the status line runs every second.
+ */
+export function keepCost(files: LoopFiles, payload: string, at: string): void {
+  let session: unknown;
+  let cost: unknown;
+  try {
+    const parsed = JSON.parse(payload) as { session_id?: unknown; cost?: { total_cost_usd?: unknown } };
+    session = parsed.session_id;
+    cost = parsed.cost?.total_cost_usd;
+  } catch {
+    return; // a status line run by hand has nothing to say
+  }
+  if (typeof session !== 'string' || typeof cost !== 'number' || !(cost >= 0)) return;
+  if (keptAlready(files.cost, session, cost)) return;
+  try {
+    writeAtomically(files.cost, `${JSON.stringify({ sessionId: session, costUsd: cost, at })}\n`);
+  } catch {
+    // no runtime directory yet, or a full disk: the cost then reads as unknown, which is the truth
+  }
+}
+
+function keptAlready(path: string, session: string, cost: number): boolean {
+  try {
+    const kept = JSON.parse(readFileSync(regularFile(path), 'utf8')) as { sessionId?: unknown; costUsd?: unknown };
+    return kept.sessionId === session && kept.costUsd === cost;
+  } catch {
+    return false;
+  }
+}
+
+export interface CallCounts {
+  readonly toolCalls: number;
+  readonly deniedCalls: number;
+  readonly failedShellCalls: number;
+  /** Where the next count starts. */
+  readonly next: number;
+}
+
+/**
+ * Tool calls since byte `from` of the calls journal, and how many of them were denied: by our guard, or, where
+ * `outcomesKnown`, by the client (a call that was asked for and neither done nor failed).
+ */
+export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean): CallCounts {
+  const lines = readLines(files.calls, from);
+  const asked = new Set<unknown>();
+  const denied = new Set<unknown>();
+  let failedShellCalls = 0;
+  for (const { loopId: owner, callId, phase, tool } of lines.entries) {
+    if (owner !== loopId) continue;
+    asked.add(callId);
+    if (phase === 'denied' || (phase === 'asked' && outcomesKnown)) denied.add(callId);
+    if (phase === 'failed' && (tool === 'Bash' || tool === 'PowerShell')) failedShellCalls += 1;
+    if (phase === 'done' || phase === 'failed') denied.delete(callId);
+  }
+  return { toolCalls: asked.size, deniedCalls: denied.size, failedShellCalls, next: lines.next };
+}

@@ -1,0 +1,67 @@
+import { appendFileSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import type { Effect } from '../../engine/effects.ts';
+import { withStatus } from '../../engine/messages.ts';
+import { signBehind } from '../../engine/prompt/signs.ts';
+import { realPath } from '../../guard/own-files/comparable-path.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
+import { redact } from '../../text/redact/redact.ts';
+
+/** What a loop leaves for the ones after it: signs in guardrails.md, and an entry in learnings.md when it ends. */
+export function remember(
+  files: LoopFiles,
+  at: string,
+  effect: Extract<Effect, { type: 'add-sign' | 'archive' }>,
+): void {
+  try {
+    if (effect.type === 'add-sign') addSign(files, effect.sign);
+    else addLearning(files, at, effect);
+  } catch (error) {
+    // Memory is a help; a project that cannot be written to ends its loop all the same.
+    log(files, at, 'memory', (error as Error).message);
+  }
+}
+
+function addSign({ projectDir }: LoopFiles, sign: Extract<Effect, { type: 'add-sign' }>['sign']): void {
+  const path = join(projectDir, GUARDRAILS);
+  const title = '# Guardrails\n';
+  const isThere = ownFile(projectDir, path);
+  const added = signBehind(isThere ? readFileSync(path, 'utf8') : title, sign);
+  if (added !== '') append(path, redact(isThere ? added : title + added));
+}
+
+function addLearning(
+  { projectDir, name }: LoopFiles,
+  at: string,
+  { as, message }: Extract<Effect, { type: 'archive' }>,
+): void {
+  const path = join(projectDir, LEARNINGS);
+  ownFile(projectDir, path);
+  const whose = name === null ? 'the loop' : `loop ${name}`;
+  // One line, and no secret: the file is committed, and an agent's own words may stand in the message.
+  const said = redact(message).replace(/\s+/g, ' ').trim();
+  append(path, `\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${withStatus(as, said)}\n`);
+}
+
+/** Behind what lies there, which nobody has to write again: people and agents keep these files, too. */
+function append(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  appendFileSync(path, text);
+}
+
+/**
+ * Whether a file lies at `path` in a project, that may be written to. Throws for what is no regular file, and where a
+ * link leads out of the project, be it the file's own or a folder's on the way: the agent can make one, and what we
+ * wrote through it, its own words among it, would land where it may not write itself.
+ */
+export function ownFile(projectDir: string, path: string): boolean {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  if (!realPath(path).startsWith(realPath(projectDir) + sep)) {
+    throw new Error(`${path} leads out of the project, and nothing is written through it`);
+  }
+  if (isThere) regularFile(path);
+  return isThere;
+}

@@ -1,0 +1,203 @@
+import type { Effect } from '../../engine/effects.ts';
+import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
+import type { LoopIteration, RunStatus, TaskIterationRecord } from '../../engine/schema/run-status.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { beat, endBeat, prune } from '../../state/task-folder/heartbeat.ts';
+import {
+  keepOutOfGit,
+  putRunAway,
+  showEvent,
+  showIteration,
+  showState,
+  summaryOf,
+} from '../../state/task-folder/loop-directory.ts';
+import { type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import {
+  mirrorEvent,
+  mirrorIteration,
+  mirrorStatus,
+  type TranscriptParts,
+  writeTranscript,
+} from '../../state/task-folder/run-state.ts';
+import { loopDirectory, taskFolder } from '../../task/task-file.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
+
+/**
+ * Shows a loop in its task folder's `.ralph-runner`, and a loop directory's beside its task file as well. Nobody decides by what lies there, so whatever goes wrong is logged
+ * and changes nothing. Every loop without a task folder has none.
+ */
+export interface Mirror {
+  /**
+   * A run begins, or goes on as far as it had counted: what was asked of an earlier one is not asked of this, and an
+   * iteration that a process died with is shown.
+   */
+  readonly begin: (event: Effect, counted: Counted) => void;
+  readonly events: (effects: readonly Effect[]) => void;
+  /** The state as it lies on disk now; of an ended loop the one that is given. */
+  readonly status: (at: string, ended?: LoopState) => void;
+  /** Each is shown once; one before it that was lost is shown first. */
+  readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts) => void;
+  /** The last iteration, where whoever had counted it is dead and did not show it. */
+  readonly lost: (counted: Counted) => void;
+}
+
+const NO_MIRROR: Mirror = {
+  begin: () => undefined,
+  events: () => undefined,
+  status: () => undefined,
+  iteration: () => undefined,
+  lost: () => undefined,
+};
+
+/** `given` is the contract of a loop that may be over by now. */
+export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror {
+  const contract = given ?? contractOf(files);
+  if (contract === null || contract.task === null) return NO_MIRROR;
+  const { task } = contract;
+  const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
+  const tried = (write: () => void): void => {
+    try {
+      write();
+    } catch (error) {
+      log(files, at, 'mirror', (error as Error).message);
+    }
+  };
+  const directory = loopDirectory(files.projectDir, contract.taskPath);
+  const events = (effects: readonly Effect[]): void => {
+    for (const effect of effects) {
+      if (effect.type !== 'record-event') continue;
+      tried(() => mirrorEvent(run, effect.event));
+      if (directory !== null) tried(() => showEvent(directory, effect.event));
+    }
+  };
+  const status = (now: string, ended?: LoopState): void =>
+    tried(() => {
+      const state = ended ?? stateOf(files, contract.loopId);
+      if (state === null) return;
+      showStatus(run, runStatus(state, contract, task, now), state, now);
+      if (directory !== null) showState(directory, state);
+    });
+  const show = (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void => {
+    tried(() => mirrorIteration(run, record));
+    tried(() => writeTranscript(run, record.iteration, transcript));
+    if (directory !== null) tried(() => showIteration(directory, loopIteration(record, transcript.message, facts)));
+  };
+  const lost = (counted: Counted): void =>
+    tried(() => {
+      const found = lostIteration(files, run, counted);
+      if (found !== null) show(found.record, found.transcript);
+    });
+  return {
+    begin: (event, counted) => {
+      const isNew = event.type === 'record-event' && event.event.type === 'loop.started';
+      if (directory !== null) tried(() => keepOutOfGit(directory));
+      if (directory !== null && isNew) tried(() => putRunAway(directory, at));
+      tried(() => takeFlags(run));
+      tried(() => prune(run, at));
+      lost(counted);
+      events([event]);
+      status(at);
+    },
+    events,
+    status,
+    iteration: (record, transcript, facts) => {
+      const { loopId, noProgressStreak: noProgress } = record;
+      const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
+      lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
+      tried(() => {
+        // Somebody who took its process for dead has shown it.
+        if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript, facts);
+      });
+    },
+    lost,
+  };
+}
+
+/** A contract that cannot be read says so elsewhere. */
+function contractOf(files: LoopFiles): Contract | null {
+  try {
+    return readContract(files)?.contract ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function showStatus(run: RunFiles, status: RunStatus, state: LoopState, at: string): void {
+  mirrorStatus(run, status);
+  if (state.status === 'ended') endBeat(run, state.loopId);
+  else beat(run, state.loopId, at);
+}
+
+function stateOf(files: LoopFiles, loopId: string): LoopState | null {
+  const current = readState(files.state);
+  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
+}
+
+/** How far a state has counted. */
+export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {
+  return { loopId, iteration, lastRunAt, noProgress: breaker.noProgress };
+}
+
+/** How a run stands, as status.json says it. */
+function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
+  const { completion } = contract.policy;
+  return {
+    loopId: state.loopId,
+    name: state.name,
+    taskPath: state.taskPath,
+    status: state.status === 'ended' ? state.ended.as : state.status,
+    iteration: state.iteration,
+    maxIterations: state.maxIterations,
+    idleIterations: state.idleIterations,
+    startedAt: state.startedAt,
+    updatedAt: at,
+    endedAt: state.status === 'ended' ? state.ended.at : null,
+    completion: {
+      promise: completion.kind === 'none' ? null : completion.text,
+      gate: task.gate,
+      requiredOutputs: task.requiredOutputs,
+      verified: state.status === 'ended' && state.ended.verified,
+      rejection: [...(state.handedOver?.notices.rejection ?? []), ...state.notices.rejection],
+    },
+    guardrails: contract.guardrails,
+    message: messageOf(state),
+  };
+}
+
+function messageOf(state: LoopState): string | null {
+  switch (state.status) {
+    case 'ended':
+      return state.ended.message;
+    case 'paused':
+      return state.paused.message;
+    default:
+      return null;
+  }
+}
+
+/** What is known of an iteration's agent beside its record; what is left out nobody knows. */
+export interface AgentFacts {
+  readonly turns?: number | null;
+  readonly toolCalls?: number | null;
+  readonly model?: string | null;
+  readonly checklist?: ChecklistCount | undefined;
+}
+
+/** What a loop directory's file says of an iteration. `message` is the agent's final one, or null. */
+export function loopIteration(
+  record: TaskIterationRecord,
+  message: string | null,
+  { turns = null, toolCalls = null, model = null, checklist }: AgentFacts = {},
+): LoopIteration {
+  const { loopId, iteration, status: outcome, startedAt, endedAt, durationMs, usage, progress, completion } = record;
+  return {
+    ...{ loopId, iteration, outcome, startedAt, endedAt, durationMs, usage, turns, toolCalls, model },
+    checklist: checklist === undefined ? null : { done: checklist.done, total: checklist.total },
+    ...{ progress, completion, summary: summaryOf(message ?? '') },
+  };
+}

@@ -1,0 +1,91 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostSession } from '../../claude/host-session.ts';
+import { bindSession, type ClientIdentity } from '../../engine/resume-state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT } from '../../state/with-state.ts';
+import { clientAlive } from '../turn/driver-context.ts';
+import { RouterLeft } from './router.ts';
+
+/**
+ * Whose a router loop is, seen from a host. `mine`: this host's. `free`: nobody's, or its holder's client is gone.
+ * `theirs`: another host's. `unseen`: another host's whose client nobody here can ask after.
+ */
+export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
+
+export function holdOf(state: LoopState, host: HostSession): Hold {
+  if (state.sessionId === null) return 'free';
+  const sameSession = state.sessionId === host.sessionId;
+  const known = state.clientPid !== null && host.clientPid !== null;
+  if (known && sameClient(state, host)) return sameSession || host.named ? 'mine' : 'theirs';
+  if (sameSession && !known) return 'mine';
+  // A host that cannot see its own client, in a sandbox, sees nobody else's either.
+  if (!known) return 'unseen';
+  return clientAlive(state) ? 'theirs' : 'free';
+}
+
+/** The loop in this host's hands. A new holder has a new epoch: what an older one still does is refused. */
+export function heldBy(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
+  const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
+  // What is seen less of from here than before is still known.
+  const seen = host.clientPid === null && hold === 'mine' ? { ...host, ...processIn(state) } : host;
+  return { ...bindSession(state, seen), epoch };
+}
+
+function processIn({ clientPid, clientStartedAt }: LoopState): Pick<ClientIdentity, 'clientPid' | 'clientStartedAt'> {
+  return { clientPid, clientStartedAt };
+}
+
+function sameClient(state: LoopState, { clientPid, clientStartedAt }: ClientIdentity): boolean {
+  return state.clientPid === clientPid && state.clientStartedAt === clientStartedAt;
+}
+
+const LOOK_MS = 100;
+
+/**
+ * Lets one call of a loop's holder work at a time: checks and commands take their time, and a host that calls again
+ * meanwhile must not have them run twice. `epoch` is the holder's: what an older one has left at work is in nobody's
+ * way, since it can no longer write. Waits for the other call until `until` (epoch milliseconds); gives what ends the
+ * work, or null where the other one is still at it. Throws RouterLeft where this process was told to go meanwhile.
+ */
+export async function takeWork(
+  files: LoopFiles,
+  epoch: number,
+  until: number,
+  signal: AbortSignal,
+): Promise<(() => void) | null> {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  const pathOf = (of: number): string =>
+    join(files.outsideDir, `router${files.name === null ? '' : `.${files.name}`}.at-work.${of}`);
+  const path = pathOf(epoch);
+  removeIfThere(pathOf(epoch - 1));
+  for (;;) {
+    const done = take(path);
+    if (done !== null || Date.now() >= until) return done;
+    if (signal.aborted) throw new RouterLeft();
+    await sleep(LOOK_MS);
+  }
+}
+
+function take(path: string): (() => void) | null {
+  const mine = newOwner();
+  return withLock(`${path}.lock`, LOCK_WAIT, () => {
+    const before = readOwner(path);
+    if (typeof before === 'object' && ownerLives(before, path)) return null;
+    writeAtomically(path, `${JSON.stringify(mine)}\n`, 0o600);
+    return () => release(path, mine.token);
+  });
+}
+
+function release(path: string, token: string): void {
+  withLock(`${path}.lock`, LOCK_WAIT, () => {
+    const found = readOwner(path);
+    if (typeof found === 'object' && found.token === token) removeIfThere(path);
+  });
+}

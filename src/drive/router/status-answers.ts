@@ -1,0 +1,138 @@
+import { exitCode } from '../../engine/exit-code.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { LoopState, StateOf } from '../../engine/schema/state.ts';
+import { findContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { peekTdd } from '../../state/tdd-store.ts';
+import { elapsed } from '../../text/instant.ts';
+import { endedLoop } from '../status/ended-loop.ts';
+import { HOOK_TEXTS } from '../turn/messages.ts';
+import { settingsToAgreeTo } from './agreed.ts';
+import type { Hold } from './holder.ts';
+import { inRouter, ROUTER_TEXTS } from './messages.ts';
+import { notesOf, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
+import { readSpawn } from './spawn-record.ts';
+
+/** Somebody else drives the loop that lies here. */
+export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer {
+  const { iteration, maxIterations, sessionId, clientPid, mode, loopId } = state;
+  const whose =
+    mode === 'router'
+      ? ROUTER_TEXTS.busy(iteration, maxIterations, clientPid)
+      : ROUTER_TEXTS.otherMode(mode, iteration);
+  const message = hold === 'unseen' ? `${whose} ${ROUTER_TEXTS.unseen}` : whose;
+  return {
+    ...stop(files, 'busy', message, exitCode('error')),
+    loopId,
+    next: ROUTER_TEXTS.thenBusy,
+    holder: { sessionId, pid: clientPid },
+  };
+}
+
+/** There is no loop any more: how the last one that a router drove here ended, or that there was none. */
+export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program'>): StopAnswer {
+  const loopId = readSpawn(files)?.loopId ?? null;
+  const ended = loopId === null ? null : endedLoop(files, loopId);
+  if (loopId !== null && ended !== null) return endAnswer(files, loopId, ended);
+  const contract = findContract(files);
+  // Whoever ends a loop drops its contract.
+  if (typeof contract !== 'string' && contract.contract.loopId === loopId) {
+    return { ...trouble(files, HOOK_TEXTS.vanished), loopId };
+  }
+  const start = `${program} router start`;
+  return { ...stop(files, 'none', ROUTER_TEXTS.none, exitCode('error')), next: ROUTER_TEXTS.thenNone(start) };
+}
+
+/** How a loop ended. */
+export function endAnswer(
+  files: LoopFiles,
+  loopId: string,
+  { as, message, verified }: StateOf<'ended'>['ended'],
+): StopAnswer {
+  return { ...stop(files, as, message, exitCode(as)), loopId, verified };
+}
+
+/** The loop cannot be driven, and why. */
+export function trouble(files: LoopFiles, message: string): StopAnswer {
+  return stop(files, 'error', message, exitCode('error'));
+}
+
+function stop({ name }: LoopFiles, status: StopAnswer['status'], message: string, code: number): StopAnswer {
+  return {
+    action: 'stop',
+    status,
+    message: inRouter(message, name),
+    verified: false,
+    exitCode: code,
+    loopId: null,
+    loop: name,
+    notes: [],
+    next: ROUTER_TEXTS.thenStop,
+  };
+}
+
+/** The command that asks what to do next. */
+function nextCall({ options }: Pick<Router, 'options'>): string {
+  return `${options.program} router next${options.options}`;
+}
+
+/** Idle, or the pause that the task wants between two iterations. */
+export function waitingAnswer(router: Router, until: string): WaitAnswer {
+  const { state } = router.turn.loaded;
+  const seconds = Math.max(1, Math.ceil(elapsed(router.turn.context.now(), until) / 1000));
+  const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
+  return {
+    ...wait(router, why, ROUTER_TEXTS[why](until)),
+    until,
+    seconds,
+    next: ROUTER_TEXTS.thenWait(nextCall(router), seconds),
+  };
+}
+
+export function pausedAnswer(router: Router, message: string): WaitAnswer {
+  return { ...wait(router, 'paused', message), next: ROUTER_TEXTS.thenPaused(nextCall(router)) };
+}
+
+/** The user sees what would run before they agree to it. */
+export function consentAnswer(router: Router): WaitAnswer {
+  const { options, turn } = router;
+  const contract = turn.loaded.stored?.contract;
+  const commands = contract === undefined ? [] : commandsOf(router.files, contract);
+  const settings = contract === undefined ? [] : settingsToAgreeTo(contract);
+  const message = ROUTER_TEXTS.consent(`${options.program} start --consent${options.options}`, settings);
+  return {
+    ...wait(router, 'awaiting-consent', message),
+    commands,
+    next: ROUTER_TEXTS.thenConsent(nextCall(router)),
+  };
+}
+
+/** Another call of the same host is at work on the loop. */
+export function workingAnswer(router: Router): WaitAnswer {
+  return {
+    ...wait(router, 'working', ROUTER_TEXTS.working),
+    seconds: 5,
+    next: ROUTER_TEXTS.thenWorking(nextCall(router)),
+  };
+}
+
+function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnswer {
+  const { files, turn } = router;
+  return {
+    action: 'wait',
+    why,
+    until: null,
+    seconds: null,
+    message: inRouter(message, files.name),
+    loopId: turn.loaded.state.loopId,
+    loop: files.name,
+    notes: notesOf(router),
+    next: '',
+  };
+}
+
+/** Every command that a loop under this contract would run by itself, as its shell gets it. */
+export function commandsOf(files: LoopFiles, { task, validation, tdd }: Contract): string[] {
+  const scenarios = tdd === undefined ? [] : (peekTdd(files)?.scenarios ?? []);
+  return [...(task?.commands ?? []), ...validation, ...scenarios].map(({ run }) => run);
+}

@@ -1,0 +1,88 @@
+import type { AgentMessage } from '../../claude/agent/agent-message.ts';
+import type { Tell } from '../../engine/runner-event.ts';
+
+/** Of a tool's input, what says best what the call is about. */
+const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
+const LONGEST = 160;
+
+/** Tells what one agent says and does. `onHeard` is given the id of each message that has reached it. */
+export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message: AgentMessage) => void {
+  const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
+  const used = { tokens: 0, context: 0, window: null as number | null };
+  let streamed = '';
+  const tellUsage = (): void => tell({ type: 'usage', ...used });
+  return (message) => {
+    switch (message.kind) {
+      case 'text':
+        tell({ type: 'text', text: message.text, ...(streamed === message.text && { streamed: true }) });
+        streamed = '';
+        return;
+      case 'text-delta':
+        streamed += message.text;
+        tell({ type: 'text-delta', text: message.text });
+        return;
+      case 'request':
+        // A message that broke off is asked for again: what came of it stands there, and is over.
+        if (streamed !== '') tell({ type: 'text-delta', text: '…\n' });
+        streamed = '';
+        used.context = message.contextTokens;
+        used.tokens += message.contextTokens;
+        tellUsage();
+        return;
+      case 'answered':
+        used.context += message.tokens;
+        used.tokens += message.tokens;
+        tellUsage();
+        return;
+      case 'window':
+        used.window = message.tokens;
+        tellUsage();
+        return;
+      case 'tool': {
+        const { id, name, input, nested } = message;
+        open.set(id, { call: message, since: Date.now() });
+        tell({ type: 'tool-started', id, tool: name, about: about(input), nested });
+        return;
+      }
+      case 'tool-result': {
+        const begun = open.get(message.id);
+        open.delete(message.id);
+        if (begun === undefined) return;
+        const { id, name, input, nested } = begun.call;
+        const outcome = message.failed ? 'failed' : 'ok';
+        const durationMs = Math.max(0, Date.now() - begun.since);
+        tell({ type: 'tool-call', id, tool: name, about: about(input), outcome, nested, durationMs });
+        return;
+      }
+      case 'heard':
+        onHeard(message.id);
+        return;
+      case 'retry':
+        tell({
+          type: 'notice',
+          message: `the client asks the API again (${message.error}, attempt ${message.attempt}).`,
+        });
+        return;
+      case 'compaction':
+        tell({ type: 'notice', message: 'the client has compacted the conversation.' });
+        return;
+      case 'session':
+      case 'hook':
+      case 'limit':
+      case 'api-error':
+      case 'result':
+        return;
+      default:
+        message satisfies never;
+    }
+  };
+}
+
+function about(input: Readonly<Record<string, unknown>>): string {
+  const said = TELLING.map((key) => input[key]).find((value) => typeof value === 'string');
+  const line =
+    String(said ?? '')
+      .trim()
+      .split('\n', 1)[0] ?? '';
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
+}

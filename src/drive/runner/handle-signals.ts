@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { steering } from '../../engine/events.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { readState } from '../../state/read-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import type { LiveControls } from '../../term/live/live-view.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { operate } from '../control/operate.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import { RUNNER_TEXTS } from './messages.ts';
+import type { Leaving, Runner } from './runner.ts';
+import { lookAround } from './watch-operator.ts';
+
+/** So long after Ctrl+C has ended a wait, another one means that the loop is to stop. */
+const TWICE_MS = 2_000;
+
+/**
+ * Ctrl+C once lets the iteration end and then stops the loop, twice cancels it. During a wait once means to go on now,
+ * twice to stop. Being told to go (SIGTERM, a closed terminal) leaves the loop as it is, to be resumed.
+ */
+export function hearSignals(runner: Runner): () => void {
+  const press = (): void => pressCtrlC(runner);
+  const go = (): void => attempt(runner, () => leaveIt(runner));
+  process.on('SIGINT', press);
+  process.on('SIGTERM', go);
+  process.on('SIGHUP', go);
+  return () => {
+    process.off('SIGINT', press);
+    process.off('SIGTERM', go);
+    process.off('SIGHUP', go);
+  };
+}
+
+/** What Ctrl+C does, by whatever way it is heard. */
+export function pressCtrlC(runner: Runner): void {
+  attempt(runner, () => pressed(runner));
+}
+
+/** Where there is no loop any more there is nothing to stop, and the runner is about to see so. */
+function attempt(runner: Runner, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof RalphError && error.code === 'no-loop') return;
+    if (error instanceof RalphError && error.code === 'state-fenced') {
+      leave(runner, 'lease-lost');
+      return;
+    }
+    runner.options.tell({ type: 'notice', message: (error as Error).message });
+    leave(runner, 'signal');
+  }
+}
+
+function pressed(runner: Runner): void {
+  const current = readState(runner.files.state);
+  if (current.kind !== 'loop') return;
+  if (Date.now() - runner.wokenAt < TWICE_MS) stopNow(runner);
+  else whatNow(runner, current.state)();
+}
+
+/** What one more Ctrl+C means, by how the loop stands. */
+function whatNow(runner: Runner, state: LoopState): () => void {
+  switch (state.status) {
+    case 'waiting':
+      return () => wake(runner, () => steerBy(runner, () => ({ kind: 'wake' })));
+    case 'paused':
+      return state.paused.reason === 'rate-limited'
+        ? () => wake(runner, () => steerBy(runner, () => ({ kind: 'resume', by: 'launcher' })))
+        : () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
+    case 'running':
+    case 'verifying':
+      if (runner.tryNow !== null) return () => wake(runner, runner.tryNow);
+      return state.stopRequested ? () => cancel(runner) : () => finish(runner);
+    case 'awaiting-consent':
+    case 'ended':
+      return () => leave(runner, 'signal');
+    default:
+      return state satisfies never;
+  }
+}
+
+function wake(runner: Runner, end: (() => void) | null): void {
+  runner.wokenAt = Date.now();
+  end?.();
+  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.wokenByUser });
+}
+
+function finish(runner: Runner): void {
+  steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
+  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.finishing });
+  lookAround(runner);
+}
+
+function stopNow(runner: Runner): void {
+  steerBy(runner, () => ({ kind: 'stop', clientAlive: false }));
+  runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.stopping });
+  leave(runner, 'signal');
+}
+
+function cancel(runner: Runner): void {
+  steerBy(runner, () => ({ kind: 'cancel' }));
+  leave(runner, 'signal');
+}
+
+function steerBy({ files, options, turn }: Runner, command: Parameters<typeof operate>[3]): void {
+  operate(files, options.env, turn.context.now(), command);
+}
+
+function leaveIt(runner: Runner): void {
+  tellInterrupted(runner, 'client-exit');
+  leave(runner, 'signal');
+}
+
+/** Tells the engine, beside whatever the runner is busy with, that somebody interrupts the loop. */
+export function tellInterrupted({ files, turn, loopId }: Runner, by: 'signal' | 'client-exit'): void {
+  const at = turn.context.now();
+  // A loop that another runner has taken over is none of this one's to leave as interrupted.
+  const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
+    const state: LoopState = current.state;
+    const next = transition(state, { type: 'interrupted', at, by }, turn.loaded.policy);
+    return { next: next.state, result: next.effects };
+  });
+  carryOut(files, at, effects);
+}
+
+function leave(runner: Runner, why: Leaving): void {
+  runner.leave.abort(why);
+  runner.agent?.end('interrupt');
+}
+
+/** An agent that was asked to end its turn and has not done so by then is ended. */
+const POLITE_MS = 5_000;
+
+/** What the keys of the live view do to the loop: what the commands do from another terminal, and heard at once. */
+export function liveControls(runner: Runner): LiveControls {
+  const { files, options, turn } = runner;
+  const command = (what: Parameters<typeof operate>[3]): void => {
+    operate(files, options.env, turn.context.now(), what);
+  };
+  return {
+    say: (text, delivery) => {
+      command(() => steering(randomUUID(), text, delivery));
+      lookAround(runner);
+    },
+    interrupt: () => interrupt(runner),
+    goOn: (text) => {
+      if (text !== '') command(() => steering(randomUUID(), text, 'next'));
+      command(() => ({ kind: 'resume', by: 'launcher' }));
+      lookAround(runner);
+    },
+    press: () => pressCtrlC(runner),
+  };
+}
+
+/** Where no agent works the loop is paused at once; the second time an agent is not asked any more. */
+function interrupt(runner: Runner): void {
+  const { agent, files, options } = runner;
+  if (agent === null) {
+    if (readState(files.state).kind === 'loop') tellInterrupted(runner, 'signal');
+    return;
+  }
+  if (runner.interrupted) {
+    agent.end('interrupt');
+    return;
+  }
+  runner.interrupted = true;
+  options.tell({ type: 'interrupting' });
+  agent.interrupt();
+  const force = setTimeout(() => agent.end('interrupt'), POLITE_MS);
+  void agent.done.then(() => clearTimeout(force));
+}

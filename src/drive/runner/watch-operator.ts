@@ -1,0 +1,176 @@
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { findContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import { readState } from '../../state/read-state.ts';
+import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
+import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { taskFolder } from '../../task/task-file.ts';
+import { operate } from '../control/operate.ts';
+import { checklistNow } from '../prompt/read-task.ts';
+import { mirrorOf } from '../records/status-projection.ts';
+import { carryOut } from '../turn/apply-effects.ts';
+import { rateLimitWait, waitOut } from '../turn/wait.ts';
+import { inRunner, RUNNER_TEXTS } from './messages.ts';
+import { type Runner, tellChecklist } from './runner.ts';
+
+/** Others steer the loop through its files: heard within half a second. */
+const LOOK_MS = 330;
+
+/** Hears what others want of the loop while the runner is busy, until what it gives back is called. */
+export function listenToOthers(runner: Runner): () => void {
+  let shown = Date.now();
+  const timer = setInterval(() => {
+    try {
+      if (Date.now() - shown >= BEAT_MS) {
+        shown = Date.now();
+        showAlive(runner);
+      }
+      heedFlags(runner);
+      lookAround(runner);
+    } catch (error) {
+      // A disk that fails now may work at the next look; the iteration's own end tells where it does not.
+      log(runner.files, runner.turn.context.now(), 'runner', (error as Error).message);
+    }
+  }, LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+/** A loop whose agent works for long is no dead one: its task folder says so every minute. */
+function showAlive({ files, turn }: Runner): void {
+  const at = turn.context.now();
+  mirrorOf(files, at, turn.loaded.stored?.contract).status(at);
+}
+
+/** A task folder can be told by a file in it. */
+function heedFlags({ files, turn, options }: Runner): void {
+  const contract = turn.loaded.stored?.contract;
+  if (!contract?.task) return;
+  const { stop, cancel } = takeFlags(runFiles(taskFolder(files.projectDir, contract.taskPath)));
+  const at = turn.context.now();
+  if (readState(files.state).kind !== 'loop') return;
+  if (cancel) operate(files, options.env, at, () => ({ kind: 'cancel', flag: true }));
+  else if (stop) operate(files, options.env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
+}
+
+/** A loop that somebody has ended needs no agent any more; one that is steered tells it. */
+export function lookAround(runner: Runner): void {
+  const { files, loopId, agent } = runner;
+  const current = readState(files.state);
+  if (current.kind === 'loop' && current.state.loopId === loopId) {
+    steerAgent(runner, current.state);
+    showState(runner, current.state);
+    return;
+  }
+  if (agent === null) return;
+  // Whoever ends a loop drops its contract; where that stands, the agent has rewritten the state, which is mended later.
+  const contract = findContract(files);
+  const stands = typeof contract !== 'string' && contract.contract.loopId === loopId;
+  if (!stands) agent.end('interrupt');
+}
+
+/** What of the loop has changed for whoever watches: what the user has said and asked for, and the checklist. */
+function showState(runner: Runner, state: LoopState): void {
+  const { shown, options, agent, files } = runner;
+  const { status, steering, stopRequested, taskPath } = state;
+  const texts = steering.map(({ id, text, delivery }) => ({ id, text, delivery }));
+  const pending = texts.map(({ id }) => id).join(' ');
+  if (pending !== shown.pending) options.tell({ type: 'pending', texts });
+  shown.pending = pending;
+  const pauses = agent !== null && status === 'paused';
+  const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
+  if (next !== shown.next) options.tell({ type: 'after-iteration', next });
+  shown.next = next;
+  // As the agent has it by now: it checks items in the middle of an iteration.
+  tellChecklist(runner, checklistNow(files.projectDir, taskPath));
+}
+
+/**
+ * Sends the agent at work what the user has said since, in order and each once. It stays in the state until the agent
+ * has heard it: one that ends before leaves it to the next.
+ */
+export function steerAgent(runner: Runner, state: LoopState): void {
+  const { agent, sent } = runner;
+  if (agent === null) return;
+  for (const { id, text, delivery } of state.steering) {
+    if (delivery !== 'now' || sent.has(id)) continue;
+    sent.set(id, 'sent');
+    if (agent.send(`The user says, to be followed from now on:\n${text}`, id)) continue;
+    sent.delete(id);
+    return;
+  }
+  if (state.steering.some(({ id }) => sent.get(id) === 'heard')) takeHeard(runner);
+}
+
+/** The agent has heard a message. Where that cannot be written down now, it is at the next look. */
+export function heard(runner: Runner, id: string): void {
+  const { sent, files, turn } = runner;
+  if (!sent.has(id)) return;
+  sent.set(id, 'heard');
+  try {
+    if (readState(files.state).kind === 'loop') takeHeard(runner);
+  } catch (error) {
+    log(files, turn.context.now(), 'runner', (error as Error).message);
+  }
+}
+
+function takeHeard({ files, turn, loopId, options, sent }: Runner): void {
+  const at = turn.context.now();
+  const { effects, texts } = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
+    const none = { next: 'keep' as const, result: { effects: [], texts: [] } };
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return none;
+    const arrived = current.state.steering.filter(({ id }) => sent.get(id) === 'heard');
+    const ids = arrived.map(({ id }) => id);
+    const next = transition(current.state, { type: 'steering-delivered', at, ids }, turn.loaded.policy);
+    return { next: next.state, result: { effects: next.effects, texts: arrived.map(({ text }) => text) } };
+  });
+  carryOut(files, at, effects);
+  if (texts.length > 0) options.tell({ type: 'steered', texts });
+}
+
+/** A limit has surely reset a second after the client says so. */
+const MARGIN_MS = 1_000;
+
+/**
+ * The engine has let the agent go. Waits while the loop is paused by a rate limit or by the user: true when it goes on
+ * again, false when it is over, or nothing here will make it go on.
+ */
+export async function rest(runner: Runner): Promise<boolean> {
+  const { turn, leave, options, files, loopId } = runner;
+  const { state } = turn.loaded;
+  if (state.status !== 'paused') return false;
+  const { reason, resumesAt } = state.paused;
+  if (reason !== 'rate-limited' && reason !== 'operator' && reason !== 'interrupted') return false;
+  const limited = reason === 'rate-limited';
+  const until = limited ? untilOf(runner, resumesAt) : Number.POSITIVE_INFINITY;
+  if (limited) {
+    const at = new Date(until).toISOString();
+    options.tell({ type: 'notice', message: RUNNER_TEXTS.waitingForLimit(at) });
+    options.tell({ type: 'waiting', why: 'rate-limit', until: at });
+  } else {
+    const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;
+    options.tell({ type: 'notice', message: inRunner(message, files.name) });
+    options.tell({ type: 'paused', reason });
+  }
+  const end = await waitOut(turn.context, {
+    until,
+    deadline: turn.deadline,
+    signal: leave.signal,
+    state,
+    taskPath: null,
+  });
+  if (end === 'aborted') return false;
+  if (end === 'elapsed') {
+    operate(files, options.env, turn.context.now(), () => ({ kind: 'resume', by: 'launcher' }));
+  }
+  const now = readState(files.state);
+  return now.kind === 'loop' && now.state.loopId === loopId && now.state.status === 'running';
+}
+
+function untilOf(runner: Runner, resumesAt: string | null): number {
+  if (resumesAt !== null) return Math.max(Date.now(), Date.parse(resumesAt)) + MARGIN_MS;
+  const wait = rateLimitWait(runner.options.env, runner.limits);
+  runner.limits += 1;
+  return Date.now() + wait;
+}

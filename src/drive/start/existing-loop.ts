@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { adoptFourKeys } from '../../engine/initial-state.ts';
+import { resumeState } from '../../engine/resume-state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { archiveState, listArchive, quarantine } from '../../state/archive.ts';
+import { readContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { clientAlive } from '../turn/driver-context.ts';
+import { START_TEXTS } from '../turn/messages.ts';
+import { restoreState } from '../turn/tampering.ts';
+import type { StartRequest } from './prepare-contract.ts';
+
+/** Throws RalphError where a start leaves the state that lies there alone, and has to say so; changes nothing. */
+export function refuseOver(
+  current: ReadState,
+  { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
+): void {
+  if (current.kind !== 'loop' || current.state.status === 'ended') return;
+  const { state } = current;
+  if (clientAlive(state)) throw new RalphError('refused', START_TEXTS.alive(state.iteration, state.clientPid ?? 0));
+  if (existing === 'refuse' && !(isUntouched(state) && consented)) {
+    throw new RalphError('refused', START_TEXTS.stateLies(state.iteration));
+  }
+}
+
+/** Made, agreed to, and never begun: that is the loop to begin. A user who starts it agrees to it. */
+function isUntouched({ sessionId, iteration, status }: LoopState): boolean {
+  return sessionId === null && iteration === 0 && status !== 'paused';
+}
+
+/** What is done about the state that lies there; the loop to go on with, or null for a new one. */
+export function settleState(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
+  const { at, existing, consented } = request;
+  refuseOver(current, request);
+  switch (current.kind) {
+    case 'absent':
+      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
+    case 'corrupt':
+      quarantine(files, at, 'corrupt');
+      return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
+    case 'newer':
+      throw new RalphError('state-newer', START_TEXTS.newer(files.state));
+    case 'four-keys': {
+      if (existing === 'refuse') throw new RalphError('refused', START_TEXTS.stateLies(current.file.iteration));
+      const adopted = adoptFourKeys(current.file, {
+        loopId: `loop-${randomUUID()}`,
+        name: files.name,
+        mode: 'hook',
+        taskPath: DEFAULT_TASK,
+        maxIterations: 100,
+      });
+      if (existing === 'resume') return resumeState(adopted, at, consented);
+      archiveState(files, adopted, at, 'interrupted');
+      return null;
+    }
+    case 'loop':
+      return settleLoop(current.state, request, files);
+    default:
+      return current satisfies never;
+  }
+}
+
+function settleLoop(state: LoopState, { at, existing, consented }: StartRequest, files: LoopFiles): LoopState | null {
+  if (state.status === 'ended') {
+    archiveState(files, state, state.ended.at, state.ended.as);
+    return existing === 'resume' ? resumeState(state, at, consented) : null;
+  }
+  if (existing !== 'fresh') return resumeState(state, at, consented);
+  archiveState(files, state, at, 'interrupted');
+  return null;
+}
+
+/** A loop whose contract stands outlived its state file: contract and journal know it. Else the last one archived. */
+function lostOrArchived(files: LoopFiles, at: string): LoopState {
+  const stored = readContract(files);
+  if (stored === null) return lastArchived(files);
+  return restoreState(files, stored, { sessionId: '', clientPid: null, clientStartedAt: null }, at, 0);
+}
+
+function lastArchived(files: LoopFiles): LoopState {
+  const last = listArchive(files)
+    .reverse()
+    .find(({ content }) => content.kind === 'loop');
+  if (last?.content.kind === 'loop') {
+    const { state } = last.content;
+    if (state.status === 'ended' && state.ended.as === 'complete')
+      throw new RalphError('refused', START_TEXTS.finished);
+    return state;
+  }
+  throw new RalphError('no-loop', START_TEXTS.nothingToResume);
+}

@@ -1,0 +1,100 @@
+import { realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { listArchive } from '../../state/archive.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { projectPath } from '../../task/project-file.ts';
+import { CHECKLIST_FILE, DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
+import { digest } from '../../text/digest.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { START_TEXTS } from '../turn/messages.ts';
+
+/**
+ * The task file that `task` means, relative to the project, with `/`: itself, or the RALPH.md or task.md of a folder; null
+ * means PROMPT.md. `task` is absolute or relative to the project. A task folder is named by where it really lies, so that it
+ * has one loop however it was reached, and run state never leaves the project. Throws `task-missing` for what lies
+ * outside the project, for a folder without a task file, and for what cannot be looked at.
+ */
+export function taskPathOf(projectDir: string, task: string | null): string {
+  const named = resolve(projectDir, task ?? DEFAULT_TASK);
+  const isFolder = kindOf(named) === 'folder';
+  const absolute = isFolder ? join(named, taskFileOf(projectDir, named)) : named;
+  const file = basename(absolute);
+  const taskPath =
+    file === RALPH_FILE || file === CHECKLIST_FILE
+      ? projectPath(real(projectDir), real(dirname(absolute)), file)
+      : // One of the two may have been named through a symbolic link.
+        (projectPath(projectDir, projectDir, absolute) ?? projectPath(real(projectDir), '/', real(absolute)));
+  if (taskPath === null) throw new RalphError('task-missing', START_TEXTS.taskOutside(absolute, projectDir));
+  return taskPath;
+}
+
+function taskFileOf(projectDir: string, folder: string): string {
+  const file = taskFileIn(folder) ?? RALPH_FILE;
+  const path = join(folder, file);
+  const kind = kindOf(path);
+  if (kind === null) {
+    throw new RalphError('task-missing', START_TEXTS.noTaskFile(relative(projectDir, folder) || '.'));
+  }
+  if (kind === 'folder') throw new RalphError('task-missing', START_TEXTS.taskUnreadable(path, 'it is a folder'));
+  return file;
+}
+
+/** Of a file that is not there, the path as it was given: reading it will say so. */
+function real(path: string): string {
+  return kindOf(path) === null ? path : realpathSync(path);
+}
+
+function kindOf(path: string): 'folder' | 'file' | null {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return null;
+    return found.isDirectory() ? 'folder' : 'file';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(path, `${code}`), error);
+  }
+}
+
+/** Room for a digest behind it: a loop's name has at most 64 characters. */
+const MAX_BASE = 50;
+
+/**
+ * The name of a task folder's loop: that of the folder, made fit, and with a digest of its path behind it where
+ * another task's loop has that name already. `taskPath` is the RALPH.md, relative to the project.
+ */
+export function taskLoopName(projectDir: string, taskPath: string, env: NodeJS.ProcessEnv): string {
+  const mark = digest(taskPath).slice(0, 8);
+  const base = fitName(basename(dirname(join(projectDir, taskPath))));
+  const marked = base === '' ? `task-${mark}` : `${base}-${mark}`;
+  const taskOf = (name: string): string | null => lastTaskOf(loopFiles(projectDir, name, env));
+  if (base === '' || taskOf(marked) === taskPath) return marked;
+  return [null, taskPath].includes(taskOf(base)) ? base : marked;
+}
+
+/** The task of the loop that lies in these files, or of the last one archived; null where there was none. */
+export function lastTaskOf(files: LoopFiles): string | null {
+  return readState(files.state).kind === 'four-keys' ? DEFAULT_TASK : (lastLoopIn(files)?.taskPath ?? null);
+}
+
+/** The loop that lies in these files, or the last one archived; null where there was none. */
+export function lastLoopIn(files: LoopFiles): LoopState | null {
+  const current = readState(files.state);
+  if (current.kind === 'loop') return current.state;
+  for (const { content } of listArchive(files).reverse()) {
+    if (content.kind === 'loop') return content.state;
+  }
+  return null;
+}
+
+/** What LOOP_NAME allows of a folder's name; '' where nothing is left. */
+function fitName(folder: string): string {
+  return folder
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .replace(/[^a-zA-Z0-9._-]+/g, '-')
+    .replace(/^[^a-zA-Z0-9]+/, '')
+    .slice(0, MAX_BASE)
+    .replace(/[^a-zA-Z0-9]+$/, '');
+}

@@ -1,0 +1,35 @@
+import type { StateOf } from '../../engine/schema/state.ts';
+import { listArchive } from '../../state/archive.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { shorten } from '../../text/excerpt.ts';
+
+/** How this loop ended, as the archive has it; null when it does not hold it. */
+export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['ended'] | null {
+  return endedState(files, loopId)?.ended ?? null;
+}
+
+/** The whole last state of this loop, which has ended, as the archive has it; null when it does not hold it. */
+export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
+  for (const { content } of listArchive(files).reverse()) {
+    if (content.kind === 'loop' && content.state.loopId === loopId && content.state.status === 'ended') {
+      return content.state;
+    }
+  }
+  return null;
+}
+
+const SHOWN = 300;
+
+/**
+ * What is to be told of a loop that ended before its agent could hear all that the user had said: their words, oldest
+ * first, and what becomes of them. null where nothing was left.
+ */
+export function unheard({ steering, ended }: StateOf<'ended'>): string | null {
+  if (steering.length === 0) return null;
+  const words = steering.map(({ text }) => `"${shorten(text.replace(/\s+/g, ' ').trim(), SHOWN)}"`).join(', ');
+  const next =
+    ended.as === 'complete'
+      ? 'Say it in the task of the next loop.'
+      : 'It is kept: main.cjs start --resume goes on with it.';
+  return `the loop ended before the agent heard what you said: ${words}. ${next}`;
+}

@@ -1,0 +1,54 @@
+import type { CheckResult, EngineEvent } from '../../engine/events.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
+import { allComplete, remaining } from '../../engine/tdd/phases.ts';
+import { hashTddList } from '../../state/hash-contract.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { type FoundTdd, peekTdd } from '../../state/tdd-store.ts';
+import { forLoop } from '../../term/for-loop.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+
+/** The list that was found. Throws RalphError `no-loop` where there is none, with what lies in its place and how to make one. */
+export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, { kind: 'list' }> {
+  if (found.kind === 'list') return found;
+  const { left } = found;
+  const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
+  throw new RalphError('no-loop', forLoop(message, { name, mode: 'hook' }));
+}
+
+/**
+ * The list that a loop was started over, as it was proved outside the project; null for a loop that has none, `changed`
+ * where the list is gone, cannot be read, or is another one than at the start. Never throws.
+ */
+export function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
+  if (tdd === undefined) return null;
+  const record = peekTdd(files);
+  return record !== null && hashTddList(record) === tdd.hash ? record : 'changed';
+}
+
+const NAME = 'scenarios';
+
+/** Whether every scenario of a TDD loop was proved, by the record outside the project; empty for every other loop. */
+export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): CheckResult[] {
+  const list = loopsList(files, contract);
+  if (list === null) return [];
+  if (list === 'changed') return [{ name: NAME, outcome: 'changed', detail: TDD_TEXTS.listChanged }];
+  if (list.broken !== null) {
+    return [{ name: NAME, outcome: 'failed', detail: TDD_TEXTS.brokenSince(list.broken.scenarioId) }];
+  }
+  const left = remaining(list).map(({ id }) => id);
+  const detail = TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left);
+  return [{ name: NAME, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
+}
+
+type Facts = Partial<Pick<Extract<EngineEvent, { type: 'iteration-ended' }>, 'scenario' | 'taskDone'>>;
+
+/** What the list of a TDD loop tells of an iteration that is over; nothing for every other loop. */
+export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | undefined): Facts {
+  const list = contract === undefined ? null : loopsList(files, contract);
+  if (list === null) return {};
+  // Without the list nobody knows what was worked on: the breaker hears of nothing, and a claim is rejected.
+  if (list === 'changed') return { scenario: null };
+  return { scenario: list.current, ...(allComplete(list) && { taskDone: true }) };
+}

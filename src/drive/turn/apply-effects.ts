@@ -1,0 +1,64 @@
+import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
+import type { Effect } from '../../engine/effects.ts';
+import { transition } from '../../engine/transition.ts';
+import { archiveState } from '../../state/archive.ts';
+import { dropContract, readContract } from '../../state/contract-store.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { isBefore } from '../../text/instant.ts';
+import { recordJournal } from '../records/journal.ts';
+import { dropPromptedTurn } from '../records/prompted-turn.ts';
+import { remember } from '../records/record-lessons.ts';
+import { type Mirror, mirrorOf } from '../records/status-projection.ts';
+
+/**
+ * Carries out what every driver does alike: journals, signs, memory, the archive, and what a task folder shows of all
+ * this. What is left (prompt, wait, verify, look, allow) is the driver's own way of doing it.
+ */
+export function carryOut(files: LoopFiles, at: string, effects: readonly Effect[]): void {
+  if (effects.length === 0) return;
+  recordJournal(files, at, effects);
+  const mirror = mirrorOf(files, at);
+  mirror.events(effects);
+  for (const effect of effects) {
+    if (effect.type === 'add-sign' || effect.type === 'archive') remember(files, at, effect);
+    if (effect.type === 'archive') archiveEnded(files, mirror);
+  }
+  mirror.status(at);
+}
+
+/**
+ * Archives an ended loop and takes its state file and contract away, in this order: a crash at any point leaves an
+ * ended state that the next comer archives under the same name.
+ */
+function archiveEnded(files: LoopFiles, mirror: Mirror): void {
+  withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.status !== 'ended') return { next: 'keep', result: undefined };
+    const { ended } = current.state;
+    mirror.status(ended.at, current.state);
+    archiveState(files, current.state, ended.at, ended.as);
+    dropPromptedTurn(files);
+    dropContract(files);
+    return { next: 'remove', result: undefined };
+  });
+}
+
+/**
+ * Records the API error that ended a headless client, found at the end of its transcript: under `-p` the client ends
+ * its StopFailure hook before that can say anything. One from before `since`, when this client began, was noted then.
+ */
+export function noteApiError(files: LoopFiles, loopId: string, at: string, since: string): void {
+  const stored = readContract(files);
+  if (stored === null) return;
+  const effects = withState(files, LOCK_WAIT, (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
+    const { state } = current;
+    const noted = lastApiError(state.marks.transcriptPath);
+    if (noted === null || state.status === 'paused' || isBefore(noted.at ?? at, since))
+      return { next: 'keep' as const, result: [] };
+    const error = apiFailure({}, state.marks.transcriptPath);
+    const next = transition(state, { type: 'api-error', at, error }, stored.contract.policy);
+    return { next: next.state, result: next.effects };
+  });
+  carryOut(files, at, effects);
+}

@@ -1,0 +1,81 @@
+import { adoptFourKeys } from '../../engine/initial-state.ts';
+import { bindSession } from '../../engine/resume-state.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { quarantine } from '../../state/archive.ts';
+import { findContract, readContract, type StoredContract } from '../../state/contract-store.ts';
+import { log } from '../../state/log.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import type { DriverContext } from './driver-context.ts';
+import { clientIdentity, drivenElsewhere, ownership } from './driver-context.ts';
+import { HOOK_TEXTS } from './messages.ts';
+import { restoreState, setBack, unagreed, unproved } from './tampering.ts';
+import type { Loaded } from './turn.ts';
+
+export type LoadedLoop = { readonly kind: 'none'; readonly message: string | null } | Loaded;
+
+/**
+ * What a Stop has to decide about, from what lies on disk. Called under the lock: a state that cannot be used is moved
+ * aside here, and one that somebody rewrote is restored from contract and journal. Throws RalphError
+ * `contract-changed` where this session's own loop has a contract that cannot be read; nobody else is told of it.
+ */
+export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
+  if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
+  switch (current.kind) {
+    case 'absent':
+      return { kind: 'none', message: null };
+    case 'newer':
+      return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
+    case 'corrupt': {
+      const moved = quarantine(context.files, context.now(), 'corrupt');
+      return { kind: 'none', message: HOOK_TEXTS.corrupt(moved, current.problem) };
+    }
+    case 'four-keys':
+      return loadFourKeys(current, context);
+    case 'loop':
+      return loadOwn(current.state, context);
+    default:
+      return current satisfies never;
+  }
+}
+
+function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: DriverContext): LoadedLoop {
+  const stored = readContract(context.files);
+  if (stored !== null) return restored(stored, context, 0);
+  if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for a loop, and not for this one
+  const { policy, notes } = policyFromEnvironment(context.env);
+  for (const note of notes) log(context.files, context.now(), 'environment', note);
+  const adopted = adoptFourKeys(current.file, {
+    loopId: `four-keys-${current.file.startedAt}`,
+    name: context.files.name,
+    mode: 'hook',
+    taskPath: '.claude/ralph/PROMPT.md',
+    maxIterations: policy.maxIterations,
+  });
+  const state = bindSession(adopted, clientIdentity(context));
+  return { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false };
+}
+
+function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
+  const owned = ownership(state, context);
+  if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
+    return { kind: 'none', message: null };
+  // Nobody's loop yet, and it could not be begun: whoever it is meant for will be told.
+  if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
+  const stored = readContract(context.files);
+  if (stored !== null && (unproved(state) || unagreed(state, stored) || setBack(state, stored, context.files)))
+    return restored(stored, context, state.epoch);
+  const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
+  const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
+  const orphaned = stored === null && state.contractHash !== null;
+  return { kind: 'loop', state: bound, policy, stored, mended: null, orphaned };
+}
+
+function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
+  const wanted = context.env['RALPH_LOOP_ID'];
+  if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
+  const moved = quarantine(context.files, context.now(), 'tampered');
+  const state = restoreState(context.files, stored, clientIdentity(context), context.now(), epoch);
+  const mended = HOOK_TEXTS.restored(moved, state.iteration);
+  return { kind: 'loop', state, policy: stored.contract.policy, stored, mended, orphaned: false };
+}

@@ -1,0 +1,108 @@
+import { initialState } from '../../engine/initial-state.ts';
+import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
+import { bindSession, type ClientIdentity } from '../../engine/resume-state.ts';
+import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
+import { pause } from '../../engine/transitions/build.ts';
+import { checkShape, type Shape } from '../../state/check-shape.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import { readTail } from '../../state/files/read-tail.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { lastRecord } from '../records/journal.ts';
+
+/**
+ * Whether somebody rewrote the state: it is not the contract's, or it lies behind its own journal, which is written
+ * after the state, while counters only rise.
+ */
+export function setBack(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
+  const { contract, hash } = stored;
+  if (state.contractHash !== hash || state.loopId !== contract.loopId) return true;
+  if (state.maxIterations !== contract.policy.maxIterations) return true;
+  // A loop began before or when its contract was made; a later start would stretch its time budget.
+  if (Date.parse(state.startedAt) > Date.parse(contract.createdAt)) return true;
+  const last = lastRecord(files, state.loopId);
+  return last !== null && last.iteration > state.iteration;
+}
+
+const PAUSED_TEXTS: Record<UsersPause, string> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
+/** What is taken from a journal, which lies in the project: a state with anything else in it could not be read. */
+const COUNTED: Shape = { iteration: 'count', idleIterations: 'count', findings: 'count?', endedAt: 'instant' };
+
+/**
+ * A state that says `complete` while its contract still stands. Whoever completes a loop archives it and drops the
+ * contract at once; so either that process died in between, or somebody wrote the word in. Both are answered alike: the
+ * loop goes on, and the next claim is verified.
+ */
+export function unproved(state: LoopState): boolean {
+  return state.status === 'ended' && state.ended.as === 'complete';
+}
+
+/** A state that goes on although its contract says that nobody has agreed to the loop: who agrees says it in both. */
+export function unagreed(state: LoopState, { contract }: StoredContract): boolean {
+  return !contract.consented && state.status !== 'awaiting-consent' && state.status !== 'ended';
+}
+
+/**
+ * The loop as its contract and its journals know it, for a state file that somebody rewrote: still without consent where
+ * nobody gave it, paused where the user had paused it, else running. Counters come from the last iteration record;
+ * streaks begin anew; the session is the one that asks. `epoch` is that of the state it replaces: with an older one the
+ * loop, once it was resumed, could not be written.
+ */
+export function restoreState(
+  files: LoopFiles,
+  stored: StoredContract,
+  client: ClientIdentity,
+  at: string,
+  epoch: number,
+): LoopState {
+  const { hash, contract } = stored;
+  const fresh = initialState({
+    loopId: contract.loopId,
+    name: contract.name,
+    mode: 'hook',
+    taskPath: contract.taskPath,
+    contractHash: hash,
+    maxIterations: contract.policy.maxIterations,
+    at: contract.createdAt,
+    consented: contract.consented,
+  });
+  const record = lastRecord(files, contract.loopId);
+  const last = checkShape(record, COUNTED) === null ? record : null;
+  const counted: LoopState = {
+    ...fresh,
+    epoch,
+    turn: 'agent',
+    iteration: last?.iteration ?? 0,
+    idleIterations: last?.idleIterations ?? 0,
+    lastFindingsCount: last?.findings ?? null,
+    lastRunAt: last?.endedAt ?? contract.createdAt,
+    lastDecision: { at, kind: 'started', detail: 'restored' },
+  };
+  const bound = bindSession(counted, client);
+  const pausedBy = contract.consented ? lastPause(files, contract.loopId) : null;
+  return pausedBy === null ? bound : pause(bound, at, pausedBy, PAUSED_TEXTS[pausedBy]);
+}
+
+/** The pauses that a person made, and that only a person ends. */
+export type UsersPause = Extract<PauseReason, 'operator' | 'interrupted'>;
+
+const TAIL_BYTES = 64 * 1024;
+/** Events that say whether a loop goes on. What else is told of a paused loop (steering, notices) ends no pause. */
+const SAYS_SO = /^(?:loop|iteration)\./;
+
+/** How the user paused this loop, when its events journal says nothing later of its going on; null otherwise. */
+export function lastPause(files: LoopFiles, loopId: string): UsersPause | null {
+  let found: UsersPause | null = null;
+  readTail(files.events, TAIL_BYTES, (line) => {
+    let event: { type?: unknown; loopId?: unknown; reason?: unknown } | null;
+    try {
+      event = JSON.parse(line);
+    } catch {
+      return false; // a torn line of a process that died
+    }
+    if (event?.loopId !== loopId || typeof event.type !== 'string' || !SAYS_SO.test(event.type)) return false;
+    const { type, reason } = event;
+    if (type === 'loop.paused' && (reason === 'operator' || reason === 'interrupted')) found = reason;
+    return true;
+  });
+  return found;
+}

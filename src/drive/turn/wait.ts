@@ -1,0 +1,127 @@
+import { type Stats, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { watchQueue } from '../../claude/transcript/queued-messages.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { type ReadState, readState } from '../../state/read-state.ts';
+import { parseDuration } from '../../text/duration.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { DriverContext } from './driver-context.ts';
+
+/** Reacts within half a second, at a cost well under 0.2 % of a core. */
+const POLL_MS = 330;
+
+export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
+
+export interface Wait {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  /** The hook must have answered before: epoch milliseconds. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+  /** The loop as the caller has saved it: what others have changed since then counts, before this was called too. */
+  readonly state: LoopState;
+  /** Relative path of a file whose change ends the wait, or null. */
+  readonly taskPath: string | null;
+  /** Ids of background tasks whose end ends the wait, even one that came before it. */
+  readonly tasks?: readonly string[];
+}
+
+/**
+ * Sleeps until the time has come, or something ends the wait early: the loop's state was changed by somebody, the task
+ * file changed, the client queued a message, the hook was told to go. Holds no lock and writes nothing.
+ */
+export async function waitOut(context: DriverContext, wait: Wait): Promise<WaitEnd> {
+  const { files, input } = context;
+  const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
+  const leftNow = timeLeft(Math.min(wait.until, wait.deadline));
+  const queue = watchQueue(input.transcriptPath, wait.tasks);
+  const task = taskFile === null ? '' : stamp(taskFile);
+  // A change between the save and the first look here would be missed by comparing looks alone.
+  if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
+  // None yet: a state that is gone by now has the stamp of nothing.
+  let state: string | null = null;
+  // Waits shorter than the work between them would follow each other without an end, deaf to the client's word to go.
+  await new Promise((resolve) => setImmediate(resolve));
+  for (;;) {
+    if (wait.signal.aborted) return 'aborted';
+    const now = stamp(files.state);
+    if (now !== state && changesTheWait(wait.state, readState(files.state))) return 'state-changed';
+    state = now;
+    const left = leftNow();
+    if (left <= 0) return wait.until <= wait.deadline ? 'elapsed' : 'deadline';
+    await sleep(Math.min(left, POLL_MS), wait.signal);
+    const queued = queue();
+    if (queued !== null) return queued;
+    if (taskFile !== null && stamp(taskFile) !== task) return 'changed';
+  }
+}
+
+/** Steering for the next prompt and the like change the file, not the wait. */
+function changesTheWait(before: LoopState, current: ReadState): boolean {
+  if (current.kind !== 'loop') return true;
+  const now = current.state;
+  if (before.status !== now.status || before.loopId !== now.loopId) return true;
+  if (before.stopRequested !== now.stopRequested) return true;
+  if (before.status !== 'waiting' || now.status !== 'waiting') return false;
+  return before.waiting.woken !== now.waiting.woken || before.waiting.until !== now.waiting.until;
+}
+
+/** Whether the task was written after the agent had said that there is nothing to do. */
+function modifiedSince(path: string, state: LoopState): boolean {
+  if (state.status !== 'waiting') return false;
+  const modified = statOf(path)?.mtimeMs;
+  // A time in the future is no change: it would end every wait at once.
+  return modified !== undefined && modified > Date.parse(state.waiting.since) && modified <= Date.now();
+}
+
+function stamp(path: string): string {
+  const stat = statOf(path);
+  return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+}
+
+/** What is not there, or is no path at all, does not change. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(finish, milliseconds);
+    signal.addEventListener('abort', finish, { once: true });
+    function finish(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', finish);
+      resolve();
+    }
+  });
+}
+
+/**
+ * Gives how many milliseconds are left until an instant (epoch milliseconds): by the clock on the wall, which counts
+ * the time that the machine sleeps, and never more than there were when it was first asked, less the time since. So a
+ * clock that is set back makes no wait longer.
+ */
+export function timeLeft(until: number): () => number {
+  const steady = performance.now() + (until - Date.now());
+  return () => Math.min(until - Date.now(), steady - performance.now());
+}
+
+const FIRST_MS = 60_000;
+const MAX_MS = 30 * 60_000;
+
+/**
+ * How long to wait for the nth time (0 is the first) when a rate limit does not say until when: RALPH_RATE_LIMIT_WAIT,
+ * or a minute, doubled each time up to half an hour. Throws RalphError on a value that is no duration.
+ */
+export function rateLimitWait(env: NodeJS.ProcessEnv, nth: number): number {
+  const named = env['RALPH_RATE_LIMIT_WAIT'];
+  const first = named ? parseDuration(named) : FIRST_MS;
+  if (first === null || first <= 0) {
+    throw new RalphError('usage', `RALPH_RATE_LIMIT_WAIT is "${named}": give a duration such as 90s or 5m.`);
+  }
+  return Math.min(first * 2 ** nth, Math.max(first, MAX_MS));
+}

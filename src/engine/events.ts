@@ -1,0 +1,138 @@
+import type { ChecklistCount } from '../text/markdown/checklist.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
+import type { PauseReason, UsageState } from './schema/state.ts';
+
+/** Tokens of one iteration, and the client's cost figure where one is known. */
+export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
+
+export interface CheckResult {
+  readonly name: string;
+  readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';
+  /** What the agent and the user need to know to mend it, in one line or a few. */
+  readonly detail: string;
+}
+
+export type OperatorCommand =
+  /** `flag`: asked for by a file in the task folder, which anybody may have written. */
+  | { readonly kind: 'stop'; readonly clientAlive: boolean; readonly flag?: true }
+  | { readonly kind: 'cancel'; readonly flag?: true }
+  | { readonly kind: 'pause' }
+  /** A launcher begins a new turn by its own prompt; otherwise the user will speak next. */
+  | { readonly kind: 'resume'; readonly by?: 'launcher' }
+  | { readonly kind: 'wake' }
+  /** The contract says so too, and therefore has another hash. */
+  | { readonly kind: 'consent'; readonly contractHash: string }
+  | { readonly kind: 'steer'; readonly id: string; readonly text: string; readonly delivery: 'now' | 'next' }
+  | {
+      readonly kind: 'accept';
+      readonly contractHash: string;
+      readonly maxIterations: number;
+      /** The checklist as it stands now, which the user takes for the whole of it. */
+      readonly checklist?: ChecklistCount;
+    };
+
+/** Everything that can happen to a loop. `at` is the wall clock when it happened. */
+export type EngineEvent =
+  | {
+      readonly type: 'iteration-ended';
+      readonly at: string;
+      /** The agent's final message. */
+      readonly text: string;
+      readonly promptId: string | null;
+      /** Who began the turn, where its prompt is not the one the loop knows: `user` for a person's own command. */
+      readonly origin: 'loop' | 'user';
+      /** The same payload with the same mark is one turn's end, delivered twice. */
+      readonly transcriptMark: string;
+      readonly toolCalls: number;
+      readonly deniedCalls: number;
+      /** The agent does not tell of its calls: none that were counted need not mean that it made none. */
+      readonly callsUnknown?: boolean;
+      readonly usage: UsageDelta | null;
+      readonly costUsd: number | null;
+      /** The checklist as the iteration left it; absent where the task is none, or its file is gone. */
+      readonly checklist?: ChecklistCount;
+      /** The prompt of this iteration asked the agent to reflect. */
+      readonly reflected?: boolean;
+      /** The task itself says that it is done: a claim, as a signal is one. */
+      readonly taskDone?: boolean;
+      /** Whether the iteration changed the project durably. */
+      readonly progress: 'yes' | 'no' | 'unknown';
+      /** Fingerprint of the project now, kept for the next comparison; null where nobody asked. */
+      readonly projectMark: string | null;
+      readonly error: string | null;
+      /** The time that the policy gives an iteration ran out before the agent had ended its message. */
+      readonly timedOut: boolean;
+      /** Shell commands of this iteration that failed. */
+      readonly failedShellCalls: number;
+      readonly scenario: string | null;
+      /** Fingerprint of what idle watches, taken now; null when nothing is watched. */
+      readonly seen: string | null;
+    }
+  | {
+      readonly type: 'verified';
+      readonly at: string;
+      readonly results: readonly CheckResult[];
+      /** There for a plan: the attempt that was verified, and the plan as it stands now. */
+      readonly plan?: PlanAttempt;
+    }
+  /** A plan was read before the prompt of its next task is made. */
+  | { readonly type: 'plan-read'; readonly at: string; readonly tasks: readonly ToldTask[]; readonly commit: string }
+  | { readonly type: 'operator'; readonly at: string; readonly command: OperatorCommand }
+  | {
+      readonly type: 'time-passed';
+      readonly at: string;
+      /** Why the driver stopped waiting. `quiet`: it looked for changes and found none. */
+      readonly cause: 'elapsed' | 'changed' | 'quiet' | 'message' | 'notification' | 'deadline';
+      readonly seen: string | null;
+    }
+  | {
+      readonly type: 'user-prompt';
+      readonly at: string;
+      /** A prompt with the id of the running turn was queued while the agent worked: nobody interrupted anything. */
+      readonly promptId: string | null;
+      /**
+       * Who speaks: a person, the client itself because background work ended (`notification`), or the client itself
+       * because a usage limit has reset (`continuation`).
+       */
+      readonly by: 'user' | 'notification' | 'continuation';
+    }
+  | { readonly type: 'turn-released'; readonly at: string; readonly why: 'background' | 'message' }
+  | { readonly type: 'api-error'; readonly at: string; readonly error: ApiError }
+  | { readonly type: 'interrupted'; readonly at: string; readonly by: 'signal' | 'client-exit' }
+  | { readonly type: 'block-overridden'; readonly at: string }
+  | { readonly type: 'suspended'; readonly at: string; readonly reason: PauseReason; readonly message: string }
+  | { readonly type: 'task-missing'; readonly at: string; readonly message: string }
+  /** A driver cannot have the agent work: the loop ends as an error, and the message says how to go on. */
+  | { readonly type: 'agent-failed'; readonly at: string; readonly message: string }
+  /** Something that the user and the next prompt have to hear; the same key is told once. */
+  | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: string }
+  | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
+  | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
+  /**
+   * A prompt took its time to make. `ready`: it goes out now, and the iteration begins. `given-up`: it never will, and
+   * what it carried goes with the next one.
+   */
+  | { readonly type: 'prompt-made'; readonly at: string; readonly outcome: 'ready' | 'given-up' }
+  /** A driver begins a turn by a prompt of its own, which is to carry what the state hands over to it. */
+  | { readonly type: 'first-prompt'; readonly at: string };
+
+export interface ApiError {
+  readonly kind: 'rate-limited' | 'authentication' | 'billing' | 'invalid-request' | 'overloaded' | 'other';
+  readonly message: string;
+  readonly resetsAt: string | null;
+}
+
+/** More than that is a task, not a word of steering: it belongs into the task file. */
+const LIMIT = 20_000;
+
+/** What the user tells the agent, as a command. Throws RalphError `usage` for a text that is too long. */
+export function steering(id: string, text: string, delivery: 'now' | 'next'): OperatorCommand {
+  if (text.length > LIMIT) {
+    throw new RalphError(
+      'usage',
+      `the text has ${text.length} characters; at most ${LIMIT}. Put it into the task file.`,
+    );
+  }
+  return { kind: 'steer', id, text, delivery };
+}

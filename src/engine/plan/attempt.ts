@@ -1,0 +1,99 @@
+import type { PlanState } from '../schema/plan.ts';
+import type { Policy } from '../schema/policy.ts';
+import { nextPlanTask, type PlanChoice, type PlanTask, planKey } from './task-order.ts';
+
+/** A task as the engine is told of it: its acceptance is what a person is asked to verify. */
+export interface ToldTask extends PlanTask {
+  readonly acceptance: readonly string[];
+}
+
+/** What came of one attempt at a task. */
+export interface PlanAttempt {
+  readonly task: Pick<PlanTask, 'id' | 'title'>;
+  readonly as: 'done' | 'partial' | 'failed' | 'blocked';
+  /** The plan as it stands after it. */
+  readonly tasks: readonly ToldTask[];
+  /** What the user has to hear of it. */
+  readonly notes: readonly string[];
+}
+
+/** A task is blocked after so many attempts that did not pass. */
+export const MOST_ATTEMPTS = 2;
+
+const NO_PLAN_STATE: PlanState = { current: null, attempts: 0, done: [], blocked: null, report: null };
+
+/**
+ * How far the plan of a loop has come. The hooks do not check this part of a state file: what is not as it should be
+ * counts as a session that has done nothing yet, since the plan's own file says what is done.
+ */
+export function planOf({ plan }: { readonly plan?: unknown }): PlanState {
+  return isSound(plan) ? plan : NO_PLAN_STATE;
+}
+
+function isSound(plan: unknown): plan is PlanState {
+  if (typeof plan !== 'object' || plan === null) return false;
+  const { current, attempts, done, blocked, report } = plan as Record<keyof PlanState, unknown>;
+  const texts = (value: unknown): boolean => Array.isArray(value) && value.every((each) => typeof each === 'string');
+  const holds = (value: unknown, keys: readonly string[]): boolean =>
+    typeof value === 'object' &&
+    value !== null &&
+    keys.every((key) => typeof (value as Record<string, unknown>)[key] === 'string');
+  return (
+    (current === null || holds(current, ['id', 'title', 'commit'])) &&
+    (report === null || holds(report, ['text', 'said'])) &&
+    (blocked === null || texts(blocked)) &&
+    texts(done) &&
+    Number.isInteger(attempts)
+  );
+}
+
+/**
+ * What an attempt comes to: `passed` says whether every check did. The agent's own word that it cannot go on is taken;
+ * that it has done a part is no failed attempt.
+ */
+export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['as'] {
+  const said = plan.report?.said ?? 'done';
+  if (said === 'blocked') return 'blocked';
+  if (said === 'partial') return 'partial';
+  if (passed) return 'done';
+  return plan.attempts + 1 >= MOST_ATTEMPTS ? 'blocked' : 'failed';
+}
+
+export type PlanStop =
+  | { readonly as: 'complete' | 'needs-verification'; readonly choice: PlanChoice }
+  /** `became`: tasks that were not blocked when the session began. */
+  | { readonly as: 'blocked'; readonly became: readonly string[]; readonly choice: PlanChoice }
+  /** `why`: as many tasks as a session may have are done, or only tasks before the one to begin from are left. */
+  | { readonly as: 'paused-for-review'; readonly why: 'max-tasks' | 'from'; readonly choice: PlanChoice };
+
+/** Whether the loop over a plan ends here, and how; null where there is a task to work on. */
+export function planStop(
+  plan: PlanState,
+  tasks: readonly PlanTask[],
+  { maxTasks, from }: NonNullable<Policy['plan']>,
+): PlanStop | null {
+  const choice = nextPlanTask(tasks, from);
+  if (choice.stop === 'complete') return { as: 'complete', choice };
+  const before = new Set((plan.blocked ?? blockedIn(tasks)).map(planKey));
+  const became = blockedIn(tasks).filter((id) => !before.has(planKey(id)));
+  if (became.length > 0) return { as: 'blocked', became, choice };
+  if (choice.stop === 'needs-verification') return { as: choice.stop, choice };
+  if (choice.stop === 'blocked') return { as: 'blocked', became: [], choice };
+  if (choice.stop === 'paused-for-review') return { as: choice.stop, why: 'from', choice };
+  return plan.done.length >= maxTasks ? { as: 'paused-for-review', why: 'max-tasks', choice } : null;
+}
+
+export function blockedIn(tasks: readonly PlanTask[]): string[] {
+  return tasks.filter(({ status }) => status === 'blocked').map(({ id }) => id);
+}
+
+/** The session after a task of it is done. */
+export function withDone(plan: PlanState, id: string): PlanState {
+  return { ...plan, current: null, attempts: 0, done: [...plan.done, id] };
+}
+
+/** The session of a loop that somebody starts or resumes: what is blocked now is passed over. */
+export function resumedPlan(state: { readonly plan?: unknown }, maxTasks: number): PlanState {
+  const before = planOf(state);
+  return { ...before, attempts: 0, blocked: null, done: before.done.length >= maxTasks ? [] : before.done };
+}

@@ -1,0 +1,98 @@
+import { redact } from '../../text/redact/redact.ts';
+import type { CheckResult } from '../events.ts';
+import type { PlanState } from '../schema/plan.ts';
+
+export interface ProgressEntry {
+  /** Tells whether an entry was written already. */
+  readonly id: string;
+  readonly task: { readonly id: string; readonly title: string };
+  /** Of the loop. */
+  readonly session: string;
+  readonly at: string;
+  readonly status: 'completed' | 'blocked' | 'partial';
+  readonly iteration: number;
+  /** Relative to the project. */
+  readonly changes: readonly string[];
+  readonly commands: readonly CheckResult[];
+  /** Why it did not pass, as the engine found it. */
+  readonly reasons: readonly string[];
+  readonly report: PlanState['report'];
+  /** What comes next. */
+  readonly next: string;
+}
+
+const MOST_CHANGES = 40;
+const LINE_LIMIT = 600;
+const LABEL =
+  /^[-*+\s]*(?:\*\*|__)?(learnings?|blockers?|summary|next(?: action| step)?)(?:\*\*|__)?\s*:\s*(?:\*\*|__)?\s*(.*)$/i;
+
+/** One entry of a progress file, with a line's end at its end. What the agent said is its own word, secrets masked. */
+export function progressEntry(entry: ProgressEntry): string {
+  const { task, changes, commands, reasons, report } = entry;
+  const said = labelled(report?.text ?? '');
+  const blockers = [...reasons, ...(said.blockers === '' ? [] : [said.blockers])];
+  const shown = changes.slice(0, MOST_CHANGES).map((path) => `\`${path}\``);
+  const more = changes.length > MOST_CHANGES ? [`${changes.length - MOST_CHANGES} more`] : [];
+  const lines = [
+    `## ${task.id}: ${oneLine(task.title)}`,
+    '',
+    `<!-- ${entry.id} -->`,
+    `- Status: ${entry.status}`,
+    `- Session: ${entry.session}, ${entry.at}`,
+    `- Iteration: ${entry.iteration}`,
+    `- Changes: ${[...shown, ...more].join(', ') || 'none'}`,
+    `- Commands: ${commands.map(({ name, outcome }) => `${name}: ${outcome}`).join('; ') || 'none'}`,
+    `- Summary: ${said.summary || 'none given'}`,
+    `- Learnings: ${said.learnings || 'none given'}`,
+    `- Blockers: ${blockers.map(oneLine).join(' / ') || 'none'}`,
+    `- Next: ${oneLine(entry.next)}`,
+  ];
+  return `\n${lines.join('\n')}\n`;
+}
+
+/** The line by which a progress file tells that a session ended for review. */
+export function pausedEntry(tasks: number, at: string, next: string): string {
+  return `\n## Paused after ${tasks} tasks for review\n\n- At: ${at}\n- Next: ${oneLine(next)}\n`;
+}
+
+/** The last entry of a progress file in one line, for a hand-off; null where there is none. */
+export function lastProgress(text: string): string | null {
+  const last = text
+    .split(/^## (?!Paused after )/m)
+    .slice(1)
+    .at(-1);
+  if (last === undefined) return null;
+  const [head = '', ...lines] = last.split(/\r?\n/);
+  const of = (label: string): string =>
+    lines.find((line) => line.startsWith(`- ${label}: `))?.slice(label.length + 4) ?? '';
+  return `${head.trim()} (${of('Status')}): ${of('Summary')} Learnings: ${of('Learnings')}`;
+}
+
+interface Labelled {
+  readonly summary: string;
+  readonly learnings: string;
+  readonly blockers: string;
+}
+
+/** What the agent's last message says under the labels that it was asked for; without a summary, its first paragraph. */
+function labelled(text: string): Labelled {
+  const found = new Map<string, string[]>();
+  let label = '';
+  const visible = text.replace(/<!--[\s\S]*?-->/g, '');
+  for (const line of visible.split(/\r?\n/)) {
+    const [, name, rest = ''] = LABEL.exec(line) ?? [];
+    if (name !== undefined) label = name.toLowerCase().replace(/s$/, '');
+    else if (line.trim() === '') label = '';
+    const said = name === undefined ? line : rest;
+    if (label !== '' && said.trim() !== '') found.set(label, [...(found.get(label) ?? []), said.trim()]);
+  }
+  const of = (name: string): string => oneLine((found.get(name) ?? []).join(' '));
+  const first = visible.trim().split(/\r?\n\s*\r?\n/)[0] ?? '';
+  return { summary: of('summary') || oneLine(first), learnings: of('learning'), blockers: of('blocker') };
+}
+
+/** A heading or a comment in what somebody said must not be one of the file's. */
+function oneLine(text: string): string {
+  const line = redact(text).replace(/\s+/g, ' ').replaceAll('<!--', '').replaceAll('-->', '').trim();
+  return line.length > LINE_LIMIT ? `${line.slice(0, LINE_LIMIT)}…` : line;
+}

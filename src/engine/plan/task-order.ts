@@ -1,0 +1,141 @@
+/** `blocked` and `manual-verify` stand as annotations behind an empty box; a ticked box is `done` whatever stands behind it. */
+export type PlanTaskStatus = 'open' | 'done' | 'blocked' | 'manual-verify';
+
+/** A task of a plan, as far as the choice of the next one needs it. */
+export interface PlanTask {
+  /** As the plan writes it: `Task 5`, or a token alone. */
+  readonly id: string;
+  readonly title: string;
+  readonly status: PlanTaskStatus;
+  /** Ids as the tasks themselves write them; what names no task of the plan stays as it was written. */
+  readonly dependsOn: readonly string[];
+  /** Paths, folders, globs or package names. Empty: nothing was declared. */
+  readonly scope: readonly string[];
+  /** Of its box, counted from 1 in the whole file. */
+  readonly line: number;
+}
+
+/** `Task 5`, `task  5` and `5` name the same task. */
+export function planKey(id: string): string {
+  return id
+    .trim()
+    .replace(/^tasks?\s+/i, '')
+    .toLowerCase();
+}
+
+/** Of two tasks with one id, which is an error of the plan, the first. */
+export function tasksByKey<T extends Pick<PlanTask, 'id'>>(tasks: readonly T[]): Map<string, T> {
+  return new Map(tasks.toReversed().map((task) => [planKey(task.id), task]));
+}
+
+/** A task that cannot be worked on, and the task that stands in its way: itself, or one that it depends on. */
+export interface PassedTask {
+  readonly id: string;
+  readonly because: string;
+  readonly why: 'blocked' | 'manual-verify' | 'unknown';
+}
+
+export interface PlanChoice {
+  /** The first task that can be worked on. */
+  readonly next: PlanTask | null;
+  /**
+   * What follows where none can: all are done, a person has to verify something, everything left is blocked, or only
+   * tasks before the one to begin from are left.
+   */
+  readonly stop: 'complete' | 'needs-verification' | 'blocked' | 'paused-for-review' | null;
+  /** Those that are neither done nor waiting for a task that can still be worked on, in the order of the plan. */
+  readonly passed: readonly PassedTask[];
+}
+
+/**
+ * Chooses the first incomplete task that is neither blocked nor for a person to verify, and whose dependencies are all
+ * done. `from` is the id of the first task to begin from: those before it are not chosen, done or not. A blocked task is
+ * passed over with all that depends on it. Total: any list gives an answer, in linear time.
+ */
+export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = null): PlanChoice {
+  const open = tasks.filter(({ status }) => status !== 'done');
+  if (open.length === 0) return { next: null, stop: 'complete', passed: [] };
+  const obstacles = obstacleFinder(tasks);
+  const first =
+    from === null
+      ? 0
+      : Math.max(
+          0,
+          tasks.findIndex(({ id }) => planKey(id) === planKey(from)),
+        );
+  const late = new Set(tasks.slice(first).map(({ id }) => planKey(id)));
+  const ready = readyTasks(tasks);
+  const next = ready.find(({ id }) => late.has(planKey(id))) ?? null;
+  const passed = open.flatMap((task): PassedTask[] => {
+    const obstacle = obstacles(task);
+    return obstacle === null ? [] : [{ id: task.id, ...obstacle }];
+  });
+  if (next !== null) return { next, stop: null, passed };
+  if (ready.length > 0) return { next: null, stop: 'paused-for-review', passed };
+  // What is blocked is passed over; a task that a person has to verify is what is left then.
+  const manual = passed.some(({ id, because, why }) => why === 'manual-verify' && id === because);
+  return { next: null, stop: manual ? 'needs-verification' : 'blocked', passed };
+}
+
+/** The open tasks whose dependencies are all done, in the order of the plan. */
+export function readyTasks<T extends PlanTask>(tasks: readonly T[]): T[] {
+  const done = new Set(tasks.filter(({ status }) => status === 'done').map(({ id }) => planKey(id)));
+  return tasks.filter(({ status, dependsOn }) => status === 'open' && dependsOn.every((id) => done.has(planKey(id))));
+}
+
+type Obstacle = Pick<PassedTask, 'because' | 'why'>;
+
+/** Finds what keeps a task from ever being worked on as the plan stands: each task is looked at once. */
+function obstacleFinder(tasks: readonly PlanTask[]): (task: PlanTask) => Obstacle | null {
+  const byKey = tasksByKey(tasks);
+  const known = new Map<string, Obstacle | null>();
+  const find = (task: PlanTask): Obstacle | null => {
+    const key = planKey(task.id);
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    // A circle has no task that could be the first.
+    known.set(key, { because: task.id, why: 'unknown' });
+    const found = ofTask(task);
+    known.set(key, found);
+    return found;
+  };
+  const ofTask = (task: PlanTask): Obstacle | null => {
+    if (task.status === 'done') return null;
+    if (task.status !== 'open') return { because: task.id, why: task.status };
+    for (const id of task.dependsOn) {
+      const needed = byKey.get(planKey(id));
+      if (needed === undefined) return { because: id, why: 'unknown' };
+      const obstacle = find(needed);
+      if (obstacle !== null) return obstacle;
+    }
+    return null;
+  };
+  return find;
+}
+
+/** Whether a glob has something that stands for other characters. */
+export function isGlob(entry: string): boolean {
+  return /[*?[\]{}!]/.test(entry);
+}
+
+/**
+ * Whether a path, relative to the project with `/` between its parts, lies in a scope: paths, each with all that is
+ * below it, and globs; one without a slash is held against the name alone. An empty scope is the whole project. What
+ * lies outside the project is in no scope.
+ */
+export function inScope(
+  path: string,
+  scope: readonly string[],
+  matchesGlob: (glob: string, path: string) => boolean,
+): boolean {
+  if (path.startsWith('../')) return false;
+  if (scope.length === 0) return true;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return scope.some((entry) => {
+    if (entry === '' || entry === '.') return true;
+    // A folder may be called `[id]`.
+    if (path === entry || path.startsWith(`${entry}/`)) return true;
+    if (!isGlob(entry)) return false;
+    return matchesGlob(entry, entry.includes('/') ? path : name) || matchesGlob(`${entry}/**`, path);
+  });
+}

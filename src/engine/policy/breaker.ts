@@ -1,0 +1,78 @@
+import type { Policy } from '../schema/policy.ts';
+import type { BreakerState } from '../schema/state.ts';
+
+export interface Streak {
+  readonly value: string | null;
+  readonly repeats: number;
+}
+
+export const EMPTY_STREAK: Streak = { value: null, repeats: 0 };
+
+/** Counts how many times in a row `value` equals the one before it. */
+export function nextStreak(streak: Streak, value: string): Streak {
+  return { value, repeats: streak.value === value ? streak.repeats + 1 : 0 };
+}
+
+/** What one working iteration shows the breaker. A null or undefined part leaves its streak as it is. */
+export interface BreakerSample {
+  readonly findings: number | null;
+  /** Digest of the normalised reply, or null when the reply must not count (empty, but tools were called). */
+  readonly reply: string | null;
+  /** Normalised error of a failed iteration; null when it did not fail. */
+  readonly error: string | null;
+  /** `unknown` is neither progress nor its lack. */
+  readonly progress: 'yes' | 'no' | 'unknown';
+  readonly toolCalls: number;
+  readonly deniedCalls: number;
+  readonly scenario: string | null;
+}
+
+export type BreakerSignal = keyof Policy['breaker'];
+
+export interface Trip {
+  readonly signal: BreakerSignal;
+  readonly repeats: number;
+  readonly evidence: string;
+}
+
+export const CLOSED_BREAKER: BreakerState = {
+  findings: EMPTY_STREAK,
+  sameReply: EMPTY_STREAK,
+  sameError: EMPTY_STREAK,
+  noProgress: 0,
+  denials: 0,
+  tdd: EMPTY_STREAK,
+};
+
+/** The breaker after one working iteration. Idle iterations are never shown to it. */
+export function sampleBreaker(state: BreakerState, sample: BreakerSample): BreakerState {
+  return {
+    findings: sample.findings === null ? state.findings : nextStreak(state.findings, String(sample.findings)),
+    sameReply: sample.reply === null ? state.sameReply : nextStreak(state.sameReply, sample.reply),
+    sameError: sample.error === null ? EMPTY_STREAK : nextStreak(state.sameError, sample.error),
+    noProgress: sample.progress === 'unknown' ? state.noProgress : sample.progress === 'no' ? state.noProgress + 1 : 0,
+    denials: sample.toolCalls > 0 && sample.deniedCalls >= sample.toolCalls ? state.denials + 1 : 0,
+    tdd: sample.scenario === null ? state.tdd : nextStreak(state.tdd, sample.scenario),
+  };
+}
+
+/** The first signal over its threshold, in the order of the documentation, or null while the breaker is closed. */
+export function tripped(state: BreakerState, thresholds: Policy['breaker']): Trip | null {
+  for (const [signal, repeats, evidence] of readings(state)) {
+    const threshold = thresholds[signal];
+    if (threshold > 0 && repeats >= threshold) return { signal, repeats, evidence };
+  }
+  return null;
+}
+
+function readings(state: BreakerState): [BreakerSignal, number, string][] {
+  const { findings, noProgress, sameReply, sameError, denials, tdd } = state;
+  return [
+    ['findings', findings.repeats, `${findings.value} findings remain, as ${findings.repeats} times before`],
+    ['noProgress', noProgress, `no durable change in ${noProgress} iterations`],
+    ['sameReply', sameReply.repeats, `the same reply as ${sameReply.repeats} times before`],
+    ['sameError', sameError.repeats, `the same error as ${sameError.repeats} times before: ${sameError.value}`],
+    ['denials', denials, `every tool call denied in ${denials} iterations`],
+    ['tdd', tdd.repeats, `scenario ${tdd.value} unchanged for ${tdd.repeats} iterations`],
+  ];
+}

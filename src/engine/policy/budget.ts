@@ -1,0 +1,73 @@
+import { formatDuration } from '../../text/duration.ts';
+import { elapsed } from '../../text/instant.ts';
+import type { UsageDelta } from '../events.ts';
+import { dollarText } from '../messages.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState, UsageState } from '../schema/state.ts';
+
+export interface BudgetReading {
+  readonly name: 'max_cost' | 'max_tokens' | 'max_time';
+  readonly used: number;
+  readonly limit: number;
+  /** `used of limit`, for people. */
+  readonly text: string;
+}
+
+/** What each ceiling of the budget reads now. A ceiling that is not set, or whose use is unknown, is left out. */
+export function readBudget(
+  usage: UsageState,
+  startedAt: string,
+  at: string,
+  budget: Policy['budget'],
+): BudgetReading[] {
+  const readings: BudgetReading[] = [];
+  if (budget.maxCostUsd !== null && usage.costUsd !== null) {
+    const [used, limit] = [usage.costUsd, budget.maxCostUsd];
+    readings.push({ name: 'max_cost', used, limit, text: `${dollarText(used)} of ${dollarText(limit)}` });
+  }
+  if (budget.maxTokens !== null) {
+    const [used, limit] = [usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens, budget.maxTokens];
+    readings.push({ name: 'max_tokens', used, limit, text: `${used} of ${limit} tokens` });
+  }
+  if (budget.maxTimeMs !== null) {
+    const [used, limit] = [elapsed(startedAt, at), budget.maxTimeMs];
+    readings.push({ name: 'max_time', used, limit, text: `${formatDuration(used)} of ${formatDuration(limit)}` });
+  }
+  return readings;
+}
+
+/** Sums of fractions of a dollar are not exact. */
+const ROUNDING = 1e-6;
+
+/**
+ * The loop's usage with one turn added. `costUsd` is the client's own cumulative figure for its session; the loop's
+ * part is what came on top since the loop began there, and never shrinks.
+ */
+export function addUsage(usage: UsageState, delta: UsageDelta | null, costUsd: number | null): UsageState {
+  return {
+    inputTokens: usage.inputTokens + (delta?.inputTokens ?? 0),
+    outputTokens: usage.outputTokens + (delta?.outputTokens ?? 0),
+    cacheReadTokens: usage.cacheReadTokens + (delta?.cacheReadTokens ?? 0),
+    cacheWriteTokens: usage.cacheWriteTokens + (delta?.cacheWriteTokens ?? 0),
+    ...cost(usage, costUsd),
+  };
+}
+
+function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costUsd' | 'costBaseUsd'> {
+  if (figure === null) return { costUsd: usage.costUsd, costBaseUsd: usage.costBaseUsd };
+  const spent = usage.costUsd ?? 0;
+  // A figure below the last one comes from a new session: what was spent before stays spent.
+  const known = usage.costBaseUsd ?? Number.POSITIVE_INFINITY;
+  const base = figure < known + spent - ROUNDING ? 0 - spent : known;
+  return { costUsd: Math.max(spent, figure - base), costBaseUsd: base };
+}
+
+/**
+ * Whether the iteration in progress has had its time: milliseconds from its prompt on; null is no limit.
+ * A turn that answers the user has all the time it takes.
+ */
+export function outOfTime({ turn, lastDecision }: LoopState, limitMs: number | null, at: string): boolean {
+  if (limitMs === null || lastDecision === null) return false;
+  const iterating = lastDecision.kind === 'prompt' || lastDecision.kind === 'started';
+  return iterating && (turn === 'agent' || turn === 'first') && elapsed(lastDecision.at, at) > limitMs;
+}

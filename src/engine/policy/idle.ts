@@ -1,0 +1,44 @@
+import { after, elapsed, isBefore } from '../../text/instant.ts';
+import type { IdlePolicy } from '../schema/policy.ts';
+import type { IdleState } from '../schema/state.ts';
+
+export const NOT_IDLE: IdleState = { since: null, consecutive: 0, lastCallAt: null };
+
+export interface IdleWait {
+  readonly delayMs: number;
+  /** The wait was cut so that the idle time never passes its maximum; after it the loop stops. */
+  readonly last: boolean;
+}
+
+/**
+ * The streak on a clock that was last seen at `before` and shows `at` now: one that was set back counts as no time, and
+ * what had passed before stays passed.
+ */
+export function clockSetBack(state: IdleState, before: string, at: string): IdleState {
+  if (!isBefore(at, before)) return state;
+  const moved = (instant: string | null): string | null =>
+    instant === null ? null : after(at, -elapsed(instant, before));
+  return { ...state, since: moved(state.since), lastCallAt: moved(state.lastCallAt) };
+}
+
+/** The streak after one more idle iteration that ended at `at`. */
+export function anotherIdle(state: IdleState, at: string): IdleState {
+  return { since: state.since ?? at, consecutive: state.consecutive + 1, lastCallAt: at };
+}
+
+/**
+ * How long to wait after the k-th consecutive idle iteration: min(delay * backoff^(k-1), max_delay), cut at what is
+ * left of `max`; null when nothing is left and the loop has to stop.
+ */
+export function idleWait(state: IdleState, policy: IdlePolicy, at: string): IdleWait | null {
+  const left = policy.maxMs - idleElapsed(state, at);
+  if (left <= 0) return null;
+  const exponent = Math.max(0, state.consecutive - 1);
+  const delay = Math.min(policy.delayMs * policy.backoff ** exponent, policy.maxDelayMs);
+  return delay >= left ? { delayMs: left, last: true } : { delayMs: delay, last: false };
+}
+
+/** Wall-clock milliseconds since the first idle signal of the streak; 0 outside a streak. */
+export function idleElapsed(state: IdleState, at: string): number {
+  return state.since === null ? 0 : elapsed(state.since, at);
+}

@@ -1,0 +1,115 @@
+import { durationInWords } from '../../text/duration.ts';
+import { shorten } from '../../text/excerpt.ts';
+import { type ChecklistItem, countChecklist } from '../../text/markdown/checklist.ts';
+import { completionText } from '../signals/signals.ts';
+import {
+  type AssembledPrompt,
+  findingsText,
+  guardrailsText,
+  noticeTexts,
+  type PromptParts,
+  section,
+} from './assemble-prompt.ts';
+import { gateText, paceText, type TaskPromptParts } from './assemble-task-prompt.ts';
+
+export interface ChecklistPromptParts
+  extends PromptParts,
+    Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'elapsedMs'> {
+  /** Of the task file, with the lines as they are there. */
+  readonly items: readonly ChecklistItem[];
+  /** The most items that the list has had. */
+  readonly most: number;
+  /** The text of a reflection that is due, or null. */
+  readonly reflection: string | null;
+}
+
+/** Of the open items, as many are named as an agent can have in mind. */
+const NAMED = 3;
+const ITEM_LIMIT = 300;
+const REFLECTION_LIMIT = 4_000;
+
+/**
+ * The prompt of a checklist's next iteration. Pure: the same parts give the same text. The task file is the agent's only
+ * memory, so the prompt says how it stands, what comes next, and how it is kept.
+ */
+export function assembleChecklistPrompt(parts: ChecklistPromptParts): AssembledPrompt {
+  const { iteration, maxIterations, taskPath, reflection, findings, guardrailsPath } = parts;
+  const preface = [
+    `[ralph] Iteration ${iteration} of ${maxIterations}. The task file is ${taskPath}`,
+    ...(reflection === null ? [] : [section('Reflect first', [shorten(reflection.trim(), REFLECTION_LIMIT)])]),
+    ...noticeTexts(parts),
+    ...(findings === null ? [] : [findingsText(findings)]),
+    ...(parts.beside ?? []),
+    standText(parts),
+  ];
+  const closing = [
+    ...paceText(parts.terms.itemsPerIteration),
+    memoryText(taskPath),
+    auditText(parts.elapsedMs),
+    ...gateText(parts, { before: 'you check the last item', what: 'A finished checklist is verified' }),
+    ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
+    endText(parts),
+  ];
+  return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
+}
+
+/** The default of what the agent is asked to think about, now and then. */
+export function reflectionText(taskPath: string): string {
+  return [
+    `Before you go on: read ${taskPath} from its beginning, and compare it with the project as it is now.`,
+    '- Is what is checked really done? Uncheck what is not.',
+    '- Do the open items still lead to the goals? Add what is missing, and put them into a better order.',
+    '- What holds the work up? Write it under Notes, with what you will do differently.',
+  ].join('\n');
+}
+
+function standText({ items, most, taskPath }: ChecklistPromptParts): string {
+  const { done, total } = countChecklist(items);
+  const lost = most > total ? [lostText(most - total, most)] : [];
+  if (total === 0) {
+    const first = `${taskPath} has no checklist yet. Make one first: break the goals down into items ("- [ ] what") that can each be done and checked in one iteration.`;
+    return section('Checklist', most > total ? lost : [first]);
+  }
+  const open = items.filter(({ checked }) => !checked);
+  if (open.length === 0) {
+    const all = total === 1 ? 'The only item is' : `All ${total} items are`;
+    return section(`Checklist: ${done} of ${total}`, [
+      `${all} checked. See to what is still missing; uncheck what is not done, or add it as an item.`,
+      ...lost,
+    ]);
+  }
+  const named = open.slice(0, NAMED).map(({ line, text }) => `- ${shorten(text, ITEM_LIMIT)} (line ${line})`);
+  const more = open.length - named.length;
+  const rest = more === 0 ? [] : [more === 1 ? '1 more is open.' : `${more} more are open.`];
+  return section(`Checklist: ${done} of ${total}`, ['Next:', ...named, ...rest, ...lost]);
+}
+
+function lostText(lost: number, most: number): string {
+  return `${lost === 1 ? '1 item is' : `${lost} items are`} gone of the ${most} that the list had. Put ${lost === 1 ? 'it' : 'them'} back: until then a list whose items are all checked counts as unfinished.`;
+}
+
+function memoryText(taskPath: string): string {
+  return section('Your memory', [
+    `Of earlier iterations you know only what stands in ${taskPath}, and the next one will know no more. Before you end your message, bring it up to date:`,
+    '- Check an item ("- [x]") when it is done and you have seen that it works, not before.',
+    '- Add items that turn out to be needed. Delete none: check one that is not needed, with the reason behind it.',
+    '- Keep under Notes what the next iteration has to know.',
+  ]);
+}
+
+function auditText(elapsedMs: number): string {
+  return section('Evidence', [
+    `Time spent: ${durationInWords(elapsedMs)}. Look at each thing you made as it is now: files, tests, status. Plans and earlier reports are no evidence.`,
+  ]);
+}
+
+function endText({ completion, idle, taskPath }: ChecklistPromptParts): string {
+  const wanted = completionText(completion);
+  const said = [
+    ...(wanted === null ? [] : [`- Everything is done and checked: ${wanted}`]),
+    ...(idle ? ['- There is nothing to do right now: <!-- ralph:state idle -->'] : []),
+  ];
+  const how = `The loop is complete when every item in ${taskPath} is checked.`;
+  if (said.length === 0) return how;
+  return [`${how} Beside that, alone on a line of your final message, outside code and quotes:`, ...said].join('\n');
+}

@@ -1,0 +1,105 @@
+import { shorten } from '../../text/excerpt.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { Notices, Steering } from '../schema/state.ts';
+import { completionText } from '../signals/signals.ts';
+
+export interface PromptParts {
+  /** The iteration that now begins, counted from 1. */
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly notices: Notices;
+  readonly steering: readonly Pick<Steering, 'text'>[];
+  /** Relative path of guardrails.md, or null when the project has none. */
+  readonly guardrailsPath: string | null;
+  /** The real number of open findings in the log beside the claimed one, or null. */
+  readonly findings: { readonly claimed: number | null; readonly open: number } | null;
+  readonly taskPath: string;
+  /** What lies beside the task file, each as a section: the memory of the project, the scenario at work. */
+  readonly beside?: readonly string[] | undefined;
+  /** The task file without its frontmatter. */
+  readonly body: string;
+  readonly completion: Policy['completion'];
+  readonly idle: boolean;
+}
+
+/** A prompt in two parts: what this iteration has to say of itself, and the task as it stands in its file. */
+export interface AssembledPrompt {
+  readonly preface: string;
+  readonly body: string;
+  readonly closing: string;
+}
+
+/** A rejection can quote a whole test run; a prompt must not grow with it. */
+const NOTICE_LIMIT = 3000;
+
+/** The prompt of the next iteration. Pure: the same parts give the same text. */
+export function assemblePrompt(parts: PromptParts): AssembledPrompt {
+  const preface = [
+    `[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. The task is in ${parts.taskPath}.`,
+    ...noticeTexts(parts),
+  ];
+  if (parts.guardrailsPath !== null) preface.push(guardrailsText(parts.guardrailsPath));
+  if (parts.findings !== null) preface.push(findingsText(parts.findings));
+  preface.push(...(parts.beside ?? []));
+  return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
+}
+
+/** What has to be told once, in the order of its weight. */
+export function noticeTexts({ notices, steering }: Pick<PromptParts, 'notices' | 'steering'>): string[] {
+  const told: string[] = [];
+  if (notices.rejection.length > 0) {
+    told.push(
+      section('Your claim of completion was rejected', [
+        ...notices.rejection.map((reason) => shorten(reason, NOTICE_LIMIT)),
+        'Mend this before you claim completion again.',
+      ]),
+    );
+  }
+  if (notices.misplacedSignal !== null) told.push(notices.misplacedSignal);
+  if (notices.warnings.length > 0)
+    told.push(
+      section(
+        'Notices',
+        notices.warnings.map((text) => `- ${text}`),
+      ),
+    );
+  if (steering.length > 0) {
+    told.push(
+      section(
+        'The user says',
+        steering.map(({ text }) => shorten(text, NOTICE_LIMIT)),
+      ),
+    );
+  }
+  return told;
+}
+
+export function guardrailsText(path: string): string {
+  return `Read ${path} first: it holds the lessons of earlier iterations.`;
+}
+
+/** The whole prompt as one text. */
+export function wholePrompt({ preface, body, closing }: AssembledPrompt): string {
+  return `${preface}\n\n---\n\n${body}\n\n---\n\n${closing}\n`;
+}
+
+/** How the agent ends its message, with every signal that counts in this loop. */
+export function closingText({ completion, idle }: Pick<PromptParts, 'completion' | 'idle'>): string {
+  const wanted = completionText(completion);
+  const lines = ['How to end your message, each signal alone on a line, outside code and quotes:'];
+  if (wanted !== null) lines.push(`- Everything is done and checked: ${wanted}`);
+  lines.push('- Progress, and N findings are still open: RALPH_ITERATION_COMPLETE: N findings remain');
+  if (idle) lines.push('- There is nothing to do right now: <!-- ralph:state idle -->');
+  return lines.join('\n');
+}
+
+export function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
+  const count = open === 1 ? '1 open finding' : `${open} open findings`;
+  return claimed === null || claimed === open
+    ? `The findings log holds ${count}.`
+    : `The findings log holds ${count}; you said ${claimed}.`;
+}
+
+export function section(title: string, lines: readonly string[]): string {
+  return `## ${title}\n\n${lines.join('\n')}`;
+}

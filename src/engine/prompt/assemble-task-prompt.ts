@@ -1,0 +1,152 @@
+import { durationInWords } from '../../text/duration.ts';
+import { shorten } from '../../text/excerpt.ts';
+import type { TaskTerms } from '../schema/contract.ts';
+import { completionText } from '../signals/signals.ts';
+import {
+  type AssembledPrompt,
+  closingText,
+  findingsText,
+  guardrailsText,
+  noticeTexts,
+  type PromptParts,
+  section,
+} from './assemble-prompt.ts';
+
+export interface TaskPromptParts extends PromptParts {
+  /** RALPH_PROGRESS.md as it stands, or null where there is none. */
+  readonly progress: string | null;
+  readonly terms: Omit<TaskTerms, 'args'>;
+  /** Further commands that a claim has to pass. */
+  readonly validation: readonly { readonly name: string }[];
+  /** What the last rejected claim failed at, as the state keeps it (`gateFailures.value`), or null. */
+  readonly lastFailures: string | null;
+  /** Since the loop began. */
+  readonly elapsedMs: number;
+}
+
+const PROGRESS_LIMIT = 4096;
+/** For the mark of a cut and the number in it. */
+const MARK_ROOM = 64;
+const FAILURES_LIMIT = 300;
+
+/**
+ * The prompt of a task folder's next iteration. Pure: the same parts give the same text. The preface is what this
+ * iteration has to say of itself and the agent's own memory, `body` the task with its placeholders filled in, the
+ * closing how to work on it and when it is done. Every word is paid for in every iteration.
+ */
+export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
+  const { iteration, maxIterations, findings, guardrailsPath, terms } = parts;
+  const folder = folderOf(parts.taskPath);
+  const wanted = completionText(parts.completion);
+  const preface = [
+    `[ralph] Iteration ${iteration} of ${maxIterations}. The task folder is ${folder || './'}`,
+    ...noticeTexts(parts),
+    ...(findings === null ? [] : [findingsText(findings)]),
+    ...(parts.beside ?? []),
+    memoryText(`${folder}RALPH_PROGRESS.md`, parts.progress),
+  ];
+  const closing = [
+    ...paceText(terms.itemsPerIteration),
+    ...reflectionText(iteration, terms.reflectEvery),
+    goalText(parts.elapsedMs, wanted),
+    ...(wanted === null ? [] : gateText(parts, { before: `you give ${wanted}`, what: `${wanted} is checked` })),
+    ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
+    closingText(parts),
+  ];
+  return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
+}
+
+/** With its final slash; empty for a task in the project's own folder. */
+function folderOf(taskPath: string): string {
+  return taskPath.slice(0, taskPath.lastIndexOf('/') + 1);
+}
+
+function memoryText(path: string, progress: string | null): string {
+  const text = progress?.trim() ?? '';
+  if (text === '') {
+    return section('Your memory', [
+      `${path} is empty. Note there what is done, what comes next and what you have learned: you get it back in every iteration.`,
+    ]);
+  }
+  const kept = text.length <= PROGRESS_LIMIT ? text : shorten(text, PROGRESS_LIMIT - MARK_ROOM);
+  // A cut can leave half of a character.
+  const whole = kept.replace(/\p{Surrogate}/gu, '');
+  return section(`Your memory: ${path}`, [whole, '', 'Bring it up to date before you end your message.']);
+}
+
+export function paceText(items: number | null): string[] {
+  if (items === null) return [];
+  const most = items === 1 ? 'one item' : `at most ${items} items`;
+  return [section('Pace', [`Do ${most} in this iteration, then end your message.`])];
+}
+
+/** Whether this iteration is one in so many. */
+export function reflectionDue(iteration: number, every: number | null): boolean {
+  return every !== null && iteration % every === 0;
+}
+
+function reflectionText(iteration: number, every: number | null): string[] {
+  if (!reflectionDue(iteration, every)) return [];
+  return [
+    section('Reflect first', [
+      'What has brought the task forward so far, what has not, and what will you do differently? Note the answer in your memory, then go on.',
+    ]),
+  ];
+}
+
+function goalText(elapsedMs: number, wanted: string | null): string {
+  return section('Goal', [
+    `Time spent: ${durationInWords(elapsedMs)}. Audit the work before you end your message:`,
+    '- Map the whole original task to concrete deliverables.',
+    '- Look at each of them as it is now: files, tests, status. Plans and earlier reports are no evidence.',
+    '- What no evidence covers is not done.',
+    wanted === null
+      ? 'There is no promise to give: keep making verified progress until the loop ends by its limits or is stopped.'
+      : `Give ${wanted} only when the evidence covers every requirement. Until then do what is missing.`,
+  ]);
+}
+
+/** How a claim is called: `before` it the agent does this, and then `what` happens to it. */
+export interface ClaimWords {
+  readonly before: string;
+  readonly what: string;
+}
+
+/** What a claim has to pass; nothing where nobody asks for anything. */
+export function gateText(
+  parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'notices' | 'taskPath'>,
+  { before, what }: ClaimWords,
+): string[] {
+  const { gate } = parts.terms;
+  const folder = folderOf(parts.taskPath);
+  const unchecked = gate === 'optional' ? gateItems(parts.terms, folder, []) : [];
+  const checked = gate === 'required' ? gateItems(parts.terms, folder, parts.validation) : passing(parts.validation);
+  if (unchecked.length + checked.length === 0) return [];
+  const lines: string[] = [];
+  if (unchecked.length > 0) {
+    lines.push(`Nobody checks this for you. Before ${before}, see to it that:`, ...unchecked);
+  }
+  if (checked.length > 0) lines.push(`${what}, and rejected unless:`, ...checked);
+  // A claim that was rejected just now stands above, with its reasons.
+  if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
+    lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);
+  }
+  return [section(`Completion gate: ${gate}`, lines)];
+}
+
+function gateItems(
+  { requiredOutputs, commands }: TaskPromptParts['terms'],
+  folder: string,
+  validation: TaskPromptParts['validation'],
+): string[] {
+  const outputs = requiredOutputs.map((path) => folder + path).join(', ');
+  return [
+    ...(outputs === '' ? [] : [`- these files exist: ${outputs}`]),
+    `- ${folder}OPEN_QUESTIONS.md exists and has no open item under P0 or P1`,
+    ...passing([...commands.filter(({ acceptance }) => acceptance), ...validation]),
+  ];
+}
+
+function passing(commands: readonly { readonly name: string }[]): string[] {
+  return commands.length === 0 ? [] : [`- these commands pass: ${commands.map(({ name }) => name).join(', ')}`];
+}

@@ -1,0 +1,91 @@
+import { LINE_END } from '../../text/characters.ts';
+import type { Policy } from '../schema/policy.ts';
+import { type AssembledPrompt, wholePrompt } from './assemble-prompt.ts';
+
+/** How a prompt goes back into the session: `reason` reaches the model twice, `context` once. */
+export interface DeliveredPrompt {
+  readonly reason: string;
+  readonly context: string | null;
+}
+
+/** The client replaces a longer context by a preview and a file; it starts to do so at 10,000 characters. */
+const CONTEXT_LIMIT = 9_000;
+const REASON_LIMIT = 4_000;
+const SHORT_REASON = 'Go on: the task is in the context that came with this message.';
+
+/** The client, and where a prompt that is too long for every way can be read: the task file, or where `pointer` says. */
+export type Receiver = { readonly takesContext: boolean } & (
+  | { readonly taskPath: string }
+  | { readonly pointer: (prompt: AssembledPrompt) => string }
+);
+
+/**
+ * Chooses the way back by the loop's `reinject` and the prompt's length. A client that is too old for context, or
+ * unknown, gets everything in the reason.
+ */
+export function deliverPrompt(
+  prompt: AssembledPrompt,
+  reinject: Policy['reinject'],
+  client: Receiver,
+): DeliveredPrompt {
+  const whole = wholePrompt(prompt);
+  const pointer = 'pointer' in client ? client.pointer : pointerTo(client.taskPath);
+  switch (reinject) {
+    case 'reason':
+      return { reason: whole, context: null };
+    case 'pointer':
+      return { reason: pointer(prompt), context: null };
+    case 'context':
+    case 'auto':
+      if (!client.takesContext || (reinject === 'auto' && whole.length <= REASON_LIMIT)) {
+        return { reason: whole, context: null };
+      }
+      if (whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
+      return { reason: pointer(prompt), context: null };
+    default:
+      return reinject satisfies never;
+  }
+}
+
+/** The task file holds the body alone: what this iteration has to say of itself goes with the pointer. */
+function pointerTo(taskPath: string): (prompt: AssembledPrompt) => string {
+  return ({ preface, body, closing }) =>
+    `${preface}\n\nRead ${taskPath} now, whole (${body.length} characters), and work by it.${sectionsOf(body)}\n\n${closing}\n`;
+}
+
+/** The headings of a text, so that a reader knows what lies before them; empty where it has none. */
+export function sectionsOf(text: string): string {
+  const headings = text.split(LINE_END).filter((line) => /^#{1,6} /.test(line));
+  const shown = headings.slice(0, 40).map((heading) => heading.slice(0, 120));
+  return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
+}
+
+/** The client, and where the whole assembled prompt lies by now. */
+export interface TaskReceiver {
+  readonly takesContext: boolean;
+  /** Relative to the project; null where it could not be written, and then nobody is sent there. */
+  readonly promptPath: string | null;
+}
+
+/**
+ * The same for a task folder, whose prompt is more than its RALPH.md: the evidence of an iteration stands in the
+ * assembled prompt alone, so a pointer names the file that holds all of that. Without such a file a prompt that is too
+ * long for the context goes into the reason.
+ */
+export function deliverTaskPrompt(
+  prompt: AssembledPrompt,
+  reinject: Policy['reinject'],
+  { takesContext, promptPath }: TaskReceiver,
+): DeliveredPrompt {
+  const pointer = (): string => {
+    const whole = wholePrompt(prompt);
+    return promptPath === null ? whole : pointerText(prompt.preface, promptPath, whole);
+  };
+  return deliverPrompt(prompt, reinject, { takesContext, pointer });
+}
+
+/** Names the iteration, so that two pointers are not the same message, and repeats nothing else of the file. */
+function pointerText(preface: string, path: string, whole: string): string {
+  const [header = ''] = preface.split('\n');
+  return `${header}\n\nRead ${path} now, whole (${whole.length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.${sectionsOf(whole)}\n`;
+}

@@ -1,0 +1,39 @@
+import { visibleLines } from '../../text/markdown/visible-lines.ts';
+
+/** A file in which loops and agents of a project write what the ones after them should know. */
+export interface MemoryFile {
+  /** Relative to the project. */
+  readonly path: string;
+  /** null where it is too long to be counted. */
+  readonly entries: number | null;
+}
+
+/** The entries of a memory file: its headings below the title or, where it has none, the items of its lists. */
+export function countEntries(text: string): number {
+  const lines = visibleLines(text).map((line) => line.text);
+  const headings = lines.filter((line) => /^#{2,6} /.test(line)).length;
+  return headings > 0 ? headings : lines.filter((line) => /^[-*+] /.test(line)).length;
+}
+
+/**
+ * What a context that knows nothing is told of the project's memory: where there is something to read, and where its own
+ * decisions go; null where the project keeps none. Names files and no contents, so that it is short in any project.
+ */
+export function memoryText(files: readonly MemoryFile[]): string | null {
+  const read = files.filter(({ entries }) => entries !== 0);
+  const decisions = files.find(({ path }) => path.endsWith('/decisions.md'));
+  const lines = [
+    ...(read.length === 0
+      ? []
+      : [`Earlier work left its memory here; read it before you begin: ${read.map(named).join(', ')}.`]),
+    ...(decisions === undefined
+      ? []
+      : [`A decision about the architecture goes to ${decisions.path}, with its reason.`]),
+  ];
+  return lines.length === 0 ? null : lines.join(' ');
+}
+
+function named({ path, entries }: MemoryFile): string {
+  if (entries === null) return `${path} (very long: read its end)`;
+  return `${path} (${entries === 1 ? '1 entry' : `${entries} entries`})`;
+}

@@ -1,0 +1,73 @@
+import { LINE_END } from '../../text/characters.ts';
+import { plainLines } from '../../text/markdown/lines.ts';
+import type { Sign } from '../effects.ts';
+
+const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/s;
+const SIGN = /^Sign:[ \t]*(\S.*)$/is;
+const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/is;
+
+/**
+ * The signs of a guardrails file: `### Sign: Name` with Trigger, Instruction and Added after. What stands in code fences
+ * and HTML comments does not count.
+ */
+export function parseSigns(text: string): Sign[] {
+  const signs: Sign[] = [];
+  let current: { -readonly [K in keyof Sign]: Sign[K] } | null = null;
+  for (const { text: line } of plainLines(text)) {
+    const heading = HEADING.exec(line)?.[1];
+    if (heading !== undefined) {
+      const name = (SIGN.exec(heading)?.[1] ?? '').trim().replace(/ #+$/, '').trim();
+      current = name === '' ? null : { name, trigger: '', instruction: '', addedAfter: '' };
+      if (current !== null) signs.push(current);
+      continue;
+    }
+    const field = current && FIELD.exec(line);
+    if (!field || !current) continue;
+    const [, key = '', value = ''] = field;
+    current[keyOf(key)] = value.trim();
+  }
+  return signs;
+}
+
+function keyOf(field: string): 'trigger' | 'instruction' | 'addedAfter' {
+  const lower = field.toLowerCase();
+  return lower === 'trigger' || lower === 'instruction' ? lower : 'addedAfter';
+}
+
+/**
+ * What has to be written behind the text of a guardrails file so that this sign stands in it; '' where one of its name
+ * does already. What lies in the file stays byte for byte.
+ */
+export function signBehind(text: string, sign: Sign): string {
+  const name = oneLine(sign.name);
+  const ending = text.includes('\r\n') ? '\r\n' : '\n';
+  const block = [
+    `### Sign: ${name}`,
+    '',
+    `- **Trigger**: ${oneLine(sign.trigger)}`,
+    `- **Instruction**: ${oneLine(sign.instruction)}`,
+    `- **Added after**: ${oneLine(sign.addedAfter)}`,
+    '',
+  ].join(ending);
+  const signs = parseSigns(text);
+  if (signs.some((known) => sameName(known.name, name))) return '';
+  const added = `${gapBehind(text, ending)}${block}`;
+  // Behind a fence or a comment that nobody closed no sign counts: there it would be added once more each time.
+  const counts = parseSigns(text + added).length > signs.length;
+  return !counts && text.split(LINE_END).some((line) => sameName(line, `### Sign: ${name}`)) ? '' : added;
+}
+
+/** What makes one empty line between a text and what follows it, where there is none. */
+function gapBehind(text: string, ending: string): string {
+  const lines = text.split(LINE_END);
+  if (lines.at(-1) !== '') return text.trim() === '' ? ending : ending + ending;
+  return (lines.at(-2) ?? '').trim() === '' ? '' : ending;
+}
+
+function sameName(a: string, b: string): boolean {
+  return oneLine(a).toLowerCase() === oneLine(b).toLowerCase();
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}

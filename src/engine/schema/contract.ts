@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { policy } from './policy.ts';
+import { instant } from './scalars.ts';
+
+export const CONTRACT_VERSION = 1;
+
+/** A command that the loop may run, as it stood in the frontmatter when the user started the loop. */
+export const commandDefinition = z.strictObject({
+  name: z.string().min(1),
+  run: z.string().min(1),
+  timeoutSeconds: z.int().min(1).max(3600),
+});
+
+/** A command whose output is the evidence of an iteration. `run` is what the shell gets, arguments filled in. */
+export const evidenceCommand = z.strictObject({
+  ...commandDefinition.shape,
+  /** The gate runs it again, and it must come out well. */
+  acceptance: z.boolean(),
+  directory: z.enum(['task', 'project']),
+});
+
+/** What no command may be: an RE2 pattern, the named first words of a simple command, or the programs of a pipeline. */
+export const commandRule = z.union([
+  z.string().min(1),
+  z.strictObject({ command: z.string().min(1), args: z.array(z.string()), reason: z.string().nullable() }),
+  z.strictObject({ pipeline: z.array(z.string().min(1)).min(2), reason: z.string().nullable() }),
+]);
+
+export const guardrails = z.strictObject({
+  blockCommands: z.array(commandRule),
+  /** Every simple command must match one of these RE2 patterns whole; null where there is no allowlist. */
+  shellAllow: z.array(z.string()).nullable(),
+  /** Globs, and names of policies as `policy:NAME`. */
+  protectedFiles: z.array(z.string()),
+  /** The same for what may not even be read. */
+  privateFiles: z.array(z.string()),
+  strict: z.boolean(),
+  /** Names of what is denied while a plan runs and is allowed here all the same; there for a plan alone. */
+  lifted: z.array(z.string()).optional(),
+});
+
+/** What a task folder has beside its text. */
+export const taskTerms = z.strictObject({
+  args: z.record(z.string(), z.string()),
+  commands: z.array(evidenceCommand),
+  gate: z.enum(['required', 'optional', 'disabled']),
+  /** Relative to the task folder. */
+  requiredOutputs: z.array(z.string()),
+  itemsPerIteration: z.int().min(1).nullable(),
+  reflectEvery: z.int().min(2).nullable(),
+});
+
+/** What may run and what must hold, fixed at the start and kept outside the project. */
+export const contract = z.strictObject({
+  contractVersion: z.literal(CONTRACT_VERSION),
+  loopId: z.string().min(1),
+  name: z.string().nullable(),
+  projectDir: z.string().min(1),
+  /** Relative to the project directory. */
+  taskPath: z.string().min(1),
+  /** A task folder with its RALPH.md, or null for a plain prompt. */
+  task: taskTerms.nullable(),
+  guardrails,
+  /** Lines that end the message of each commit that the engine makes; there for a plan alone. */
+  commitFooters: z.array(z.string().min(1)).optional(),
+  createdAt: instant,
+  /** The frontmatter's text, byte for byte, so that a change during the run is seen without a hash. */
+  frontmatter: z.string(),
+  /** Everything of the task file before its body: a file that begins so has that frontmatter, unparsed. */
+  head: z.string(),
+  policy,
+  validation: z.array(commandDefinition),
+  findingsLog: z.string().min(1),
+  /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
+  scripts: z.record(z.string(), z.string()),
+  /** Whether the user has agreed to the loop. One that an agent asked for has to wait until they do. */
+  consented: z.boolean(),
+  clientVersion: z.string().nullable(),
+  /** The command that works on a runner's iterations in place of the client; absent where the client does. */
+  agent: z.string().min(1).optional(),
+  /** The list of a loop that works by tests first; absent for every other loop. `hash` proves its scenarios and commands. */
+  tdd: z.strictObject({ listId: z.string().min(1), hash: z.string().min(1) }).optional(),
+  headless: z.boolean(),
+  /** Settings that the command line gave, by key path: `accept` applies them again. */
+  flags: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  /** The bundle that started the loop: its files are the loop's own and guarded. */
+  bundleDir: z.string().nullable(),
+});
+
+/** The file outside the project that holds it. */
+export const storedContract = z.strictObject({
+  /** SHA-256 over the contract with sorted keys: the loop's state names it. */
+  hash: z.string(),
+  contract,
+});
+
+export type Contract = z.infer<typeof contract>;
+export type StoredContract = Readonly<z.infer<typeof storedContract>>;
+export type EvidenceCommand = z.infer<typeof evidenceCommand>;
+export type CommandRule = z.infer<typeof commandRule>;
+export type Guardrails = z.infer<typeof guardrails>;
+export type TaskTerms = z.infer<typeof taskTerms>;
+export type CommandDefinition = z.infer<typeof commandDefinition>;

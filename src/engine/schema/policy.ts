@@ -1,0 +1,66 @@
+import * as z from 'zod';
+import { count } from './scalars.ts';
+
+const threshold = count;
+
+/** How a loop decides, resolved once at the start and fixed in the contract. All durations in milliseconds. */
+export const policy = z.strictObject({
+  /** What the agent writes to claim completion. `none`: the loop runs to its limits. */
+  completion: z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('signal'), text: z.string().min(1) }),
+    z.strictObject({ kind: z.literal('promise'), text: z.string().min(1) }),
+    z.strictObject({ kind: z.literal('none') }),
+  ]),
+  signalMatch: z.enum(['line', 'anywhere']),
+  maxIterations: z.int().min(1).max(100),
+  reinject: z.enum(['auto', 'reason', 'context', 'pointer']),
+  idle: z
+    .strictObject({
+      delayMs: z.number().positive(),
+      backoff: z.number().min(1),
+      maxDelayMs: z.number().positive(),
+      maxMs: z.number().positive(),
+      wake: z.enum(['time', 'change']),
+      watch: z.array(z.string()),
+      maxQuietMs: z.number().positive().nullable(),
+    })
+    .nullable(),
+  /** Consecutive repeats that trip the breaker; 0 switches the signal off. */
+  breaker: z.strictObject({
+    findings: threshold,
+    noProgress: threshold,
+    sameReply: threshold,
+    sameError: threshold,
+    denials: threshold,
+    tdd: threshold,
+  }),
+  budget: z.strictObject({
+    maxCostUsd: z.number().positive().nullable(),
+    maxTokens: z.number().positive().nullable(),
+    maxTimeMs: z.number().positive().nullable(),
+    warnAt: z.number().min(0).max(1),
+  }),
+  /** The task is a plan, worked on task by task; absent for every other. */
+  plan: z
+    .strictObject({
+      /** Tasks done in one session, after which the loop pauses for review. */
+      maxTasks: z.int().min(1).max(100),
+      /** Id of the task to begin from. */
+      from: z.string().min(1).nullable(),
+    })
+    .optional(),
+  backgroundWaitMs: z.number().min(0),
+  pace: z.strictObject({
+    /** Between two working iterations, beside what idle waits. */
+    delayMs: z.number().min(0),
+    /** What one iteration may take; null where only the loop's own limits count. */
+    iterationTimeoutMs: z.number().positive().nullable(),
+    /** Whether an iteration that failed or ran out of time ends the loop. */
+    stopOnError: z.boolean(),
+    /** Whether the loop's end tells max-iterations and no-progress-exhaustion apart. */
+    tracksProgress: z.boolean(),
+  }),
+});
+
+export type Policy = z.infer<typeof policy>;
+export type IdlePolicy = NonNullable<Policy['idle']>;

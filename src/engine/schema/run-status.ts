@@ -1,0 +1,119 @@
+import * as z from 'zod';
+import { PREVIEW_LIMIT } from '../../text/excerpt.ts';
+import { guardrails, taskTerms } from './contract.ts';
+import { count, instant } from './scalars.ts';
+import { terminalStatus } from './state.ts';
+
+/** How a command of an iteration came out. */
+export const commandOutcome = z.strictObject({
+  name: z.string(),
+  /** `error` is a non-zero exit or a command that could not be started. */
+  outcome: z.enum(['ok', 'blocked', 'timeout', 'error']),
+  durationMs: z.number().min(0),
+  /** Whether the prompt got less than the whole output. */
+  truncated: z.boolean(),
+  /** Of the whole output. */
+  bytes: count,
+  preview: z.string().max(PREVIEW_LIMIT),
+});
+
+/** How a claim of completion fared. */
+const claim = z.strictObject({
+  promiseSeen: z.boolean(),
+  gateChecked: z.boolean(),
+  gatePassed: z.boolean(),
+  /** Why the gate refused; empty where it passed or was not asked. */
+  reasons: z.array(z.string()),
+});
+
+/** What one iteration used. null is unknown, which is not zero. */
+export const iterationUsage = z.strictObject({
+  inputTokens: count.nullable(),
+  outputTokens: count.nullable(),
+  cacheReadTokens: count.nullable(),
+  cacheWriteTokens: count.nullable(),
+  costUsd: z.number().min(0).nullable(),
+});
+
+/** One line of iterations.jsonl in a task folder's `.ralph-runner`. */
+export const taskIterationRecord = z.strictObject({
+  loopId: z.string(),
+  /** Counted from 1; an idle iteration has the number of the working one before it. */
+  iteration: count,
+  /** `interrupted`: a process died that had counted it; what it changed, and what the gate said, nobody knows. */
+  status: z.enum(['completed', 'idle', 'timeout', 'error', 'interrupted']),
+  startedAt: instant,
+  endedAt: instant,
+  durationMs: z.number().min(0),
+  /** Whether files or the repository changed durably; `unknown` where the tree is too large to tell. */
+  progress: z.union([z.boolean(), z.literal('unknown')]),
+  /** Relative to the project, in order, as far as they were noted. */
+  changedFiles: z.array(z.string()),
+  /** Consecutive iterations without progress, this one included. */
+  noProgressStreak: count,
+  completion: claim,
+  commands: z.array(commandOutcome),
+  /** Which bounds cut a snapshot of the files short; empty where they were seen whole. */
+  snapshotBounds: z.array(z.string()),
+  usage: iterationUsage.nullable(),
+});
+
+/** status.json in a task folder's `.ralph-runner`: how the run stands, or how it ended. */
+export const runStatus = z.strictObject({
+  loopId: z.string(),
+  name: z.string().nullable(),
+  /** Relative to the project directory. */
+  taskPath: z.string(),
+  status: z.enum(['running', 'waiting', 'verifying', 'paused', 'awaiting-consent', ...terminalStatus.options]),
+  /** Iterations finished. */
+  iteration: count,
+  maxIterations: count,
+  idleIterations: count,
+  startedAt: instant,
+  updatedAt: instant,
+  /** null while the loop is live. */
+  endedAt: instant.nullable(),
+  completion: z.strictObject({
+    promise: z.string().nullable(),
+    gate: taskTerms.shape.gate,
+    requiredOutputs: z.array(z.string()),
+    /** true only when checks ran and all of them passed. */
+    verified: z.boolean(),
+    /** Why the last claim was rejected; empty where none was, or none since. */
+    rejection: z.array(z.string()),
+  }),
+  guardrails,
+  /** What a person should know of the status: why it ended or waits. */
+  message: z.string().nullable(),
+});
+
+export type CommandOutcome = z.infer<typeof commandOutcome>;
+export type TaskIterationRecord = z.infer<typeof taskIterationRecord>;
+export type RunStatus = z.infer<typeof runStatus>;
+
+/** A file of `iterations/` in a loop directory: what one iteration used, and what came of it. null is unknown. */
+export const loopIteration = z.strictObject({
+  loopId: z.string(),
+  /** Counted from 1; an idle iteration has the number of the working one before it. */
+  iteration: count,
+  outcome: taskIterationRecord.shape.status,
+  startedAt: instant,
+  endedAt: instant,
+  durationMs: z.number().min(0),
+  /** Tokens and US dollars. */
+  usage: iterationUsage.nullable(),
+  /** Of the agent's conversation. */
+  turns: count.nullable(),
+  toolCalls: count.nullable(),
+  model: z.string().nullable(),
+  /** The checklist as the iteration left it. */
+  checklist: z.strictObject({ done: count, total: count }).nullable(),
+  /** Whether files or the repository changed durably. */
+  progress: taskIterationRecord.shape.progress,
+  /** How a claim of completion fared: a finished checklist, or what the agent said. */
+  completion: taskIterationRecord.shape.completion,
+  /** The first lines of the agent's final message, secrets masked. */
+  summary: z.string(),
+});
+
+export type LoopIteration = z.infer<typeof loopIteration>;

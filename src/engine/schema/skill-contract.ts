@@ -1,0 +1,102 @@
+import * as z from 'zod';
+import { ONE_LINE } from '../../text/characters.ts';
+import { planStatus } from './plan.ts';
+import { count, instant } from './scalars.ts';
+
+/**
+ * What the skill takes: everything may be left out, and then the task file, the project's settings and the defaults say
+ * it. Keys that are none of these are let be.
+ */
+export const skillInput = z.object({
+  maxIterations: z.int().min(1).max(100).optional().describe('Iterations the agent gets; 25 without it.'),
+  completionSignal: z
+    .string()
+    .regex(ONE_LINE)
+    .optional()
+    .describe('What the agent writes, alone on a line, when everything is done and checked.'),
+  circuitBreakerThreshold: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Repeats of the same count of findings that stop the loop; 3 without it.'),
+  task: z.string().regex(/\S/).optional().describe('A task file or a task folder; .claude/ralph/PROMPT.md without it.'),
+  loop: z
+    .string()
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/)
+    .optional()
+    .describe('The name of the loop, where it is not the default one.'),
+  args: z.record(z.string(), z.string()).optional().describe('Values for the arguments that a RALPH.md declares.'),
+  tdd: z.boolean().optional().describe('Work by tests first, over the scenarios of main.cjs tdd init.'),
+  plan: z.boolean().optional().describe('The task is a plan, whose tasks are worked on one after the other.'),
+  from: z.string().regex(/\S/).optional().describe('Of a plan: the task to begin from, such as "Task 5".'),
+  maxTasks: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Of a plan: tasks done before it pauses for review; 5 without it.'),
+  settings: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe('Further settings of the frontmatter by key path, such as "idle.delay": "10s".'),
+});
+
+const text = z.string();
+
+/** What the skill answers, by command. More keys may follow in each. */
+export const skillOutput = z.union([
+  z.object({ active: z.literal(false), message: text }).describe('status: there is no loop.'),
+  z
+    .object({
+      active: z.literal(true),
+      iteration: count,
+      startedAt: instant,
+      lastRunAt: instant,
+      lastFindingsCount: z.union([count, z.literal('unknown')]),
+      promptExists: z.boolean(),
+      guardrailsExists: z.boolean(),
+    })
+    .describe('status: how the loop stands.'),
+  planStatus.describe('status of a plan: its tasks, and which is next.'),
+  z.object({ success: z.literal(true), message: text }).describe('reset: done.'),
+  z
+    .object({
+      maxIterations: z.int().min(1).max(100),
+      completionSignal: text.nullable(),
+      stateFile: text,
+      promptFile: text,
+      guardrailsFile: text,
+    })
+    .describe('config: what a loop would start with.'),
+  z
+    .object({
+      active: z.literal(true),
+      loop: text.nullable(),
+      loopId: text,
+      mode: text,
+      status: text,
+      iteration: count,
+      maxIterations: count,
+      taskPath: text,
+      holder: z.object({ sessionId: text.nullable(), pid: count.nullable(), hold: text }),
+      spawn: z.object({ spawn: count, iteration: count, agentType: text }).nullable(),
+      message: text,
+    })
+    .describe('router status: how the loop stands, who drives it, and what they have in hand.'),
+  z
+    .object({
+      action: z.literal('spawn'),
+      iteration: count,
+      prompt: z.string().min(1),
+      agentType: z.string().min(1),
+      allowedScope: z.array(text).nullable(),
+    })
+    .describe('router: have a subagent work on this.'),
+  z.object({ action: z.literal('wait'), why: text, message: text }).describe('router: nothing to do now.'),
+  z
+    .object({ action: z.literal('stop'), status: text, message: text, verified: z.boolean() })
+    .describe('router: the loop is over, or is not this host’s.'),
+]);
+
+export type SkillInput = z.infer<typeof skillInput>;

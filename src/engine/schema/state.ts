@@ -1,0 +1,227 @@
+import * as z from 'zod';
+import { SCHEMA_VERSION } from './constants.ts';
+import { planState } from './plan.ts';
+import { count, instant } from './scalars.ts';
+
+const streak = z.object({ value: z.string().nullable(), repeats: count });
+
+/** Consecutive repeats of each signal; `value` is what the iteration before showed. */
+export const breakerState = z.object({
+  findings: streak,
+  sameReply: streak,
+  sameError: streak,
+  noProgress: count,
+  denials: count,
+  tdd: streak,
+});
+
+/** The streak of consecutive idle iterations: when it began and how long it is. */
+export const idleState = z.object({
+  since: instant.nullable(),
+  consecutive: count,
+  /** When the model was last called: `max_quiet` counts from here. */
+  lastCallAt: instant.nullable(),
+});
+
+/** What the loop has cost so far. `costUsd` is null while nobody told us: unknown is not zero. */
+export const usageState = z.object({
+  inputTokens: count,
+  outputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+  costUsd: z.number().min(0).nullable(),
+  /**
+   * What the client's cost figure is more than the loop's cost; negative where earlier sessions cost something. null
+   * before the first figure of a client.
+   */
+  costBaseUsd: z.number().nullable(),
+});
+
+/** How far each append-only file of somebody else has been read, so that nothing is counted twice. */
+export const readMarks = z.object({
+  transcriptPath: z.string().nullable(),
+  transcriptBytes: count,
+  subagentBytes: z.record(z.string(), count),
+  lastMessageIds: z.array(z.string()),
+  callsBytes: count,
+});
+
+const steering = z.object({
+  id: z.string(),
+  at: instant,
+  text: z.string(),
+  /** `now` is delivered at the next tool call, `next` with the next prompt. */
+  delivery: z.enum(['now', 'next']),
+});
+
+/** What the next prompt has to tell the agent, kept until it was told. */
+export const notices = z.object({
+  rejection: z.array(z.string()),
+  /** A signal that was seen where it does not count. */
+  misplacedSignal: z.string().nullable(),
+  warnings: z.array(z.string()),
+});
+
+const lastDecision = z.object({
+  at: instant,
+  kind: z.enum(['started', 'prompt', 'wait', 'verify', 'allow']),
+  detail: z.string(),
+});
+
+/** Fingerprint of the last Stop that was counted: the same payload delivered twice counts once. */
+const lastTurn = z.object({ promptId: z.string().nullable(), text: z.string(), transcriptMark: z.string() });
+
+const base = {
+  iteration: count,
+  startedAt: instant,
+  lastRunAt: instant,
+  lastFindingsCount: count.nullable(),
+  schemaVersion: z.literal(SCHEMA_VERSION),
+  loopId: z.string().min(1),
+  /** null is the default loop of the project; a named loop has files of its own. */
+  name: z.string().nullable(),
+  mode: z.enum(['hook', 'router', 'runner']),
+  /** Fencing token: a holder of a lease writes with its own epoch, and an older epoch is refused. */
+  epoch: count,
+  taskPath: z.string(),
+  contractHash: z.string().nullable(),
+  sessionId: z.string().nullable(),
+  clientPid: count.nullable(),
+  /** The client's start time as the system names it, so that a recycled process id is not mistaken for it. */
+  clientStartedAt: z.string().nullable(),
+  maxIterations: z.int().min(1).max(100),
+  idleIterations: count,
+  breaker: breakerState,
+  idle: idleState,
+  usage: usageState,
+  marks: readMarks,
+  lastDecision: lastDecision.nullable(),
+  lastTurn: lastTurn.nullable(),
+  /** What the last prompt carried, until a turn shows that it arrived: a prompt that the client overrode never did. */
+  handedOver: z.object({ notices, steering: z.array(steering) }).nullable(),
+  /**
+   * Whose words the turn in progress answers: `first` before any prompt, `agent` for the loop's own prompt,
+   * `user` for a person's message, `rest` when the turn was let go with the loop still armed.
+   */
+  turn: z.enum(['first', 'agent', 'user', 'rest']),
+  /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
+  promptId: z.string().nullable(),
+  stopRequested: z.boolean(),
+  /** The stop that is requested came by a file in the task folder: nobody knows whose. */
+  stopFlag: z.boolean().optional(),
+  steering: z.array(steering),
+  notices,
+  /** Reasons the gate gave the last time, and how many times in a row. */
+  gateFailures: streak,
+  warnedBudgets: z.array(z.string()),
+  /** Keys of what was already told once. */
+  told: z.array(z.string()),
+  /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
+  projectMark: z.string().nullable(),
+  /** Whether an iteration has changed something durably; absent where the policy tracks no progress. */
+  progressed: z.boolean().optional(),
+  /** Working iterations of which nobody could tell whether they changed something; absent as above. */
+  unknownProgress: count.optional(),
+  /** A checklist as it was counted last, and the most items that it has had; absent for every other task. */
+  checklist: z.object({ done: count, total: count, most: count }).optional(),
+  /** The last iteration whose prompt asked the agent to reflect; absent before the first. */
+  lastReflection: count.optional(),
+  /** How far a plan has come; absent for every other task, and before the plan was read. */
+  plan: planState.optional(),
+  /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
+  waitedOut: z.array(z.string()),
+};
+
+const waiting = {
+  since: instant,
+  until: instant,
+  delayMs: z.number().min(0),
+  /** The last wait of a streak, cut so that the idle time never passes its maximum. */
+  last: z.boolean(),
+  /** Somebody asked to go on now. */
+  woken: z.boolean(),
+  /** Fingerprint of what is watched, as it was when the agent said idle; null when nothing is watched. */
+  seen: z.string().nullable(),
+  /** `pace` is the policy's delay between two working iterations. Absent: the agent said idle. */
+  why: z.literal('pace').optional(),
+};
+
+/** An iteration that failed where the policy has the loop end with it: the end, unless completion is proved. */
+const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string() });
+
+/** The statuses in which a loop is over. */
+export const terminalStatus = z.enum([
+  'complete',
+  'stopped',
+  'cancelled',
+  'max-iterations',
+  'no-progress-exhaustion',
+  'idle-limit',
+  'circuit-open',
+  'budget-exhausted',
+  'rate-limited',
+  'blocked',
+  'needs-verification',
+  'paused-for-review',
+  'timeout',
+  'interrupted',
+  'error',
+]);
+
+export const pauseReason = z.enum(['operator', 'interrupted', 'rate-limited', 'api-error', 'contract-changed']);
+
+/** The part of a state that only its status carries. */
+export const statusPart = z.discriminatedUnion('status', [
+  z.object({ status: z.literal('running') }),
+  z.object({ status: z.literal('waiting'), waiting: z.object(waiting) }),
+  z.object({ status: z.literal('verifying'), verifying: z.object({ since: instant, failure: failure.optional() }) }),
+  z.object({
+    status: z.literal('paused'),
+    paused: z.object({
+      since: instant,
+      reason: pauseReason,
+      message: z.string(),
+      resumesAt: instant.nullable(),
+    }),
+  }),
+  z.object({ status: z.literal('awaiting-consent') }),
+  z.object({
+    status: z.literal('ended'),
+    ended: z.object({
+      at: instant,
+      as: terminalStatus,
+      message: z.string(),
+      /** true only when checks ran and all of them passed. */
+      verified: z.boolean(),
+    }),
+  }),
+]);
+
+/** The part that every state carries. */
+export const commonPart = z.object(base);
+
+export const loopState = z.intersection(commonPart, statusPart);
+
+/** The state file of the skill that this grew out of: four keys and no contract. */
+export const fourKeyState = z.object({
+  iteration: count,
+  startedAt: instant,
+  lastRunAt: instant,
+  lastFindingsCount: z.union([count, z.null(), z.literal('unknown')]),
+});
+
+export type LoopState = z.infer<typeof loopState>;
+export type FourKeyState = z.infer<typeof fourKeyState>;
+export type BreakerState = z.infer<typeof breakerState>;
+export type IdleState = z.infer<typeof idleState>;
+export type ChecklistState = NonNullable<CommonState['checklist']>;
+export type UsageState = z.infer<typeof usageState>;
+export type ReadMarks = z.infer<typeof readMarks>;
+export type Notices = z.infer<typeof notices>;
+export type Failure = z.infer<typeof failure>;
+export type Steering = z.infer<typeof steering>;
+export type TerminalStatus = z.infer<typeof terminalStatus>;
+export type PauseReason = z.infer<typeof pauseReason>;
+export type StateOf<S extends LoopState['status']> = Extract<LoopState, { status: S }>;
+/** What every state carries, whatever its status. */
+export type CommonState = Omit<StateOf<'running'>, 'status'>;

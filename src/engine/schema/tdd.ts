@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import { TDD_VERSION } from './constants.ts';
+import { count, instant } from './scalars.ts';
+
+export const tddPhase = z.enum(['red', 'green', 'refactored']);
+export const tddStanding = z.enum(['pending', 'red', 'green', 'refactored']);
+
+const id = z.string().min(1);
+
+const completedScenario = z.object({
+  id,
+  evidenceCommand: z.string(),
+  redEvidence: z.string(),
+  greenEvidence: z.string(),
+  passedAt: instant,
+});
+
+const logEntry = z.object({
+  scenarioId: id,
+  phase: tddPhase,
+  /** What the command printed, standard output and standard error together: of more than 12,000 characters head and tail. */
+  output: z.string(),
+  timestamp: instant,
+  /** Of everything that the command printed. */
+  bytes: count.optional(),
+  /** What the shell left with. */
+  exitCode: count.optional(),
+});
+
+/**
+ * `tdd-state.json` in the project, for every reader: what the record outside says. Keys that are none of these are
+ * their owner's and are kept.
+ */
+export const tddState = z.object({
+  /** Absent in a file that somebody else wrote. */
+  schemaVersion: z.literal(TDD_VERSION).optional(),
+  scenarios: z.array(z.object({ id, description: z.string(), status: tddStanding })),
+  completedScenarios: z.array(completedScenario),
+  currentScenario: z.string().nullable(),
+  evidenceLog: z.array(logEntry),
+});
+
+/** A scenario and the command that proves it, fixed when the list was made. */
+export const tddScenario = z.strictObject({
+  id,
+  description: z.string().min(1),
+  run: z.string().min(1),
+  timeoutSeconds: z.int().min(1).max(3600),
+});
+
+/**
+ * The list of a TDD loop and all that was proved of it, kept outside the project, where an agent confined to it cannot
+ * write: the commands that may run, and what they printed.
+ */
+export const tddRecord = z.strictObject({
+  recordVersion: z.literal(TDD_VERSION),
+  listId: z.string().min(1),
+  createdAt: instant,
+  /** The loop that was started over it last. */
+  loopId: z.string().nullable(),
+  /** Whether the user has agreed to the commands; until then none of them runs. */
+  consented: z.boolean(),
+  scenarios: z.array(tddScenario),
+  /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
+  scripts: z.record(z.string(), z.string()),
+  /** The same as the last red run met them: a script that came after the list was made. What was red has to become green. */
+  redScripts: z.record(z.string(), z.string()).optional(),
+  /** PATH and the like of whoever agreed: they decide what the commands' words mean. */
+  environment: z.record(z.string(), z.string()),
+  current: z.string().nullable(),
+  /** In the order in which they were proved. An entry is final. */
+  completed: z.array(completedScenario),
+  /** Only ever longer. */
+  log: z.array(logEntry),
+  /** What the last run after refactoring printed, where it failed: nothing goes on before it passes again. */
+  broken: z.strictObject({ scenarioId: id, output: z.string() }).nullable(),
+});
+
+export type TddState = z.infer<typeof tddState>;
+export type TddRecord = z.infer<typeof tddRecord>;
+export type TddScenario = z.infer<typeof tddScenario>;
+export type TddLogEntry = z.infer<typeof logEntry>;
+export type TddPhase = z.infer<typeof tddPhase>;
+export type TddStanding = z.infer<typeof tddStanding>;

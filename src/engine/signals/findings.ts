@@ -1,0 +1,94 @@
+import { plainLines } from '../../text/markdown/lines.ts';
+
+/** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
+export interface Finding {
+  /** `FINDING-003` */
+  readonly id: string;
+  readonly category: string | null;
+  readonly title: string;
+  readonly severity: string | null;
+  readonly file: string | null;
+  readonly problem: string | null;
+  /** The first word of its last `Status`, in capitals; null where it has none. */
+  readonly status: string | null;
+  /** Line of the heading, from 1. */
+  readonly line: number;
+}
+
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/s;
+const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/is;
+const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/is;
+
+/**
+ * The findings of a log, in order. What stands in code fences and HTML comments does not count. A finding that is
+ * logged again under the same number is the later one.
+ */
+export function readFindings(text: string): Finding[] {
+  const findings = new Map<string, Finding>();
+  let current: { id: string; level: number } | null = null;
+  for (const { text: line, number } of plainLines(text)) {
+    const [, hashes, title = ''] = HEADING.exec(line) ?? [];
+    if (hashes !== undefined) {
+      const finding = readHeading(title, number);
+      if (finding !== null) {
+        findings.delete(finding.id);
+        findings.set(finding.id, finding);
+        current = { id: finding.id, level: hashes.length };
+      } else if (current !== null && hashes.length <= current.level) current = null;
+      continue;
+    }
+    const finding = current && findings.get(current.id);
+    if (finding) findings.set(finding.id, withField(finding, line));
+  }
+  return [...findings.values()];
+}
+
+/**
+ * The findings that are not fixed: every one but those whose status is FIXED or begins with FIXED_. The format knows
+ * OPEN and FIXED_THIS_ITERATION; whatever else an agent writes (REOPENED, IN_PROGRESS, WONTFIX), or writes not at all,
+ * counts as open. A claim that is refused for a word costs one turn, a claim that is believed for one ends the loop.
+ */
+export function openFindings(text: string): Finding[] {
+  return readFindings(text).filter(({ status }) => !/^FIXED(?:_|$)/.test(status ?? ''));
+}
+
+function readHeading(title: string, line: number): Finding | null {
+  const [, id, category, rest = ''] = FINDING.exec(title) ?? [];
+  if (id === undefined) return null;
+  return {
+    id: id.toUpperCase(),
+    category: category?.trim() || null,
+    title: withoutMarks(rest),
+    severity: null,
+    file: null,
+    problem: null,
+    status: null,
+    line,
+  };
+}
+
+function withField(finding: Finding, line: string): Finding {
+  const [, name = '', raw = ''] = FIELD.exec(line) ?? [];
+  const value = withoutMarks(raw);
+  switch (name.toLowerCase()) {
+    case 'severity':
+      return { ...finding, severity: value };
+    case 'file':
+      return { ...finding, file: value };
+    case 'problem':
+      return { ...finding, problem: value };
+    case 'status':
+      return { ...finding, status: /[a-z]\w*/i.exec(value)?.[0].toUpperCase() ?? null };
+    default:
+      return finding;
+  }
+}
+
+/** Without what Markdown puts around a text. A loop, since `[…]+$` is quadratic on a long run of blanks. */
+function withoutMarks(text: string): string {
+  const mark = (at: number): boolean => ' \t*_`#'.includes(text.charAt(at));
+  let [start, end] = [0, text.length];
+  while (start < end && mark(start)) start += 1;
+  while (end > start && mark(end - 1)) end -= 1;
+  return text.slice(start, end);
+}

@@ -1,0 +1,119 @@
+import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../schema/tdd.ts';
+import { TDD_TEXTS } from './messages.ts';
+
+/** How far a scenario is: the last phase that was proved of it. */
+export function standingOf(record: Pick<TddRecord, 'completed' | 'log'>, id: string): TddStanding {
+  const last = record.log.findLast(({ scenarioId }) => scenarioId === id)?.phase;
+  // One that was taken over from another list may have no entry in the log.
+  const complete = isComplete(record, id);
+  return complete && last !== 'refactored' ? 'green' : (last ?? 'pending');
+}
+
+export function isComplete({ completed }: Pick<TddRecord, 'completed'>, id: string): boolean {
+  return completed.some((scenario) => scenario.id === id);
+}
+
+/** The scenarios that nobody has proved yet, in their order. */
+export function remaining(record: Pick<TddRecord, 'scenarios' | 'completed'>): TddScenario[] {
+  return record.scenarios.filter(({ id }) => !isComplete(record, id));
+}
+
+/** Every scenario is proved, and none was broken since by refactoring. */
+export function allComplete(record: TddRecord): boolean {
+  return record.broken === null && remaining(record).length === 0;
+}
+
+/** The scenario that is being worked on: the current one, or the first that remains; null when none does. */
+export function scenarioAtWork(record: TddRecord): TddScenario | null {
+  return record.scenarios.find(({ id }) => id === record.current) ?? remaining(record)[0] ?? null;
+}
+
+/** What the last failing run of a scenario printed; null before it. */
+export function redEvidence({ log }: Pick<TddRecord, 'log'>, id: string): TddLogEntry | null {
+  return log.findLast(({ scenarioId, phase }) => scenarioId === id && phase === 'red') ?? null;
+}
+
+/** The record after a phase was proved: the log is longer by this entry, and with green its scenario is complete. */
+export function recordPhase(record: TddRecord, entry: TddLogEntry): TddRecord {
+  const { scenarioId, phase } = entry;
+  const next: TddRecord = {
+    ...record,
+    current: scenarioId,
+    log: [...record.log, entry],
+    broken: record.broken?.scenarioId === scenarioId ? null : record.broken,
+  };
+  if (phase !== 'green' || isComplete(record, scenarioId)) return next;
+  const completed = {
+    id: scenarioId,
+    evidenceCommand: record.scenarios.find(({ id }) => id === scenarioId)?.run ?? '',
+    redEvidence: redEvidence(record, scenarioId)?.output ?? '',
+    greenEvidence: entry.output,
+    passedAt: entry.timestamp,
+  };
+  return { ...next, completed: [...record.completed, completed] };
+}
+
+/** The record after a run that failed once the scenario was green: it is taken up again before anything else. */
+export function recordBroken(record: TddRecord, scenarioId: string, output: string): TddRecord {
+  return { ...record, current: scenarioId, broken: { scenarioId, output } };
+}
+
+export type MayRun =
+  | { readonly kind: 'run'; readonly scenario: TddScenario }
+  /** It was done before: nothing runs, and what was proved then is the answer. */
+  | { readonly kind: 'done'; readonly scenario: TddScenario }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/**
+ * Whether a phase of a scenario may run now: green after red, refactored after green, and nothing of a scenario that is
+ * complete. `id` null is the one at work. A phase that stands already does not run again, so that a call which is made
+ * twice counts once; `again` has red run once more, for a test that was sharpened.
+ */
+export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
+  const refused = (why: string): MayRun => ({ kind: 'refused', why });
+  if (!record.consented) return refused(TDD_TEXTS.noConsent);
+  const atWork = scenarioAtWork(record);
+  const scenario = id === null ? atWork : (record.scenarios.find((one) => one.id === id) ?? null);
+  if (scenario === null) return refused(id === null ? TDD_TEXTS.nothingLeft : TDD_TEXTS.unknown(id));
+  const standing = standingOf(record, scenario.id);
+  const broken = record.broken?.scenarioId === scenario.id;
+  if (standing === phase && !broken && !(again && phase === 'red')) return { kind: 'done', scenario };
+  if (scenario.id !== atWork?.id) {
+    const complete = isComplete(record, scenario.id);
+    return refused(complete ? TDD_TEXTS.complete(scenario.id) : TDD_TEXTS.notNow(scenario.id, atWork?.id ?? null));
+  }
+  const why = outOfOrder(phase, standing, scenario.id);
+  return why === null ? { kind: 'run', scenario } : refused(why);
+}
+
+function outOfOrder(phase: TddPhase, standing: TddStanding, id: string): string | null {
+  switch (phase) {
+    case 'red':
+      return standing === 'pending' || standing === 'red' ? null : TDD_TEXTS.complete(id);
+    case 'green':
+      if (standing === 'red') return null;
+      return standing === 'pending' ? TDD_TEXTS.redFirst(id) : TDD_TEXTS.complete(id);
+    case 'refactored':
+      return standing === 'green' || standing === 'refactored' ? null : TDD_TEXTS.greenFirst(id);
+    default:
+      return phase satisfies never;
+  }
+}
+
+export interface NextScenario {
+  readonly record: TddRecord;
+  /** What to work on now; null when every scenario is complete. */
+  readonly scenario: TddScenario | null;
+}
+
+/**
+ * Goes on to the first scenario that remains, unless the current one is still at work: not complete, or broken by
+ * refactoring. One that is complete never comes again.
+ */
+export function nextScenario(record: TddRecord): NextScenario {
+  const current = record.scenarios.find(({ id }) => id === record.current) ?? null;
+  const atWork = current !== null && (record.broken !== null || !isComplete(record, current.id));
+  const scenario = atWork ? current : (remaining(record)[0] ?? null);
+  const id = scenario?.id ?? null;
+  return { record: id === record.current ? record : { ...record, current: id }, scenario };
+}

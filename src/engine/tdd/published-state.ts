@@ -1,0 +1,67 @@
+import { TDD_VERSION } from '../schema/constants.ts';
+import type { TddRecord, TddState } from '../schema/tdd.ts';
+import { standingOf } from './phases.ts';
+
+/** What the record says, in the form that the project shows. */
+export function publishedState(record: TddRecord): TddState {
+  return {
+    schemaVersion: TDD_VERSION,
+    scenarios: record.scenarios.map(({ id, description }) => ({ id, description, status: standingOf(record, id) })),
+    completedScenarios: record.completed,
+    currentScenario: record.current,
+    evidenceLog: record.log,
+  };
+}
+
+/** How the file in the project stands to what the record says. */
+export type Agreement =
+  | 'same'
+  /** An earlier state of the same list: its writer died between the two files. */
+  | 'behind'
+  /** Something in it was never proved, or what was proved is missing or another. */
+  | 'tampered';
+
+export function agreement(found: TddState, record: TddRecord): Agreement {
+  const completed = record.completed.slice(0, found.completedScenarios.length);
+  const log = record.log.slice(0, found.evidenceLog.length);
+  const then = publishedState({ ...record, current: found.currentScenario, completed, log });
+  if (!agrees(found, then)) return 'tampered';
+  return agrees(found, publishedState(record)) ? 'same' : 'behind';
+}
+
+/** The published state with the keys of `found` that are none of ours: at the top and in each scenario and entry. */
+export function withOthersKeys(state: TddState, found: TddState | null): TddState {
+  return found === null ? state : (merged(state, found) as TddState);
+}
+
+/** true when every key of `own` is in `found` with the same value; what `found` has beside is its owner's. */
+function agrees(found: unknown, own: unknown): boolean {
+  if (Array.isArray(own)) {
+    return Array.isArray(found) && found.length === own.length && own.every((item, at) => agrees(found[at], item));
+  }
+  if (typeof own !== 'object' || own === null) return found === own;
+  if (typeof found !== 'object' || found === null) return false;
+  return Object.entries(own).every(([key, value]) => agrees((found as Record<string, unknown>)[key], value));
+}
+
+function merged(own: unknown, found: unknown): unknown {
+  if (Array.isArray(own)) {
+    const others = Array.isArray(found) ? found : [];
+    return own.map((item, at) => merged(item, isSameItem(item, others[at]) ? others[at] : undefined));
+  }
+  if (typeof own !== 'object' || own === null) return own;
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) return own;
+  const known = Object.entries(own).map(([key, value]) => [
+    key,
+    merged(value, (found as Record<string, unknown>)[key]),
+  ]);
+  return { ...found, ...Object.fromEntries(known) };
+}
+
+/** Scenarios are told apart by their id, entries of the log by their scenario and phase. */
+function isSameItem(own: unknown, found: unknown): boolean {
+  if (typeof own !== 'object' || own === null || typeof found !== 'object' || found === null) return false;
+  return ['id', 'scenarioId', 'phase'].every(
+    (key) => (own as Record<string, unknown>)[key] === (found as Record<string, unknown>)[key],
+  );
+}

@@ -1,0 +1,89 @@
+import type { EngineEvent } from './events.ts';
+import type { Policy } from './schema/policy.ts';
+import type { LoopState } from './schema/state.ts';
+import { apiError } from './transitions/api-error.ts';
+import type { Transition } from './transitions/build.ts';
+import { event } from './transitions/build.ts';
+import { withChecklist } from './transitions/checklist.ts';
+import {
+  cannotGoOn,
+  firstPrompt,
+  noticed,
+  overridden,
+  promptMade,
+  released,
+  steeringDelivered,
+  suspended,
+  waitedOut,
+} from './transitions/delivery.ts';
+import { iterationEnded, SELDOM } from './transitions/iteration-ended.ts';
+import { operator } from './transitions/operator.ts';
+import { planRead, planTurnEnded } from './transitions/plan-events.ts';
+import { interrupted } from './transitions/suspend.ts';
+import { timePassed } from './transitions/time-passed.ts';
+import { userPrompt } from './transitions/user-prompt.ts';
+import { verified } from './transitions/verified.ts';
+
+export type { Transition } from './transitions/build.ts';
+
+/**
+ * The whole engine: what a loop becomes and what has to be done when something happens to it. Pure and total: any
+ * valid state and any event give an answer; time comes in with the event, and nothing is read or written here.
+ */
+export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
+  if (state.status === 'ended') return endedAlready(state, happened);
+  switch (happened.type) {
+    case 'iteration-ended':
+      return policy.plan
+        ? planTurnEnded(state, happened, policy)
+        : iterationEnded(state, withChecklist(state, happened), policy, SELDOM);
+    case 'verified':
+      return verified(state, happened, policy);
+    case 'plan-read':
+      return planRead(state, happened, policy);
+    case 'operator':
+      return operator(state, happened, policy);
+    case 'time-passed':
+      return timePassed(state, happened, policy);
+    case 'user-prompt':
+      return userPrompt(state, happened);
+    case 'turn-released':
+      return released(state, happened);
+    case 'api-error':
+      return apiError(state, happened);
+    case 'interrupted':
+      return interrupted(state, happened);
+    case 'block-overridden':
+      return overridden(state, happened);
+    case 'suspended':
+      return suspended(state, happened);
+    case 'task-missing':
+    case 'agent-failed':
+      return cannotGoOn(state, happened);
+    case 'noticed':
+      return noticed(state, happened);
+    case 'waited-out':
+      return waitedOut(state, happened);
+    case 'steering-delivered':
+      return steeringDelivered(state, happened);
+    case 'prompt-made':
+      return promptMade(state, happened);
+    case 'first-prompt':
+      return firstPrompt(state, happened, policy);
+    default:
+      return happened satisfies never;
+  }
+}
+
+/** A loop that ended and was not archived (the process died in between) is archived by whoever comes next. */
+function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: EngineEvent): Transition {
+  const { as, message } = state.ended;
+  return {
+    state,
+    effects: [
+      event(state, happened.at, 'loop.archived-late', { status: as }),
+      { type: 'archive', as, message },
+      { type: 'allow', message },
+    ],
+  };
+}

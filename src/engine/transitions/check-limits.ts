@@ -1,0 +1,85 @@
+import type { Effect } from '../effects.ts';
+import { budgetWarningText } from '../messages.ts';
+import { type Trip, tripped } from '../policy/breaker.ts';
+import { type BudgetReading, readBudget } from '../policy/budget.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import { event, type Transition } from './build.ts';
+
+type Running = StateOf<'running'>;
+
+/** What ends a loop that is not complete. */
+export type Reached =
+  | { readonly by: 'failure'; readonly failure: Failure }
+  | { readonly by: 'user' | 'iterations' }
+  | { readonly by: 'breaker'; readonly trip: Trip }
+  | { readonly by: 'budget'; readonly budget: BudgetReading };
+
+/** `endBy` (ends.ts), or what stands for it in the file that every Stop loads: an end needs texts that it does not carry. */
+export type EndBy = (state: LoopState, at: string, policy: Policy, reached: Reached) => Transition;
+
+/** What follows a counted iteration that is not complete: its failure ends the loop, unless the user has already. */
+export function decide(
+  state: Running,
+  at: string,
+  policy: Policy,
+  failure: Failure | null,
+  endBy: EndBy,
+  goOn: (warned: Running) => Transition,
+): Transition {
+  if (failure && !state.stopRequested) return endBy(state, at, policy, { by: 'failure', failure });
+  return withinLimits(state, at, policy, endBy, goOn);
+}
+
+/**
+ * Goes on only while no limit holds; nothing is sent to the agent by any other way. The first limit that holds names
+ * the end: the user's stop, max iterations, breaker, budget (and last, with the wait, idle).
+ */
+export function withinLimits(
+  state: Running,
+  at: string,
+  policy: Policy,
+  endBy: EndBy,
+  goOn: (warned: Running) => Transition,
+): Transition {
+  const readings = readBudget(state.usage, state.startedAt, at, policy.budget);
+  const reached = firstReached(state, policy, readings);
+  if (reached !== null) return endBy(state, at, policy, reached);
+  const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
+  const next = goOn(warned);
+  return { state: next.state, effects: [...warnings, ...next.effects] };
+}
+
+/** The first limit that holds; null while the loop may go on. */
+export function limitReached(state: Running, at: string, policy: Policy): Reached | null {
+  return firstReached(state, policy, readBudget(state.usage, state.startedAt, at, policy.budget));
+}
+
+function firstReached(state: Running, { breaker }: Policy, readings: readonly BudgetReading[]): Reached | null {
+  if (state.stopRequested) return { by: 'user' };
+  if (state.iteration >= state.maxIterations) return { by: 'iterations' };
+  const trip = tripped(state.breaker, breaker);
+  if (trip) return { by: 'breaker', trip };
+  const budget = readings.find(({ used, limit }) => used >= limit);
+  return budget ? { by: 'budget', budget } : null;
+}
+
+function warn(state: Running, at: string, readings: BudgetReading[], warnAt: number): [Running, Effect[]] {
+  const fresh = readings.filter(
+    ({ name, used, limit }) => used >= limit * warnAt && !state.warnedBudgets.includes(name),
+  );
+  if (fresh.length === 0) return [state, []];
+  const texts = fresh.map(({ name, text }) => budgetWarningText(name, text));
+  const warned: Running = {
+    ...state,
+    warnedBudgets: [...state.warnedBudgets, ...fresh.map(({ name }) => name)],
+    notices: { ...state.notices, warnings: [...state.notices.warnings, ...texts] },
+  };
+  return [
+    warned,
+    fresh.flatMap(({ name, text }): Effect[] => [
+      event(state, at, 'budget.warning', { budget: name, reading: text }),
+      { type: 'notify', message: budgetWarningText(name, text) },
+    ]),
+  ];
+}

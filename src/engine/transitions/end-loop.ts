@@ -1,0 +1,42 @@
+import type { Effect, Sign } from '../effects.ts';
+import { budgetText, maxIterationsText, signalName, stoppedText, tripText } from '../messages.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState } from '../schema/state.ts';
+import { end, type Transition } from './build.ts';
+import type { Reached } from './check-limits.ts';
+
+/** Ends the loop by what it has reached, and says so. */
+export function endBy(state: LoopState, at: string, { pace }: Policy, reached: Reached): Transition {
+  switch (reached.by) {
+    case 'failure':
+      return end(state, at, reached.failure.as, reached.failure.message);
+    case 'user':
+      return end(state, at, 'stopped', stoppedText(state));
+    case 'iterations': {
+      const barren = pace.tracksProgress && !state.progressed;
+      const as = barren ? 'no-progress-exhaustion' : 'max-iterations';
+      return end(state, at, as, maxIterationsText(state.iteration, as, barren ? state.unknownProgress : 0));
+    }
+    case 'breaker': {
+      const { trip } = reached;
+      const stopped = end(state, at, 'circuit-open', tripText(trip));
+      const sign = tripSign(signalName(trip.signal), trip.evidence);
+      return { state: stopped.state, effects: [{ type: 'add-sign', sign } satisfies Effect, ...stopped.effects] };
+    }
+    case 'budget': {
+      const { name, text } = reached.budget;
+      return end(state, at, 'budget-exhausted', budgetText(name, text));
+    }
+    default:
+      return reached satisfies never;
+  }
+}
+
+function tripSign(signal: string, evidence: string): Sign {
+  return {
+    name: `Circuit breaker: ${signal}`,
+    trigger: `Iterations repeat themselves (${signal}).`,
+    instruction: 'Do it another way, or say plainly what blocks you.',
+    addedAfter: evidence,
+  };
+}

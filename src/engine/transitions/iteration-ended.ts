@@ -1,0 +1,251 @@
+import { digest } from '../../text/digest.ts';
+import { after } from '../../text/instant.ts';
+import {
+  failedText,
+  idleLimitText,
+  PAUSED_INTERRUPTED,
+  struggleText,
+  timedOutText,
+  timeIsUpText,
+} from '../messages.ts';
+import { sampleBreaker } from '../policy/breaker.ts';
+import { addUsage } from '../policy/budget.ts';
+import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
+import type { IdlePolicy, Policy } from '../schema/policy.ts';
+import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import { normalisedError, normalisedReply } from '../signals/normalised-reply.ts';
+import { readSignals, type Signals } from '../signals/signals.ts';
+import {
+  common,
+  end,
+  event,
+  pause,
+  prompt,
+  release,
+  releasePaused,
+  running,
+  type Transition,
+  tellPause,
+} from './build.ts';
+import { decide, type EndBy, withinLimits } from './check-limits.ts';
+import { counted } from './checklist.ts';
+import { endBy } from './end-loop.ts';
+import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './record-iteration.ts';
+
+const UNEVENTFUL: Account = { warnings: [], failure: null, progress: {} };
+
+/** The agent's turn is over: is it an iteration, and what follows from it? */
+export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
+  if (state.status === 'awaiting-consent') {
+    return release(state, 'this loop awaits your consent: main.cjs start --consent.');
+  }
+  const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
+  if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
+  const heard: Live = {
+    ...state,
+    lastTurn: delivery,
+    promptId: ended.promptId,
+    handedOver: null,
+    usage: addUsage(state.usage, ended.usage, ended.costUsd),
+  };
+  if (heard.status === 'paused') return releasePaused(heard);
+  const users = state.turn === 'user' || ended.origin === 'user';
+  if (state.stopRequested && users) return seldom.endBy(heard, ended.at, policy, { by: 'user' });
+  if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(heard, ended.at);
+  return users ? afterUserTurn(heard, ended.at, policy, seldom) : count(heard, ended, policy, seldom);
+}
+
+/** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
+function afterUserTurn(state: Live, at: string, policy: Policy, { endBy }: Seldom): Transition {
+  const answered = event(state, at, 'user.answered');
+  if (state.status === 'waiting') {
+    return {
+      state: { ...state, turn: 'rest', lastDecision: { at, kind: 'wait', detail: 'after the user' } },
+      effects: [answered, { type: 'wait', until: state.waiting.until }],
+    };
+  }
+  const next = withinLimits(running(state), at, policy, endBy, (warned) => prompt(warned, at, 'after the user'));
+  return { state: next.state, effects: [answered, ...next.effects] };
+}
+
+function count(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
+  const heard = readSignals(ended.text, policy);
+  const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
+  const failed = ended.error !== null || ended.timedOut;
+  // Idle gives way to the other signals. A failed turn is not idle.
+  if (policy.idle && signals.states.includes('idle') && isQuiet(signals) && !failed) {
+    return seldom.idle(state, ended, policy, policy.idle, signals);
+  }
+  const counted = countWorking(state, ended, signals, policy);
+  const eventful = failed || ended.failedShellCalls >= STRUGGLE || policy.pace.tracksProgress;
+  const account = eventful ? seldom.account(counted, ended, policy) : UNEVENTFUL;
+  const next = noted(counted, ended, policy, signals, account);
+  const said = { findings: signals.findings, ...statesOf(signals) };
+  const named = failed
+    ? event(next, ended.at, 'iteration.failed', { ...said, error: ended.error ?? 'timed out' })
+    : event(next, ended.at, 'iteration.completed', said);
+  const verdict =
+    signals.completion === 'claimed'
+      ? seldom.verify(next, ended.at, account.failure)
+      : decide(next, ended.at, policy, account.failure, seldom.endBy, (warned) =>
+          policy.pace.delayMs > 0 ? seldom.pace(warned, ended.at, policy) : prompt(warned, ended.at, 'next iteration'),
+        );
+  return conclude(state, next, ended, signals, 'working', named, verdict);
+}
+
+function isQuiet({ completion, findings }: Signals): boolean {
+  return completion !== 'claimed' && findings === null;
+}
+
+function countWorking(state: Live, ended: Ended, signals: Signals, policy: Policy): Running {
+  const normalised = normalisedReply(ended.text, policy);
+  return {
+    ...running(state),
+    iteration: state.iteration + 1,
+    idle: NOT_IDLE,
+    lastFindingsCount: signals.findings ?? state.lastFindingsCount,
+    breaker: sampleBreaker(state.breaker, {
+      findings: signals.findings,
+      reply: normalised === '' && (ended.toolCalls > 0 || ended.callsUnknown) ? null : digest(normalised),
+      error: ended.error && normalisedError(ended.error),
+      progress: ended.progress,
+      toolCalls: ended.toolCalls,
+      deniedCalls: ended.deniedCalls,
+      scenario: ended.scenario,
+    }),
+  };
+}
+
+function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState['lastTurn']>): boolean {
+  return (
+    before !== null &&
+    before.promptId === now.promptId &&
+    before.text === now.text &&
+    before.transcriptMark === now.transcriptMark
+  );
+}
+
+/**
+ * What follows from few turns. `iterationEnded` is given it, so that the file which decides the Stop that comes again
+ * and again need not carry it.
+ */
+export interface Seldom {
+  /** The agent has nothing to do. */
+  readonly idle: (state: Live, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals) => Transition;
+  /** The policy's delay comes before the next prompt. */
+  readonly pace: (state: Running, at: string, policy: Policy) => Transition;
+  /** Completion was claimed. `failure` is what the loop ends with where the claim does not hold. */
+  readonly verify: (state: Running, at: string, failure: Failure | null) => Transition;
+  /**
+   * Our prompt was the last word and the turn that ended now answers a person's own command (`!ls`): they had pressed
+   * Esc. The client announces such a command to no hook, so it shows only here.
+   */
+  readonly interrupted: (state: Live, at: string) => Transition;
+  /** The loop is over. */
+  readonly endBy: EndBy;
+  /** Asked of a turn that failed or struggled, and where progress is tracked. `state` has the turn counted. */
+  readonly account: (state: Running, ended: Ended, policy: Policy) => Account;
+}
+
+export const SELDOM: Seldom = { idle: idleIteration, pace: nextIteration, verify, interrupted, endBy, account };
+
+/** So many failed commands in one iteration mean that the approach is wrong, not the typing. */
+export const STRUGGLE = 3;
+
+/** The task goes back, at once or after the policy's delay. */
+export function nextIteration(state: Running, at: string, { pace }: Policy): Transition {
+  if (pace.delayMs === 0) return prompt(state, at, 'next iteration');
+  return waitUntil(state, at, { delayMs: pace.delayMs, last: false, seen: null, why: 'pace' });
+}
+
+function idleIteration(state: Live, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals): Transition {
+  const { at } = ended;
+  const counted: Running = {
+    ...running(state),
+    idleIterations: state.idleIterations + 1,
+    idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
+  };
+  const next = noted(counted, ended, policy, signals, account(counted, ended, policy));
+  const verdict = decide(next, at, policy, null, endBy, (warned) => waitIdle(warned, at, idle, ended.seen));
+  const named = event(next, at, 'iteration.idle', {
+    consecutiveIdle: next.idle.consecutive,
+    delayMs: verdict.state.status === 'waiting' ? verdict.state.waiting.delayMs : 0,
+    idleElapsedMs: idleElapsed(next.idle, at),
+    ...statesOf(signals),
+  });
+  return conclude(state, next, ended, signals, 'idle', named, verdict);
+}
+
+function waitIdle(state: Running, at: string, idle: IdlePolicy, seen: string | null): Transition {
+  const wait = idleWait(state.idle, idle, at);
+  if (wait === null) return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), idle.maxMs));
+  return waitUntil(state, at, { ...wait, seen });
+}
+
+function waitUntil(
+  state: Running,
+  at: string,
+  wait: Omit<StateOf<'waiting'>['waiting'], 'since' | 'until' | 'woken'>,
+): Transition {
+  const until = after(at, wait.delayMs);
+  return {
+    state: {
+      ...common(state),
+      status: 'waiting',
+      waiting: { since: at, until, woken: false, ...wait },
+      lastDecision: { at, kind: 'wait', detail: wait.why ?? 'idle' },
+    },
+    effects: [{ type: 'wait', until }],
+  };
+}
+
+function verify(state: Running, at: string, failure: Failure | null): Transition {
+  return {
+    state: {
+      ...common(state),
+      status: 'verifying',
+      verifying: { since: at, ...(failure && { failure }) },
+      lastDecision: { at, kind: 'verify', detail: 'completion claimed' },
+    },
+    effects: [event(state, at, 'completion.claimed'), { type: 'verify' }],
+  };
+}
+
+function interrupted(state: Live, at: string): Transition {
+  const { state: paused, message } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
+  const next: LoopState = { ...paused, turn: 'user' };
+  return {
+    state: next,
+    effects: [event(next, at, 'loop.paused', { reason: 'interrupted' }), { type: 'allow', message }],
+  };
+}
+
+function account(state: Running, ended: Ended, policy: Policy): Account {
+  return {
+    warnings: warnings(ended, policy),
+    failure: failure(ended, policy, state.iteration),
+    progress: policy.pace.tracksProgress ? progress(state, ended) : {},
+  };
+}
+
+function warnings(ended: Ended, { pace }: Policy): string[] {
+  const struggled = ended.failedShellCalls >= STRUGGLE ? [struggleText(ended.failedShellCalls)] : [];
+  return ended.timedOut ? [timeIsUpText(pace.iterationTimeoutMs), ...struggled] : struggled;
+}
+
+function failure(ended: Ended, { pace }: Policy, iteration: number): Failure | null {
+  if (!pace.stopOnError) return null;
+  if (ended.timedOut) return { as: 'timeout', message: timedOutText(iteration, pace.iterationTimeoutMs) };
+  return ended.error === null ? null : { as: 'error', message: failedText(iteration, ended.error) };
+}
+
+function progress(state: Running, ended: Ended): Account['progress'] {
+  const { progressed, unknownProgress, idle, checklist, iteration } = state;
+  const unknown = ended.progress === 'unknown' && idle.since === null;
+  return {
+    progressed: progressed || ended.progress === 'yes',
+    unknownProgress: (unknownProgress ?? 0) + (unknown ? 1 : 0),
+    ...(ended.checklist && { checklist: counted(ended.checklist, checklist) }),
+    ...(ended.reflected && { lastReflection: iteration }),
+  };
+}

@@ -1,0 +1,95 @@
+import type { EngineEvent, OperatorCommand } from '../events.ts';
+import { cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
+import { CLOSED_BREAKER } from '../policy/breaker.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState } from '../schema/state.ts';
+import { end, event, pause, running, type Transition } from './build.ts';
+import { counted } from './checklist.ts';
+
+type Live = Exclude<LoopState, { status: 'ended' }>;
+type Operated = Extract<EngineEvent, { type: 'operator' }>;
+
+/** The user's commands. Each is idempotent: given twice it changes nothing more. */
+export function operator(state: Live, operated: Operated, _policy: Policy): Transition {
+  const { at, command } = operated;
+  switch (command.kind) {
+    case 'stop':
+      return stop(state, at, command);
+    case 'cancel':
+      return end(state, at, 'cancelled', cancelledText(state.iteration, command.flag === true));
+    case 'pause':
+      return pauseNow(state, at);
+    case 'resume':
+      return resume(state, at, command.by === 'launcher' ? 'first' : state.turn);
+    case 'wake':
+      return wake(state, at);
+    case 'consent':
+      return consent(state, at, command.contractHash);
+    case 'steer':
+      return steer(state, at, command);
+    case 'accept':
+      return accept(state, at, command);
+    default:
+      return command satisfies never;
+  }
+}
+
+/** An agent at work finishes its iteration first; where nobody works, the loop ends now. */
+function stop(state: Live, at: string, { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>): Transition {
+  const atWork = (state.status === 'running' || state.status === 'verifying') && clientAlive && state.turn !== 'rest';
+  const next: Live = state.stopRequested ? state : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };
+  if (!atWork) return end(next, at, 'stopped', stoppedText(next));
+  if (state.stopRequested) return unchanged(state);
+  return { state: next, effects: [event(next, at, 'operator.stop', flag && { by: 'flag' })] };
+}
+
+function pauseNow(state: Live, at: string): Transition {
+  if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
+  const next = pause(state, at, 'operator', PAUSED_BY_USER);
+  return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
+}
+
+function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
+  if (state.status !== 'paused') return unchanged(state);
+  // Whoever resumes a plan has had the time to look at it: it is read anew.
+  const plan = state.plan && { plan: { ...state.plan, blocked: null } };
+  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn, ...plan };
+  return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
+}
+
+function wake(state: Live, at: string): Transition {
+  if (state.status !== 'waiting' || state.waiting.woken) return unchanged(state);
+  const next: LoopState = { ...state, waiting: { ...state.waiting, woken: true } };
+  return { state: next, effects: [event(next, at, 'operator.wake')] };
+}
+
+function consent(state: Live, at: string, contractHash: string): Transition {
+  if (state.status !== 'awaiting-consent') return unchanged(state);
+  const next: LoopState = { ...running(state), contractHash };
+  return { state: next, effects: [event(next, at, 'operator.consent')] };
+}
+
+/** Steering is news: a waiting loop goes on for it at once, unless it was meant for the next prompt. */
+function steer(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'steer' }>): Transition {
+  if (state.steering.some(({ id }) => id === command.id)) return unchanged(state);
+  const { id, text, delivery } = command;
+  const queued = { ...state, steering: [...state.steering, { id, at, text, delivery }] };
+  const next: LoopState =
+    queued.status === 'waiting' && delivery === 'now'
+      ? { ...queued, waiting: { ...queued.waiting, woken: true } }
+      : queued;
+  return { state: next, effects: [event(next, at, 'operator.steer', { id, delivery })] };
+}
+
+function accept(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
+  const { contractHash, maxIterations, checklist } = command;
+  const whole = checklist && { checklist: counted(checklist, undefined) };
+  const adopted: Live = { ...state, contractHash, maxIterations, ...whole };
+  const next: LoopState =
+    adopted.status === 'paused' && adopted.paused.reason === 'contract-changed' ? running(adopted) : adopted;
+  return { state: next, effects: [event(next, at, 'operator.accept', { contractHash })] };
+}
+
+function unchanged(state: LoopState): Transition {
+  return { state, effects: [] };
+}

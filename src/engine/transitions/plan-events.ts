@@ -1,0 +1,144 @@
+import { shorten } from '../../text/excerpt.ts';
+import type { Effect } from '../effects.ts';
+import type { EngineEvent } from '../events.ts';
+import { reasonText } from '../messages.ts';
+import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
+import { passedOverText, planStopText } from '../plan/messages.ts';
+import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
+import { CLOSED_BREAKER } from '../policy/breaker.ts';
+import type { PlanState } from '../schema/plan.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState, StateOf } from '../schema/state.ts';
+import { readSignals } from '../signals/signals.ts';
+import { end, event, overtaken, running, type Transition } from './build.ts';
+import { decide } from './check-limits.ts';
+import { endBy } from './end-loop.ts';
+import { iterationEnded, nextIteration, SELDOM } from './iteration-ended.ts';
+import type { Ended, Live } from './record-iteration.ts';
+
+type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
+type PlanPolicy = NonNullable<Policy['plan']>;
+
+/** Of the agent's last message: it goes into the progress file and the next hand-off. */
+const REPORT_LIMIT = 2_000;
+
+/** Every turn over a plan that ends is a claim: the driver verifies it, and what the agent said of it is kept. */
+export function planTurnEnded(state: Live, ended: Ended, policy: Policy): Transition {
+  const next = iterationEnded(state, { ...ended, taskDone: true }, policy, SELDOM);
+  if (next.state.status !== 'verifying') return next;
+  const { states } = readSignals(ended.text, policy);
+  const said = states.includes('blocked') ? 'blocked' : states.includes('partial') ? 'partial' : 'done';
+  const report = { text: shorten(ended.text.trim(), REPORT_LIMIT), said } as const;
+  return { ...next, state: { ...next.state, plan: { ...planOf(next.state), report } } };
+}
+
+/** The plan as it stands now, before the next prompt: is there a task to work on, and which? */
+export function planRead(state: Live, { at, tasks, commit }: Of<'plan-read'>, policy: Policy): Transition {
+  if (state.status !== 'running' || !policy.plan) return overtaken(state);
+  const known = planOf(state);
+  const ticked = known.current !== null && isDone(known.current.id, tasks);
+  // The engine was killed between its commit and the word of it.
+  const settled = ticked && known.current !== null ? withDone(known, known.current.id) : known;
+  const begins = settled.blocked === null;
+  const plan: PlanState = { ...settled, blocked: settled.blocked ?? blockedIn(tasks) };
+  const loop = { ...state, plan };
+  const stop = planStop(plan, tasks, policy.plan);
+  if (stop !== null) return end(loop, at, stop.as, planStopText(stop, plan, tasks, state));
+  const task = chosen(plan, tasks, policy.plan);
+  if (task === null) return overtaken(loop);
+  const same = plan.current !== null && planKey(plan.current.id) === planKey(task.id);
+  const current = { id: task.id, title: task.title, commit: same ? (plan.current?.commit ?? commit) : commit };
+  const next: LoopState = { ...loop, plan: { ...plan, current, attempts: same ? plan.attempts : 0 } };
+  return { state: next, effects: [...(begins ? passedOver(tasks, policy.plan) : []), ...began(next, at, task, same)] };
+}
+
+/** What a verified attempt means for the loop: the next task, the same one again with the reasons, or the end. */
+export function planVerified(
+  state: StateOf<'verifying'>,
+  { at, results }: Of<'verified'>,
+  attempt: PlanAttempt,
+  policy: Policy,
+): Transition {
+  const { task, as, tasks, notes } = attempt;
+  const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
+  const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
+  const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
+  const next = follow(state, at, attempt, reasons, policy, results.length > 0);
+  const verdict: Effect = { type: 'notify', message: verdictText(task, as, tasks) };
+  return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
+}
+
+function follow(
+  state: StateOf<'verifying'>,
+  at: string,
+  { task, as, tasks }: PlanAttempt,
+  reasons: readonly string[],
+  policy: Policy,
+  checked: boolean,
+): Transition {
+  const before = planOf(state);
+  const failure = state.verifying.failure ?? null;
+  switch (as) {
+    case 'done': {
+      const plan = withDone(before, task.id);
+      // Another task: that a reply is like the one before it means nothing.
+      const loop = { ...running(state), plan, breaker: CLOSED_BREAKER };
+      const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
+      if (stop !== null) {
+        const verified = stop.as === 'complete' && checked;
+        return end(loop, at, stop.as, planStopText(stop, plan, tasks, state), verified);
+      }
+      return decide(loop, at, policy, null, endBy, (warned) => nextIteration(warned, at, policy));
+    }
+    case 'blocked': {
+      const plan = { ...before, current: null };
+      const loop = { ...running(state), plan };
+      const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
+      const message = stop === null ? `blocked: ${task.id}.` : planStopText(stop, plan, tasks, state);
+      return end(loop, at, 'blocked', message);
+    }
+    case 'partial':
+    case 'failed': {
+      const plan = { ...before, attempts: before.attempts + (as === 'failed' ? 1 : 0) };
+      const loop = { ...running(state), plan, notices: { ...state.notices, rejection: [...reasons] } };
+      return decide(loop, at, policy, failure, endBy, (warned) => nextIteration(warned, at, policy));
+    }
+    default:
+      return as satisfies never;
+  }
+}
+
+function isDone(id: string, tasks: readonly ToldTask[]): boolean {
+  return tasks.some((task) => planKey(task.id) === planKey(id) && task.status === 'done');
+}
+
+/** A task that was begun is gone on with, while it still can be. */
+function chosen({ current }: PlanState, tasks: readonly ToldTask[], { from }: PlanPolicy): PlanTask | null {
+  const begun = current && readyTasks(tasks).find(({ id }) => planKey(id) === planKey(current.id));
+  return begun ?? nextPlanTask(tasks, from).next;
+}
+
+function passedOver(tasks: readonly ToldTask[], { from }: PlanPolicy): Effect[] {
+  const message = passedOverText({ choice: nextPlanTask(tasks, from) });
+  return message === null ? [] : [{ type: 'notify', message }];
+}
+
+function began(state: LoopState, at: string, { id, title }: PlanTask, again: boolean): Effect[] {
+  return again ? [] : [event(state, at, 'plan.task-began', { task: id, title })];
+}
+
+function verdictText({ id }: Pick<PlanTask, 'id'>, as: PlanAttempt['as'], tasks: readonly ToldTask[]): string {
+  const done = tasks.filter(({ status }) => status === 'done').length;
+  switch (as) {
+    case 'done':
+      return `${id} is done and committed (${done} of ${tasks.length}).`;
+    case 'failed':
+      return `${id} did not pass: it is tried once more.`;
+    case 'partial':
+      return `${id} is done in part and goes on.`;
+    case 'blocked':
+      return `${id} is blocked.`;
+    default:
+      return as satisfies never;
+  }
+}

@@ -1,0 +1,80 @@
+import { elapsed } from '../../text/instant.ts';
+import type { Effect } from '../effects.ts';
+import type { EngineEvent } from '../events.ts';
+import { misplacedText } from '../messages.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { IterationRecord } from '../schema/records.ts';
+import type { CommonState, Failure, LoopState, StateOf } from '../schema/state.ts';
+import { completionText, type Signals } from '../signals/signals.ts';
+import type { Transition } from './build.ts';
+
+export type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
+export type Live = Exclude<LoopState, { status: 'ended' }>;
+export type Running = StateOf<'running'>;
+
+/** What a turn means beside its count. */
+export interface Account {
+  /** For the next prompt. */
+  readonly warnings: readonly string[];
+  /** How the loop ends by this turn, or null where it goes on. */
+  readonly failure: Failure | null;
+  readonly progress: Pick<CommonState, 'progressed' | 'unknownProgress' | 'checklist' | 'lastReflection'>;
+}
+
+/** A counted iteration with what it leaves to the next: notices, progress and marks. */
+export function noted(
+  counted: Running,
+  ended: Ended,
+  policy: Policy,
+  { completion }: Signals,
+  { warnings, progress }: Account,
+): Running {
+  const wanted = completionText(policy.completion);
+  return {
+    ...counted,
+    ...progress,
+    lastRunAt: ended.at,
+    projectMark: ended.projectMark ?? counted.projectMark,
+    notices: {
+      ...counted.notices,
+      misplacedSignal: wanted !== null && completion === 'misplaced' ? misplacedText(wanted) : null,
+      warnings: [...counted.notices.warnings, ...warnings],
+    },
+  };
+}
+
+/** The verdict on an iteration, with its record and its event before it. */
+export function conclude(
+  before: LoopState,
+  state: Running,
+  ended: Ended,
+  signals: Signals,
+  kind: IterationRecord['kind'],
+  named: Effect,
+  verdict: Transition,
+): Transition {
+  const startedAt = before.lastDecision?.at ?? before.startedAt;
+  const decided = verdict.state;
+  const record: IterationRecord = {
+    loopId: state.loopId,
+    iteration: state.iteration,
+    idleIterations: state.idleIterations,
+    kind,
+    startedAt,
+    endedAt: ended.at,
+    durationMs: elapsed(startedAt, ended.at),
+    findings: signals.findings,
+    states: [...signals.states],
+    claimed: signals.completion === 'claimed',
+    toolCalls: ended.toolCalls,
+    deniedCalls: ended.deniedCalls,
+    outputTokens: ended.usage?.outputTokens ?? null,
+    decision: decided.status === 'ended' ? decided.ended.as : decided.status,
+  };
+  return { state: decided, effects: [{ type: 'record-iteration', record }, named, ...verdict.effects] };
+}
+
+/** The states that an agent named, as its event says them: not at all where there are none. */
+export function statesOf({ states }: Signals): { readonly states?: readonly string[] } {
+  return states.length > 0 ? { states } : {};
+}

@@ -1,0 +1,95 @@
+import { after, elapsed, isBefore } from '../../text/instant.ts';
+import type { EngineEvent } from '../events.ts';
+import { idleLimitText } from '../messages.ts';
+import { clockSetBack, idleElapsed, idleWait } from '../policy/idle.ts';
+import type { IdlePolicy, Policy } from '../schema/policy.ts';
+import type { LoopState, StateOf } from '../schema/state.ts';
+import { end, event, overtaken, prompt, release, running, type Transition } from './build.ts';
+import { withinLimits } from './check-limits.ts';
+import { endBy } from './end-loop.ts';
+
+type Passed = Extract<EngineEvent, { type: 'time-passed' }>;
+type Waiting = StateOf<'waiting'>;
+
+/** A wait came to an end, by the clock or before it. */
+export function timePassed(before: LoopState, passed: Passed, policy: Policy): Transition {
+  if (before.status !== 'waiting') return overtaken(before);
+  const { at } = passed;
+  const state = onThisClock(before, at);
+  if (state.waiting.woken) return goOn(state, at, policy, 'woken');
+  switch (passed.cause) {
+    case 'message':
+      return release(state, null, 'user');
+    case 'notification':
+      return release(state, null);
+    case 'deadline':
+      return goOn(state, at, policy, 'the hook has to answer before its timeout');
+    case 'changed':
+      return isPace(state) ? elapsedNow(state, at, policy) : goOn(state, at, policy, 'something changed');
+    case 'elapsed':
+      return elapsedNow(state, at, policy);
+    case 'quiet':
+      return isPace(state) ? elapsedNow(state, at, policy) : quiet(state, at, policy, passed.seen);
+    default:
+      return passed.cause satisfies never;
+  }
+}
+
+/** A clock that was set back during the wait counts as no time: the wait begins anew, the time before it stays. */
+function onThisClock(state: Waiting, at: string): Waiting {
+  const { until, delayMs } = state.waiting;
+  const began = after(until, -delayMs);
+  if (!isBefore(at, began)) return state;
+  return {
+    ...state,
+    idle: clockSetBack(state.idle, began, at),
+    waiting: { ...state.waiting, since: at, until: after(at, delayMs) },
+  };
+}
+
+function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {
+  const next = withinLimits(running(state), at, policy, endBy, (warned) => prompt(warned, at, detail));
+  const ended = event(state, at, `${state.waiting.why ?? 'idle'}.ended`, { why: detail });
+  return { state: next.state, effects: [ended, ...next.effects] };
+}
+
+/** Between two working iterations nobody is idle: only the time counts, whatever changes meanwhile. */
+function isPace({ waiting }: Waiting): boolean {
+  return waiting.why === 'pace';
+}
+
+function elapsedNow(state: Waiting, at: string, policy: Policy): Transition {
+  if (isBefore(at, state.waiting.until)) {
+    return { state, effects: [{ type: 'wait', until: state.waiting.until }] };
+  }
+  if (isPace(state)) return goOn(state, at, policy, 'the delay is over');
+  if (policy.idle === null) return goOn(state, at, policy, 'idle is off');
+  if (policy.idle.wake === 'change') return { state, effects: [{ type: 'look' }] };
+  if (state.waiting.last) return stop(state, at, policy.idle);
+  return goOn(state, at, policy, 'the wait is over');
+}
+
+/** Wake on change: nothing changed, so the model is not called, unless it has been left alone for `max_quiet`. */
+function quiet(state: Waiting, at: string, policy: Policy, seen: string | null): Transition {
+  const { idle } = policy;
+  if (idle === null) return goOn(state, at, policy, 'idle is off');
+  const wait = state.waiting.last ? null : idleWait(state.idle, idle, at);
+  if (wait === null) return stop(state, at, idle);
+  if (idle.maxQuietMs !== null && elapsed(state.idle.lastCallAt ?? state.waiting.since, at) >= idle.maxQuietMs) {
+    return goOn(state, at, policy, 'max_quiet has passed');
+  }
+  const until = after(at, wait.delayMs);
+  const waiting: Waiting['waiting'] = {
+    ...state.waiting,
+    until,
+    delayMs: wait.delayMs,
+    last: wait.last,
+    // What the agent saw when it said idle stays the measure.
+    seen: state.waiting.seen ?? seen,
+  };
+  return { state: { ...state, waiting }, effects: [{ type: 'wait', until }] };
+}
+
+function stop(state: Waiting, at: string, policy: IdlePolicy): Transition {
+  return end(state, at, 'idle-limit', idleLimitText(idleElapsed(state.idle, at), policy.maxMs));
+}

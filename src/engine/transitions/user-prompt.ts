@@ -1,0 +1,70 @@
+import { isBefore } from '../../text/instant.ts';
+import type { EngineEvent } from '../events.ts';
+import { PAUSED_INTERRUPTED } from '../messages.ts';
+import type { LoopState } from '../schema/state.ts';
+import { event, pause, running, type Transition, tellPause } from './build.ts';
+
+type Live = Exclude<LoopState, { status: 'ended' }>;
+type Prompted = Extract<EngineEvent, { type: 'user-prompt' }>;
+
+/** Somebody spoke in the session: the launcher's first prompt, the client's own notification, or the user. */
+export function userPrompt(state: Live, prompted: Prompted): Transition {
+  // The client announces a message at once when it is queued, under the id of the turn that is still running.
+  if (prompted.promptId !== null && prompted.promptId === state.promptId) return { state, effects: [] };
+  const heard: Live = { ...state, promptId: prompted.promptId };
+  if (prompted.by !== 'user') return byClient(heard, prompted);
+  if (heard.status === 'paused') return whilePaused(heard, prompted.at);
+  if (heard.status === 'awaiting-consent') return turn(heard, 'user');
+  switch (heard.turn) {
+    case 'first':
+      return turn(heard, 'agent');
+    case 'agent':
+      return heard.status === 'waiting' ? turn(heard, 'user') : interruptedByUser(heard, prompted.at);
+    case 'user':
+    case 'rest':
+      return turn(heard, 'user');
+    default:
+      return heard.turn satisfies never;
+  }
+}
+
+/** The client goes on by itself: that is the loop's own work, unless the user was being answered. */
+function byClient(state: Live, { by, at }: Prompted): Transition {
+  if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited') {
+    const resumed: LoopState = { ...running(state), turn: 'agent' };
+    return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+  }
+  return turn(state, state.turn === 'user' || state.status === 'paused' ? 'user' : 'agent');
+}
+
+/** A rate limit that has passed needs no `resume`: the user speaks, is answered, and the loop goes on. */
+function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Transition {
+  const { reason, resumesAt } = state.paused;
+  if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) {
+    // What the Stop or StopFailure hook said when it was told to go, or failed, has reached nobody (measured).
+    const { state: told, message } = tellPause(state);
+    return { state: turn(told, 'user').state, effects: message === null ? [] : [{ type: 'notify', message }] };
+  }
+  const resumed: LoopState = { ...running(state), turn: 'user' };
+  return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
+}
+
+/**
+ * Our prompt was the last word, no Stop came since and nothing was queued: the user pressed Esc and wrote something
+ * else. What they want now is no business of the loop until they resume it.
+ */
+function interruptedByUser(state: Live, at: string): Transition {
+  const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
+  const next: LoopState = { ...paused, turn: 'user' };
+  return {
+    state: next,
+    effects: [
+      event(next, at, 'loop.paused', { reason: 'interrupted' }),
+      { type: 'notify', message: PAUSED_INTERRUPTED },
+    ],
+  };
+}
+
+function turn(state: Live, whose: LoopState['turn']): Transition {
+  return { state: state.turn === whose ? state : { ...state, turn: whose }, effects: [] };
+}

@@ -1,0 +1,77 @@
+import type { Effect } from '../effects.ts';
+import type { CheckResult, EngineEvent } from '../events.ts';
+import { completeText, reasonText } from '../messages.ts';
+import { nextStreak } from '../policy/breaker.ts';
+import type { Policy } from '../schema/policy.ts';
+import type { LoopState, StateOf } from '../schema/state.ts';
+import { end, event, overtaken, running, type Transition } from './build.ts';
+import { decide } from './check-limits.ts';
+import { endBy } from './end-loop.ts';
+import { nextIteration } from './iteration-ended.ts';
+import { planVerified } from './plan-events.ts';
+
+type Verified = Extract<EngineEvent, { type: 'verified' }>;
+
+/** The checks have run: the claim is accepted, or fed back with its reasons and the loop goes on. */
+export function verified(state: LoopState, happened: Verified, policy: Policy): Transition {
+  // Somebody paused or ended the loop while the checks ran: their word stands.
+  if (state.status !== 'verifying') return overtaken(state);
+  if (happened.plan) return planVerified(state, happened, happened.plan, policy);
+  const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
+  if (failed.length === 0) {
+    const checks = happened.results.length;
+    const open = (state.checklist?.total ?? 0) - (state.checklist?.done ?? 0);
+    return end(state, happened.at, 'complete', completeText(checks, state.iteration, open), checks > 0);
+  }
+  return reject(state, happened.at, failed, policy);
+}
+
+function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], policy: Policy): Transition {
+  const reasons = failed.map(reasonText);
+  const gateFailures = nextStreak(
+    state.gateFailures,
+    failed.map(({ name, outcome }) => `${name}:${outcome}`).join(','),
+  );
+  const rejected: StateOf<'running'> = {
+    ...running(state),
+    gateFailures,
+    notices: { ...state.notices, rejection: reasons },
+  };
+  const next = decide(rejected, at, policy, state.verifying.failure ?? null, endBy, (warned) =>
+    nextIteration(warned, at, policy),
+  );
+  const rejection = event(state, at, 'completion.rejected', { reasons });
+  const said: Effect = { type: 'notify', message: rejectedText(failed) };
+  return {
+    state: next.state,
+    effects: [rejection, ...repeatedSign(gateFailures.repeats, failed), said, ...next.effects],
+  };
+}
+
+/** For the user, who alone can adopt a changed script. */
+function rejectedText(failed: readonly CheckResult[]): string {
+  const names = (of: readonly CheckResult[]): string => of.map(({ name }) => name).join(', ');
+  const changed = failed.filter(({ outcome }) => outcome === 'changed');
+  const adopt =
+    changed.length === 0
+      ? ''
+      : ` Not run, since a script of it changed while the loop runs: ${names(changed)}. Look at the change; main.cjs accept adopts it.`;
+  return `completion rejected: ${names(failed)}.${adopt}`;
+}
+
+/** A gate that fails twice for the same reason leaves a sign. */
+function repeatedSign(repeats: number, failed: readonly CheckResult[]): Effect[] {
+  if (repeats !== 1) return [];
+  const names = failed.map(({ name }) => name).join(', ');
+  return [
+    {
+      type: 'add-sign',
+      sign: {
+        name: `Completion rejected twice: ${names}`,
+        trigger: `Before claiming completion while ${names} may still fail.`,
+        instruction: `Run ${names} yourself first, and read the output to its end.`,
+        addedAfter: failed.map(reasonText).join('; ').slice(0, 300),
+      },
+    },
+  ];
+}

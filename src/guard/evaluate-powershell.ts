@@ -1,0 +1,109 @@
+import { posix } from 'node:path';
+import { judgeByGuardrails } from './evaluate-shell-command.ts';
+import { type Guard, mentions } from './guard.ts';
+import type { Denial, Verdict } from './guard-rules.ts';
+import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
+import { mentionsControl } from './own-files/control-program.ts';
+import { shownPath } from './own-files/file-access-hit.ts';
+import type { Parts } from './parts.ts';
+import { basenameOf } from './shell/program-words.ts';
+import type { PathUse, ShellCommand, ShellReading } from './shell/shell-reading.ts';
+import { wordOf } from './shell/words.ts';
+
+const WRITES =
+  /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;
+
+/** PowerShell has no parser here: its raw text is judged, which denies rather too much than too little. */
+export async function judgePowerShell(source: string, cwd: string, guard: Guard, parts: Parts): Promise<Verdict> {
+  // A backtick escapes in PowerShell (Remo`ve-Item), a caret in cmd, and quotes may stand anywhere in a word.
+  const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
+  const own = ownDenial(text, cwd, guard);
+  const { guardrails } = guard.rules;
+  if (own !== null) return own;
+  if (!guardrails) return { decision: 'allow', recorded: [] };
+  const reading = readPowerShell(text, cwd, WRITES.test(text));
+  const { denial, open } = await judgeByGuardrails(source, reading, guard, guardrails, parts);
+  return denial ?? { decision: 'allow', recorded: open.map(({ kind, text: what }) => `${kind}: ${what}`) };
+}
+
+function ownDenial(text: string, cwd: string, guard: Guard): Denial | null {
+  const program = mentionsControl(text, cwd, guard);
+  if (program !== undefined && !runsForAgents(text, guard)) {
+    return {
+      decision: 'deny',
+      rule: 'control-commands',
+      message: controlDenied(`this names ${program}`, guard.rules.agentCommands),
+    };
+  }
+  const own = guard.own.find((entry) => mentions(text, entry));
+  if (own !== undefined && WRITES.test(text)) {
+    return {
+      decision: 'deny',
+      rule: 'own-files',
+      message: unreadableDenied('own-files', UNREADABLE.powershell ?? '', shownPath(own, guard)),
+    };
+  }
+  return null;
+}
+
+/** Every place that names the control program is followed by a command for agents, and nothing copies it. */
+function runsForAgents(text: string, guard: Guard): boolean {
+  if (/\b(Copy-Item|Move-Item|copy|move|cp|mv|Get-Content|gc|type|cat|New-Item|mklink)\b/i.test(text)) return false;
+  const pieces = text.split(/\.cjs\b|\bralph-loop(?=\s)|\.(?:sh|bat|ps1)\b/i).slice(1);
+  return pieces.every((piece) => {
+    const subcommand = /^\s*([^\s;|&]*)/.exec(piece)?.[1] ?? '';
+    return guard.rules.agentCommands.includes(subcommand);
+  });
+}
+
+/** Words of one text that are taken for paths. */
+const MAX_WORDS = 500;
+/** With one of these it is more than plain commands: variables, blocks, calls, code that is run. */
+const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type|start-process)\b/i;
+
+/**
+ * What a PowerShell text says when it is taken apart at its operators, without a parser: every word of it may be a path
+ * that is read, and with `writes` one that is removed with all below it. `text` is without quotes and escapes.
+ */
+export function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
+  const lines = text.split(/&&|\|\||[;\n]/).map((line) =>
+    line
+      .split('|')
+      .map((piece) => commandOf(piece, cwd))
+      .filter((command) => command !== null),
+  );
+  const commands = lines.flat();
+  const words = commands.flatMap(({ argv }) => argv).slice(0, MAX_WORDS);
+  const uses = words.filter((word) => !word.template.startsWith('-')).map((word) => useOf(word.template, cwd));
+  return {
+    commands,
+    opened: [],
+    pipelines: lines.filter((line) => line.length > 1).map((line) => line.map((command) => [command])),
+    writes: writes ? uses.map((use) => ({ ...use, how: 'delete' as const, recursive: true as const })) : [],
+    reads: uses,
+    undecidable: MORE.test(text) ? [{ kind: 'powershell', text, position: 0, cwd }] : [],
+  };
+}
+
+function commandOf(piece: string, cwd: string): ShellCommand | null {
+  const words = piece.split(/[\s,<>]+/).filter((word) => word !== '');
+  const [first] = words;
+  if (first === undefined) return null;
+  return {
+    name: basenameOf(first),
+    path: first,
+    argv: words.map((word) => wordOf(word)),
+    via: [],
+    assignments: [],
+    cwd,
+    cwdTemplate: cwd,
+    stdinFrom: 'none',
+    source: piece,
+    position: 0,
+  };
+}
+
+function useOf(path: string, cwd: string): PathUse {
+  const word = wordOf(posix.normalize(path));
+  return { target: word.text, word, cwd, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 };
+}

@@ -1,0 +1,148 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Guardrails } from '../engine/schema/contract.ts';
+import { judgeCommandRules, openRules } from './commands/evaluate-rules.ts';
+import type { FileJudgement, Open } from './files/evaluate-files.ts';
+import { guardsFiles } from './files/tool-paths.ts';
+import { type Guard, mentions, type ProtectedPath } from './guard.ts';
+import { type Denial, judgeUndecided, type Verdict } from './guard-rules.ts';
+import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
+import { controlCommandDenial, controlCopyDenial } from './own-files/control-commands.ts';
+import { mentionsControl } from './own-files/control-program.ts';
+import { hitByPathUse, shownPath } from './own-files/file-access-hit.ts';
+import type { Parts } from './parts.ts';
+import { judgePush } from './scope/evaluate-push.ts';
+import { readShellCommand } from './shell/read-shell-command.ts';
+import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
+
+/** Globs in one command, each of which is looked up on the disk: nobody writes as many. */
+const MAX_GLOBS = 200;
+/** Longest excerpt of an undecidable piece that goes into the record. */
+const MAX_EXCERPT = 200;
+
+/**
+ * Judges a shell command by the loop's own rules, then by the user's. Loaded only for shell tools: it brings the parser
+ * with it.
+ */
+export async function judgeShellCommand(source: string, cwd: string, guard: Guard, parts: Parts): Promise<Verdict> {
+  const { projectDir, home, variables } = guard.rules;
+  const reading = readShellCommand(source, {
+    cwd,
+    home,
+    variables: { CLAUDE_PROJECT_DIR: projectDir, ...variables },
+    directoryExists: (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true,
+  });
+  const own = ownDenial(reading, guard);
+  if (own !== null) return own;
+  const { guardrails, scope } = guard.rules;
+  if (scope) {
+    const pushed = judgePush(reading, scope, projectDir);
+    if (pushed !== null) return pushed;
+    const writes = reading.writes.length > 0;
+    const outside = writes ? await (await parts.files()).judgeShellScope(reading, guard, scope, parts.globs) : null;
+    if (outside !== null) return outside;
+  }
+  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails, parts) : NOTHING;
+  if (judged.denial !== null) return judged.denial;
+  return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...judged.open.map(shownOpen)])] };
+}
+
+/** What the loop's own rules deny of a command. */
+function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
+  for (const command of reading.commands) {
+    const message = controlCommandDenial(command, guard);
+    if (message !== undefined) return deny('control-commands', message);
+  }
+  const copied = controlCopyDenial(reading, guard);
+  if (copied !== undefined) return deny('control-commands', copied);
+  if (reading.writes.filter(({ word }) => word.pattern !== undefined).length > MAX_GLOBS)
+    return deny('own-files', tooManyGlobs());
+  for (const write of reading.writes) {
+    const hit = hitByPathUse(write, guard);
+    if (hit !== undefined)
+      return deny('own-files', ownFileDenied(shownPath(hit, guard), write.by || 'this redirection'));
+  }
+  for (const piece of reading.undecidable) {
+    const verdict = judgeUndecidable(piece, guard);
+    if (verdict !== undefined) return verdict;
+  }
+  return null;
+}
+
+function recordedOf(reading: ShellReading): string[] {
+  const recorded = reading.undecidable.map((piece) => `${piece.kind}: ${excerpt(piece.text)}`);
+  for (const write of reading.writes) {
+    if (write.how === 'git-tracked') recorded.push(`tracked files may change: ${write.word.source}`);
+    else if (write.how === 'extract')
+      recorded.push(`an archive is extracted: ${write.by} into ${excerpt(write.word.template)}`);
+  }
+  return recorded;
+}
+
+function shownOpen({ kind, text }: Open): string {
+  return `${kind}: ${excerpt(text)}`;
+}
+
+/** What the parser cannot decide is let through, unless its text names what is protected. */
+function judgeUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
+  if (piece.kind === 'dynamic-write-target') return undefined;
+  const why = UNREADABLE[piece.kind] ?? piece.kind;
+  const program = mentionsControl(piece.text, piece.cwd, guard);
+  if (program !== undefined) return deny('control-commands', unreadableDenied('control-commands', why, program));
+  const own = guard.own.find((entry) => mentions(piece.text, entry) || removesTree(piece.text, entry, guard));
+  return own === undefined ? undefined : deny('own-files', unreadableDenied('own-files', why, shownPath(own, guard)));
+}
+
+const REMOVES = /\b(rm|rmSync|rmdir\w*|rmtree|rm_rf?|remove\w*|unlink\w*|rename\w*|move|delete\w*|rimraf)\b/i;
+
+/** Code that takes away a directory which holds the protected path: the directory stands in it as a string. */
+function removesTree(text: string, entry: ProtectedPath, guard: Guard): boolean {
+  if (!REMOVES.test(text)) return false;
+  const project = guard.project.find((each) => entry.path.startsWith(`${each}/`));
+  if (project === undefined) return false;
+  for (let up = dirname(entry.path); up.length > project.length; up = dirname(up)) {
+    const name = up.slice(project.length + 1);
+    if ([`'${name}`, `"${name}`, `/${name}`].some((begin) => new RegExp(`${escaped(begin)}/?['"]`).test(text)))
+      return true;
+  }
+  return false;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+function deny(rule: string, message: string): Denial {
+  return { decision: 'deny', rule, message };
+}
+
+function excerpt(text: string): string {
+  const shown = text.replaceAll('\0', '…');
+  return shown.length > MAX_EXCERPT ? `${shown.slice(0, MAX_EXCERPT)}…` : shown;
+}
+
+export const NOTHING: FileJudgement = { denial: null, open: [] };
+
+/**
+ * Judges a shell command by the user's rules: the allowlist, blocked commands, guarded files, and at last what could not
+ * be decided. The judge of files is loaded only where a rule is about files and the command names some.
+ */
+export async function judgeByGuardrails(
+  source: string,
+  reading: ShellReading,
+  guard: Guard,
+  rules: Guardrails,
+  parts: Parts,
+): Promise<FileJudgement> {
+  const { caseInsensitive } = guard.rules;
+  const blocked = judgeCommandRules(source, reading, rules, caseInsensitive);
+  if (blocked !== null) return { denial: blocked, open: [] };
+  const names = guardsFiles(rules) && reading.writes.length + reading.reads.length > 0;
+  const files = names ? await (await parts.files()).judgeShellFiles(reading, guard, rules, parts.globs) : NOTHING;
+  if (files.denial !== null) return files;
+  const open = [
+    ...files.open,
+    ...openRules(reading, rules, caseInsensitive).map((rule) => ({ kind: 'open-argument', text: rule })),
+  ];
+  return { denial: judgeUndecided([...reading.undecidable, ...open], rules), open };
+}

@@ -1,0 +1,51 @@
+import { accessOf, guardsFiles, toolPaths } from './files/tool-paths.ts';
+import { type Guard, prepareGuard } from './guard.ts';
+import type { GuardRules, ToolCall, Verdict } from './guard-rules.ts';
+import { ownFileDenied } from './messages.ts';
+import { shownPath } from './own-files/file-access-hit.ts';
+import { hitByRemoval, hitByWrite } from './own-files/own-files.ts';
+import type { Parts } from './parts.ts';
+
+/**
+ * Decides whether a tool call may go ahead under the loop's own rules and the user's. Whatever fails in here is for the
+ * caller to deny. The parts are loaded only where they decide something: a file tool must not pay for the parser.
+ */
+export async function judgeToolCall(call: ToolCall, rules: GuardRules, parts: Parts): Promise<Verdict> {
+  const guard = prepareGuard(rules);
+  const command = commandOf(call);
+  if (command !== undefined) {
+    const { judgePowerShell, judgeShellCommand } = await parts.shell();
+    const judge = call.tool === 'PowerShell' ? judgePowerShell : judgeShellCommand;
+    const verdict = await judge(command, call.cwd, guard, parts);
+    if (verdict.decision === 'deny' || !call.tool.startsWith('mcp__')) return verdict;
+  }
+  const verdict = judgeFileTool(call, guard);
+  if (verdict.decision === 'deny') return verdict;
+  const { guardrails, scope } = rules;
+  const access = accessOf(call.tool);
+  if (scope && access === 'changes') {
+    const outside = await (await parts.files()).judgeToolScope(call, guard, scope, parts.globs);
+    if (outside !== null) return outside;
+  }
+  if (!guardrails || !guardsFiles(guardrails, access)) return verdict;
+  return (await parts.files()).judgeToolFiles(call, guard, guardrails, parts.globs);
+}
+
+/** The command of a shell tool; a tool of an MCP server that takes one is a shell too. */
+function commandOf(call: ToolCall): string | undefined {
+  if (call.tool !== 'Bash' && call.tool !== 'PowerShell' && !call.tool.startsWith('mcp__')) return undefined;
+  if (typeof call.input !== 'object' || call.input === null || !('command' in call.input)) return undefined;
+  return typeof call.input.command === 'string' ? call.input.command : undefined;
+}
+
+/** Judges a tool that is given paths: the client's file tools, and tools of MCP servers that are no plain readers. */
+export function judgeFileTool(call: ToolCall, guard: Guard): Verdict {
+  const { paths, access, removes } = toolPaths(call, guard);
+  if (access !== 'changes') return { decision: 'allow', recorded: [] };
+  for (const path of paths) {
+    const hit = hitByWrite(path, call.cwd, guard) ?? (removes ? hitByRemoval(path, call.cwd, true, guard) : undefined);
+    if (hit !== undefined)
+      return { decision: 'deny', rule: 'own-files', message: ownFileDenied(shownPath(hit, guard), call.tool) };
+  }
+  return { decision: 'allow', recorded: [] };
+}

@@ -1,0 +1,119 @@
+import type { Guardrails } from '../../engine/schema/contract.ts';
+import { withinTime } from '../commands/within-time.ts';
+import type { Guard } from '../guard.ts';
+import type { Denial, ToolCall, Verdict } from '../guard-rules.ts';
+import { judgeUndecided } from '../guard-rules.ts';
+import { fileDenied, slowPatternDenied } from '../messages.ts';
+import type { Globs } from '../parts.ts';
+import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
+import { type Budget, isSpent, newBudget } from './list-files.ts';
+import { type PathPattern, pathPattern } from './path-pattern.ts';
+import { type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
+
+/** What could not be told: a kind of `undecidedDenied`, and of what. */
+export interface Open {
+  readonly kind: string;
+  readonly text: string;
+}
+
+export interface FileJudgement {
+  readonly denial: Denial | null;
+  readonly open: readonly Open[];
+}
+
+/** What the user's globs may take for one call: thousands of files are held against them. */
+const GLOB_LIMIT_MS = 150;
+
+type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
+
+type LoadGlobs = () => Promise<Globs>;
+type Rule = PathPattern & { readonly rule: string };
+
+interface Access extends Reached {
+  readonly by: string;
+  readonly reads: boolean;
+}
+
+/** Judges the paths of a shell command by `protected_files` and `private_files`. */
+export async function judgeShellFiles(
+  reading: ShellReading,
+  guard: Guard,
+  rules: FileRules,
+  loadGlobs: LoadGlobs,
+): Promise<FileJudgement> {
+  const budget = newBudget();
+  const accessesOf = (uses: readonly PathUse[], reads: boolean): Access[] =>
+    uses.flatMap((use) =>
+      reachedPaths(use, guard, budget).map((each) => ({ ...each, by: use.by || 'this redirection', reads })),
+    );
+  const reads = rules.privateFiles.length > 0 ? reading.reads : [];
+  const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true)];
+  const open: Open[] = [
+    ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
+    ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
+  ];
+  open.push(...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')));
+  return { denial: await firstDenied(accesses, guard, rules, loadGlobs), open };
+}
+
+/** Judges a tool that is given paths by `protected_files` and `private_files`. */
+export async function judgeToolFiles(
+  call: ToolCall,
+  guard: Guard,
+  rules: Guardrails,
+  loadGlobs: LoadGlobs,
+): Promise<Verdict> {
+  const budget = newBudget();
+  const { reached, reads } = reachedByTool(call, guard, budget);
+  const accesses = reached.map((each) => ({ ...each, by: call.tool, reads }));
+  const open = tooMany(budget, call.tool);
+  const denial = (await firstDenied(accesses, guard, rules, loadGlobs)) ?? judgeUndecided(open, rules);
+  return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
+}
+
+/** Where the whole call has had its share, something of it was not looked at at all. */
+function tooMany(budget: Budget, text: string): Open[] {
+  if (!budget.cut) return [];
+  return [{ kind: isSpent(budget) ? 'too-many-files' : 'many-files', text }];
+}
+
+/** What may not even be read may not be changed either. */
+async function firstDenied(
+  accesses: readonly Access[],
+  guard: Guard,
+  rules: FileRules,
+  loadGlobs: LoadGlobs,
+): Promise<Denial | null> {
+  const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
+    Promise.all(
+      patterns.map(async (pattern) => ({
+        ...(await pathPattern(pattern, guard, loadGlobs)),
+        rule: `${list}: ${pattern}`,
+      })),
+    );
+  const hidden = await named('private_files', rules.privateFiles);
+  const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
+  let current = '';
+  const judge = (): Denial | null => {
+    for (const { forms, shown, by, reads } of accesses) {
+      for (const { covers, rule } of reads ? hidden : all) {
+        current = rule;
+        if (covers(forms)) return { decision: 'deny', rule, message: fileDenied(shown, by, reads) };
+      }
+    }
+    return null;
+  };
+  if (all.every(({ isFast }) => isFast)) return judge();
+  const judged = withinTime(GLOB_LIMIT_MS, judge);
+  return judged === null ? { decision: 'deny', rule: current, message: slowPatternDenied() } : judged.value;
+}
+
+/** An archive, a patch or a branch decides which files change. */
+function isUnforeseeable({ how, word }: PathUse): boolean {
+  return how === 'extract' || (how === 'git-tracked' && !/^git (reset|stash)$/.test(word.source));
+}
+
+function isUnknown({ word, target, cwd }: PathUse): boolean {
+  if (word.under !== undefined) return false;
+  return target === null || (cwd === null && !target.startsWith('/'));
+}

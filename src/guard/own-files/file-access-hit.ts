@@ -1,0 +1,181 @@
+import { dirname, isAbsolute } from 'node:path';
+import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
+import { matchesGlob } from '../shell/glob.ts';
+import { type PathUse, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
+import { hitByGlob, searchFinds } from './glob-hit.ts';
+import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn } from './own-files.ts';
+
+/** The protected path that a write of a shell command changes; undefined when none is seen. */
+export function hitByPathUse(use: PathUse, guard: Guard): ProtectedPath | undefined {
+  const { word, cwdTemplate, how } = use;
+  if (how === 'read' || how === 'git-tracked') return undefined;
+  const removes =
+    how === 'delete' ||
+    how === 'move' ||
+    (how === 'mode' && use.recursive === true) ||
+    how === 'git-path' ||
+    how === 'git-clean';
+  if (word.under !== undefined) return hitBySearch(word.under, guard);
+  const relative = !word.template.startsWith('/');
+  if (word.text === null || (relative && cwdTemplate.includes(UNKNOWN))) {
+    return hitByTemplate(word.template, cwdTemplate, removes, guard);
+  }
+  if (word.pattern !== undefined) {
+    // git's own globs cross directories.
+    if (use.by === 'git')
+      return hitByTemplate(word.template.replace(/[*?]|\[[^\]]*\]/g, UNKNOWN), cwdTemplate, removes, guard);
+    return hitByGlob(word.pattern, cwdTemplate, removes, guard);
+  }
+  return hitByLiteral(use, word.text, cwdTemplate, guard);
+}
+
+function hitByLiteral(use: PathUse, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+  if (path === '') return undefined;
+  switch (use.how) {
+    case 'redirect':
+    case 'argument':
+    case 'copy':
+    case 'link':
+    case 'patch':
+      return hitByWrite(path, cwd, guard);
+    case 'link-source':
+      return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
+    case 'delete':
+    case 'move':
+      return hitByRemoval(path, cwd, use.recursive === true, guard);
+    case 'mode':
+      if (use.recursive === true) return hitByTree(path, cwd, guard);
+      // A directory that may not be written to stops the loop from saving its state.
+      return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
+    case 'copy-into': {
+      const from = use.from?.text;
+      return from === null || from === undefined ? undefined : hitByCopy(from, path, cwd, guard);
+    }
+    case 'extract':
+      return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
+    case 'git-path':
+      return (
+        hitByWrite(path, cwd, guard) ?? (isBelowProject(path, cwd, guard) ? hitByTree(path, cwd, guard) : undefined)
+      );
+    case 'git-clean':
+      return hitByClean(path, cwd, use.excludes ?? [], guard);
+    case 'git-stash':
+      // A stash takes the whole working tree, wherever it is called.
+      return isBelowProject(path, cwd, guard)
+        ? hitByTree(guard.rules.projectDir, '/', guard)
+        : hitByTree(path, cwd, guard);
+    case 'git-tracked':
+    case 'read':
+      return undefined;
+    default:
+      return use.how satisfies never;
+  }
+}
+
+function hitByClean(path: string, cwd: string, excludes: readonly string[], guard: Guard): ProtectedPath | undefined {
+  const left = guard.own.filter((entry) => !excludes.some((exclude) => isExcluded(exclude, entry.path)));
+  return hitByTree(path, cwd, { ...guard, own: left });
+}
+
+/** An exclude of `git clean` is a line of a .gitignore: a name at any depth, or a path from the top. */
+export function isExcluded(exclude: string, path: string): boolean {
+  const pattern = exclude.replace(/^\/+|\/+$|\/\*\*$/g, '');
+  if (pattern.includes('/')) return `${path}/`.includes(`/${pattern}/`);
+  return path.split('/').some((segment) => matchesGlob(pattern, segment));
+}
+
+/** Files that a search finds. A protected name that is only begun stands for its .json file. */
+function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefined {
+  const { caseInsensitive } = guard.rules;
+  return guard.own.find((entry) =>
+    searchFinds(under, entry.prefix ? `${entry.path}.json` : entry.path, caseInsensitive),
+  );
+}
+
+export function shownPath(entry: ProtectedPath, guard: Guard): string {
+  const { projectDir } = guard.rules;
+  return entry.label.startsWith(`${projectDir}/`) ? entry.label.slice(projectDir.length + 1) : entry.label;
+}
+
+/** What stands before the first unknown part must be this long to name a file: `ralph-$x.json`. */
+const MIN_BEGINNING = 4;
+
+/**
+ * A path that is known in part only: does its literal part name a protected path (`$D/ralph-state.json`)?
+ * Undefined means that it could still be one; that is recorded, not denied.
+ */
+export function hitByTemplate(
+  template: string,
+  cwdTemplate: string,
+  removes: boolean,
+  guard: Guard,
+): ProtectedPath | undefined {
+  const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwdTemplate}/${template}`;
+  const folded = guard.rules.caseInsensitive ? full.toLowerCase() : full;
+  const literalEnd = folded.indexOf(UNKNOWN);
+  const directory = folded.slice(0, folded.lastIndexOf('/', literalEnd));
+  if (directory !== '') {
+    const inside = hitByWrite(directory, '/', guard);
+    if (inside !== undefined) return inside;
+    const rest = folded.slice(directory.length + 1);
+    // `rm .claude/context/runtime/$f`, and ralph-$x.json anywhere.
+    if (!rest.includes('/')) {
+      const own = ownFilesIn(directory, '/', guard).find((entry) => rest === UNKNOWN || matchesName(rest, entry));
+      if (own !== undefined) return own;
+    }
+  }
+  const name = folded.slice(folded.lastIndexOf('/') + 1);
+  const begins =
+    name.indexOf(UNKNOWN) >= MIN_BEGINNING ? guard.own.find((entry) => matchesName(name, entry)) : undefined;
+  if (begins !== undefined && (isDistinctive(name) || sameDirectory(folded, begins))) return begins;
+  return guard.own.find((entry) => names(folded, entry, removes));
+}
+
+function sameDirectory(template: string, entry: ProtectedPath): boolean {
+  return matchesGlob(collapse(dirname(template)), dirname(entry.path));
+}
+
+function matchesName(name: string, entry: ProtectedPath): boolean {
+  const own = entry.path.slice(entry.path.lastIndexOf('/') + 1);
+  return entry.prefix ? name.startsWith(own) || matchesGlob(name, `${own}.json`) : matchesGlob(name, own);
+}
+
+/** The template, one of its parents, or (for a removal) a parent of the protected path, told by one distinctive name or by two. */
+function names(template: string, entry: ProtectedPath, removes: boolean): boolean {
+  const paths = [entry.path];
+  if (removes) for (let up = dirname(entry.path); up !== dirname(up); up = dirname(up)) paths.push(up);
+  for (let part = collapse(template); part.includes('/'); part = part.slice(0, part.lastIndexOf('/'))) {
+    const segments = part.split('/');
+    const last = segments.at(-1) ?? '';
+    const before = segments.at(-2) ?? UNKNOWN;
+    if (last === '' || last.includes(UNKNOWN)) continue;
+    const telling = isDistinctive(last) || (before !== '' && !before.includes(UNKNOWN));
+    if (telling && paths.some((path, index) => matchesPath(part, path, entry.prefix && index === 0))) return true;
+  }
+  return false;
+}
+
+function matchesPath(template: string, path: string, prefix: boolean): boolean {
+  if (!prefix) return matchesGlob(escapeLiteral(template), path);
+  const name = template.slice(template.lastIndexOf('/') + 1);
+  const begin = path.slice(path.lastIndexOf('/') + 1);
+  return name.startsWith(begin) && matchesGlob(escapeLiteral(dirname(template)), dirname(path));
+}
+
+/** Only what is unknown is a wildcard here. */
+function escapeLiteral(template: string): string {
+  return template.replace(/[\\*?[\]!@+()]/g, '\\$&');
+}
+
+/** Resolves `.` and `..` after literal segments; `..` after an unknown one stays unknown. */
+function collapse(template: string): string {
+  const result: string[] = [];
+  for (const segment of template.split('/')) {
+    if (segment === '.' || (segment === '' && result.length > 0)) continue;
+    if (segment === '..' && result.length > 0) {
+      const last = result.pop();
+      if (last?.includes(UNKNOWN)) result.push(UNKNOWN);
+    } else result.push(segment);
+  }
+  return result.join('/');
+}

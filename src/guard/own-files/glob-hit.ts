@@ -1,0 +1,104 @@
+import { readdirSync } from 'node:fs';
+import { isAbsolute, normalize } from 'node:path';
+import type { Guard, ProtectedPath } from '../guard.ts';
+import { matchesGlob } from '../shell/glob.ts';
+import { type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
+import { comparablePath, realPath } from './comparable-path.ts';
+import { hitByRemoval, hitByWrite } from './own-files.ts';
+
+/** File names that one glob is tried on; what lies beyond is judged by the pattern alone. */
+const MAX_NAMES = 2000;
+
+/** A glob as a target of a write or (with `removes`) of a removal: the protected path that it could match. */
+export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
+  const segments = segmentsOf(pattern, cwd);
+  const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard.rules.caseInsensitive));
+  if (byName !== undefined) return byName;
+  // Symlinks: what the glob finds now may lead to a protected file under another name.
+  let left = MAX_NAMES;
+  for (const path of expand(segments, () => left-- > 0)) {
+    const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
+    if (hit !== undefined) return hit;
+  }
+  return undefined;
+}
+
+/** The paths that a glob finds now, absolute; `take` is asked for each name that it is tried on. */
+export function globbedPaths(pattern: string, cwd: string, take: () => boolean): string[] {
+  return expand(segmentsOf(pattern, cwd), take);
+}
+
+function segmentsOf(pattern: string, cwd: string): string[] {
+  const full = isAbsolute(pattern) ? pattern : `${cwd}/${pattern}`;
+  return normalize(full).split('/').filter(Boolean);
+}
+
+function couldMatch(
+  segments: readonly string[],
+  entry: ProtectedPath,
+  removes: boolean,
+  caseInsensitive: boolean,
+): boolean {
+  const own = entry.path.split('/').filter(Boolean);
+  const shared = Math.min(segments.length, own.length);
+  for (let at = 0; at < shared; at += 1) {
+    const name = own[at] ?? '';
+    const pattern = segments[at] ?? '';
+    const begins = entry.prefix && at === own.length - 1;
+    if (!matchesSegment(pattern, begins ? `${name}.json` : name, caseInsensitive)) return false;
+  }
+  return segments.length >= own.length || removes;
+}
+
+/** As the shell does it, a leading dot is matched by a dot only. */
+function matchesSegment(pattern: string, name: string, caseInsensitive: boolean): boolean {
+  if (name.startsWith('.') && !/^\\?\.|^\[/.test(pattern)) return false;
+  return matchesGlob(pattern, name, caseInsensitive);
+}
+
+function expand(segments: readonly string[], take: () => boolean): string[] {
+  let directories = [''];
+  for (const segment of segments) {
+    const next: string[] = [];
+    for (const directory of directories) {
+      if (!/[*?[(\0]/.test(segment.replace(/\\./g, ''))) {
+        next.push(`${directory}/${segment.replace(/\\(.)/g, '$1')}`);
+        continue;
+      }
+      for (const name of namesIn(directory === '' ? '/' : directory)) {
+        if (!take()) return [];
+        if (matchesSegment(segment, name, false)) next.push(`${directory}/${name}`);
+      }
+    }
+    directories = next;
+  }
+  return directories;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** Would this search come upon the path: below one of its roots, with one of its names at some level? */
+export function searchFinds(under: SearchedTree, path: string, caseInsensitive: boolean): boolean {
+  return under.roots.some((root) => {
+    if (root.includes(UNKNOWN)) return false;
+    return [root, realPath(root)].some((form) => {
+      const directory = comparablePath(form, caseInsensitive);
+      if (path !== directory && directory !== '/' && !path.startsWith(`${directory}/`)) return isAbove(path, directory);
+      if (under.names.length === 0) return true;
+      const below = path.slice(directory.length).split('/').filter(Boolean);
+      const names = below.length === 0 ? [path.slice(path.lastIndexOf('/') + 1)] : below;
+      return names.some((name) => under.names.some((glob) => matchesGlob(glob, name, caseInsensitive)));
+    });
+  });
+}
+
+/** A search inside a protected directory finds nothing but protected files. */
+function isAbove(path: string, directory: string): boolean {
+  return directory.startsWith(`${path}/`);
+}

@@ -1,0 +1,89 @@
+import { existsSync, lstatSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { type Guard, holds, isInside, type ProtectedPath } from '../guard.ts';
+import { comparablePath, realPath } from './comparable-path.ts';
+
+/** The protected path that writing to this file changes; undefined when none. */
+export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+  const absolute = absolutePath(path, cwd);
+  const forms = formsOf(absolute, guard);
+  return guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ?? hardLinked(absolute, guard);
+}
+
+/** The same for removing or moving: the entry itself goes, and with `recursive` all below it. */
+export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
+  const absolute = absolutePath(path, cwd);
+  const cut = absolute.replace(/\/+$/, '') || '/';
+  // Removing a symlink leaves its target alone: only the way to the entry is resolved, not the entry.
+  const isDots = /^\.\.?$/.test(basename(cut));
+  const real = isDots || cut !== absolute ? realPath(absolute) : join(realPath(dirname(cut)), basename(cut));
+  const forms = [absolute, real].map((each) => comparablePath(each, guard.rules.caseInsensitive));
+  const inside = guard.own.find((entry) => forms.some((form) => isInside(form, entry)));
+  if (inside !== undefined) return inside;
+  const holding = guard.own.find((entry) => forms.some((form) => holds(form, entry)));
+  if (holding === undefined || recursive) return holding;
+  return lstatSync(cut, { throwIfNoEntry: false })?.isSymbolicLink() === true ? holding : undefined;
+}
+
+/** Is a protected path below this directory? */
+export function hitByTree(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+  const forms = formsOf(absolutePath(path, cwd), guard);
+  return guard.own.find((entry) => forms.some((form) => isInside(form, entry) || holds(form, entry)));
+}
+
+/** Copying a directory's content over another: does the source have a file where the protected one is? */
+export function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+  const forms = formsOf(absolutePath(path, cwd), guard);
+  const source = absolutePath(from, cwd);
+  return guard.own.find((entry) =>
+    forms.some((form) => {
+      if (isInside(form, entry)) return true;
+      return holds(form, entry) && existsSync(join(source, entry.path.slice(form === '/' ? 1 : form.length + 1)));
+    }),
+  );
+}
+
+/** The protected files that a directory holds directly, unless it is the project, the home or above them. */
+export function ownFilesIn(path: string, cwd: string, guard: Guard): readonly ProtectedPath[] {
+  const forms = formsOf(absolutePath(path, cwd), guard);
+  const { home, caseInsensitive } = guard.rules;
+  const shared = [...guard.project, comparablePath(home, caseInsensitive)];
+  const own = forms.filter((form) => !shared.some((each) => each === form || each.startsWith(`${form}/`)));
+  return guard.own.filter((entry) => own.includes(dirname(entry.path)));
+}
+
+/** Strictly below the project: naming it is more than "everything here". */
+export function isBelowProject(path: string, cwd: string, guard: Guard): boolean {
+  return formsOf(absolutePath(path, cwd), guard).some((form) =>
+    guard.project.some((project) => form.startsWith(`${project}/`)),
+  );
+}
+
+export function absolutePath(path: string, cwd: string): string {
+  return isAbsolute(path) ? path : `${cwd}/${path}`;
+}
+
+function formsOf(absolute: string, guard: Guard): string[] {
+  const given = comparablePath(absolute, guard.rules.caseInsensitive);
+  const real = comparablePath(realPath(absolute), guard.rules.caseInsensitive);
+  return given === real ? [given] : [given, real];
+}
+
+function hardLinked(absolute: string, guard: Guard): ProtectedPath | undefined {
+  try {
+    return hardLinkOf(absolute, guard.own);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Another name (hard link) of a protected file. One stat for a target with a single name, which is nearly every one. */
+export function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
+  const stat = statSync(target, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isFile() || stat.nlink < 2) return undefined;
+  return entries.find((entry) => {
+    if (entry.prefix) return false;
+    const own = statSync(entry.path, { throwIfNoEntry: false });
+    return own !== undefined && own.ino === stat.ino && own.dev === stat.dev;
+  });
+}

@@ -1,0 +1,79 @@
+import { inScope, isGlob } from '../../engine/plan/task-order.ts';
+import { newBudget } from '../files/list-files.ts';
+import { type Reached, reachedByTool, reachedPaths } from '../files/reached-paths.ts';
+import { simpleGlob } from '../files/simple-glob.ts';
+import type { Guard } from '../guard.ts';
+import type { Denial, TaskScope, ToolCall } from '../guard-rules.ts';
+import { scopeDenied } from '../messages.ts';
+import type { Globs } from '../parts.ts';
+import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
+
+const SCOPE_RULE = 'scope';
+
+type LoadGlobs = () => Promise<Globs>;
+
+/** Denies a shell command that is seen to write outside the scope of the task in work; null where none is seen. */
+export async function judgeShellScope(
+  reading: ShellReading,
+  guard: Guard,
+  scope: TaskScope,
+  loadGlobs: LoadGlobs,
+): Promise<Denial | null> {
+  const allows = await allowedBy(scope, guard, loadGlobs);
+  const budget = newBudget();
+  for (const use of reading.writes.filter(isOwnWork)) {
+    const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
+    const outside = reachedPaths(use, guard, budget).find((each) => !allows(each, isRemoved));
+    if (outside !== undefined) return deny(outside, use.by || 'this redirection', scope);
+  }
+  return null;
+}
+
+/** The same for a tool that is given paths. */
+export async function judgeToolScope(
+  call: ToolCall,
+  guard: Guard,
+  scope: TaskScope,
+  loadGlobs: LoadGlobs,
+): Promise<Denial | null> {
+  const allows = await allowedBy(scope, guard, loadGlobs);
+  const outside = reachedByTool(call, guard, newBudget()).reached.find((each) => !allows(each, true));
+  return outside === undefined ? null : deny(outside, call.tool, scope);
+}
+
+/** What git puts back as it was is no change of the agent's, and the source of a link stays as it is. */
+function isOwnWork({ how }: PathUse): boolean {
+  return !how.startsWith('git-') && how !== 'link-source' && how !== 'read';
+}
+
+/**
+ * Whether what is reached may be changed: it lies in the scope, in a folder that tools fill, or outside the project; of
+ * what is known only at run time nobody can tell. A folder on the way to the scope may be written into by name (`cp x
+ * src/`), but not removed.
+ */
+async function allowedBy(
+  { entries, free }: TaskScope,
+  guard: Guard,
+  loadGlobs: LoadGlobs,
+): Promise<(reached: Reached, isRemoved: boolean) => boolean> {
+  const { caseInsensitive } = guard.rules;
+  const wanted = caseInsensitive ? entries.map((entry) => entry.toLowerCase()) : entries;
+  const globs = wanted.filter(isGlob).flatMap((entry) => [entry, `${entry}/**`]);
+  const known = new Map<string, (path: string) => boolean>();
+  for (const glob of globs) {
+    known.set(glob, simpleGlob(glob, caseInsensitive) ?? (await loadGlobs()).picomatchGlob(glob, caseInsensitive));
+  }
+  const matches = (glob: string, path: string): boolean => known.get(glob)?.(path) === true;
+  const allows = (path: string, isRemoved: boolean): boolean => {
+    if (/^(?:\/|[a-zA-Z]:)/.test(path) || path.includes('\ufffd')) return true;
+    if (path.split('/').some((segment) => free.includes(segment))) return true;
+    if (inScope(path, wanted, matches)) return true;
+    const above = path === '.' ? '' : `${path}/`;
+    return !isRemoved && wanted.some((entry) => entry.startsWith(above));
+  };
+  return ({ forms }, isRemoved) => forms.placed.every((path) => allows(path, isRemoved));
+}
+
+function deny({ shown }: Reached, by: string, { task }: TaskScope): Denial {
+  return { decision: 'deny', rule: SCOPE_RULE, message: scopeDenied(shown, by, task) };
+}

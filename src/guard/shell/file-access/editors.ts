@@ -1,0 +1,140 @@
+import { UNKNOWN } from '../shell-reading.ts';
+import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
+import type { PathUser, PathUses } from './file-access-rule.ts';
+
+function editAll(values: string): PathUser {
+  return (uses) => {
+    for (const word of splitOptions(uses.args, values).operands) uses.write(word, 'argument');
+  };
+}
+
+/** `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: the files that are edited in place, or only read. */
+function filter(uses: PathUses): void {
+  const texts = uses.args.map((word) => word.template);
+  const has = (letters: RegExp): boolean => texts.some((text) => letters.test(text) && !/^-[IMm]/.test(text));
+  const inPlace = has(/^-[a-zA-Z0-9]*i/);
+  if (!inPlace && !has(/^-[a-zA-Z0-9]*[npeE]/)) return;
+  uses.args.forEach((word, index) => {
+    if (word.template.startsWith('-') || /^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? '')) return;
+    if (inPlace) uses.write(word, 'argument');
+    else uses.read(word);
+  });
+}
+
+const sed: PathUser = (uses) => {
+  const texts = uses.args.map((word) => word.template);
+  const split = splitOptions(uses.args, '-e -f -l --expression --file --line-length');
+  const scripted = hasOption(split, '-e', '-f', '--expression', '--file');
+  const files = scripted ? split.operands : split.operands.slice(1);
+  const inPlace = hasOption(split, '--in-place') || texts.some((text) => /^-[nErszu]*[iI]/.test(text));
+  for (const word of files) {
+    if (inPlace) uses.write(word, 'argument');
+    else uses.read(word);
+  }
+  // BSD: `sed -i '' s/a/b/ file` puts a suffix in front of the script.
+  if (inPlace && split.operands[0]?.template === '')
+    for (const word of split.operands.slice(2)) uses.write(word, 'argument');
+};
+
+const awk: PathUser = (uses) => {
+  const split = splitOptions(uses.args, '-i -v -F -f --include --assign --field-separator --file');
+  const inPlace = split.options.some(
+    (option) => /^(-i|--include)$/.test(option.name) && option.value?.template === 'inplace',
+  );
+  const files = hasOption(split, '-f', '--file') ? split.operands : split.operands.slice(1);
+  for (const word of files) {
+    if (inPlace) uses.write(word, 'argument');
+    else uses.read(word);
+  }
+};
+
+/** Programs that change the files they are given. */
+export const EDITORS: Readonly<Record<string, PathUser>> = {
+  sed,
+  awk,
+  gawk: awk,
+  mawk: awk,
+  perl: filter,
+  ruby: filter,
+  vi: editAll('-c -S -u -i -T'),
+  vim: editAll('-c -S -u -i -T'),
+  nvim: editAll('-c -S -u -i -T'),
+  ex: editAll('-c -S -u'),
+  ed: editAll('-p'),
+  nano: editAll('-r -s -T'),
+  emacs: editAll('-l --eval --load -f'),
+  code: editAll('-g -n'),
+  sponge: editAll(''),
+  dos2unix: editAll(''),
+  unix2dos: editAll(''),
+  gzip: compressed,
+  gunzip: compressed,
+  bzip2: compressed,
+  bunzip2: compressed,
+  xz: compressed,
+  unxz: compressed,
+  zstd: compressed,
+};
+
+/** Replaces the file unless told to keep it or to write to standard output. */
+function compressed(uses: PathUses): void {
+  const split = splitOptions(uses.args, '-S --suffix -T -o');
+  const keeps = hasOption(split, '-c', '-k', '-t', '-l', '--stdout', '--to-stdout', '--keep', '--test', '--list');
+  for (const word of split.operands) {
+    if (keeps) uses.read(word);
+    else uses.write(word, 'argument');
+  }
+}
+
+const applyPatch: PathUser = (uses) => {
+  for (const text of [...uses.args.map((word) => word.template), uses.stdin.text]) {
+    for (const target of patchTargets(text)) uses.write(wordOf(target), 'patch');
+  }
+};
+
+/** Programs that apply a patch. */
+export const PATCHERS: Readonly<Record<string, PathUser>> = {
+  apply_patch: applyPatch,
+  applypatch: applyPatch,
+  patch: (uses) => {
+    const split = splitOptions(
+      uses.args,
+      '-i -d -o -p -r -B -D -F -V -Y -z --input --directory --output --strip --reject-file --fuzz',
+    );
+    const directory = optionValue(split, '-d', '--directory');
+    const inside = directory === undefined ? uses : uses.inDirectory(directory.template);
+    const output = optionValue(split, '-o', '--output');
+    if (output !== undefined) inside.write(output, 'patch');
+    const [file] = split.operands;
+    if (hasOption(split, '--dry-run', '-C')) return;
+    if (file !== undefined) {
+      inside.write(file, 'patch');
+      return;
+    }
+    const targets = patchTargets(uses.stdin.text);
+    for (const target of targets) inside.write(wordOf(target), 'patch');
+    if (targets.length === 0) inside.write({ text: null, template: UNKNOWN, source: 'patch' }, 'patch');
+  },
+};
+
+/** More files than this in one patch are not listed; the text of such a patch is far above the size limit. */
+const MAX_TARGETS = 500;
+
+/**
+ * The files that a patch changes: `*** Update File: x` of apply_patch, `--- a/x` and `+++ b/x` and renames of a diff.
+ * A diff's name counts with and without its first segment, since -p decides.
+ */
+export function patchTargets(text: string): string[] {
+  const targets = new Set<string>();
+  for (const line of text.split('\n')) {
+    if (targets.size > MAX_TARGETS) break;
+    const marked = /^\s*\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\s*\*\*\* Move to: (.+?)\s*$/.exec(line);
+    const diffed =
+      /^(?:---|\+\+\+) ([^\t]+?)\s*$|^(?:---|\+\+\+) ([^\t]+)\t|^(?:rename|copy) (?:from|to) (.+?)\s*$/.exec(line);
+    const name = marked?.[1] ?? marked?.[2] ?? diffed?.[1] ?? diffed?.[2] ?? diffed?.[3];
+    if (name === undefined || name === '/dev/null') continue;
+    targets.add(name);
+    if (diffed !== null && name.includes('/')) targets.add(name.replace(/^[^/]+\//, ''));
+  }
+  return [...targets];
+}

@@ -1,0 +1,152 @@
+import { gitWords } from '../program-words.ts';
+import type { ShellWord } from '../shell-reading.ts';
+import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
+import { patchTargets } from './editors.ts';
+import type { PathUser, PathUses } from './file-access-rule.ts';
+
+/** git subcommands that change files of the working tree. */
+export const git: PathUser = (uses) => {
+  const { words, directory } = gitWords(uses.words);
+  const [subcommand, ...args] = words;
+  const user = Object.hasOwn(SUBCOMMANDS, subcommand?.template ?? '')
+    ? SUBCOMMANDS[subcommand?.template ?? '']
+    : undefined;
+  user?.(directory === undefined ? uses : uses.inDirectory(directory), args);
+};
+
+type Subcommand = (uses: PathUses, args: readonly ShellWord[]) => void;
+
+const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
+  checkout: (uses, args) => {
+    const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
+    if (hasOption(split, '-b', '-B', '--orphan')) return;
+    const paths = pathsOf(args, split.operands);
+    for (const path of paths) uses.write(path, 'git-path', { recursive: true });
+    tracked(uses, 'git checkout');
+  },
+  restore: (uses, args) => {
+    const split = splitOptions(args, '-s --source --pathspec-from-file --conflict');
+    if (hasOption(split, '-S', '--staged') && !hasOption(split, '-W', '--worktree')) return;
+    for (const path of split.operands) uses.write(pathspec(path), 'git-path', { recursive: true });
+  },
+  rm: (uses, args) => {
+    const split = splitOptions(args, '--pathspec-from-file');
+    if (hasOption(split, '--cached', '-n', '--dry-run')) return;
+    for (const path of split.operands) uses.write(pathspec(path), 'delete', { recursive: true });
+  },
+  mv: (uses, args) => {
+    const { operands } = splitOptions(args, '');
+    operands.forEach((path, index) => {
+      if (index === operands.length - 1) uses.write(path, 'copy');
+      else uses.write(path, 'move', { recursive: true });
+    });
+  },
+  clean: (uses, args) => {
+    const split = splitOptions(args, '-e --exclude');
+    if (hasOption(split, '-n', '--dry-run')) return;
+    const excludes = split.options.flatMap(({ name, value }) =>
+      /^(-e|--exclude)$/.test(name) && value?.text ? [value.text] : [],
+    );
+    const paths = split.operands.length > 0 ? split.operands.map(pathspec) : [wordOf('.', 'git clean')];
+    for (const path of paths) uses.write(path, 'git-clean', { recursive: true, excludes });
+  },
+  stash: (uses, args) => {
+    const verb = args.find((word) => !word.template.startsWith('-'))?.template ?? 'push';
+    if (/^(list|show|drop|clear|create|store|branch)$/.test(verb)) return;
+    const push = verb === 'push' || verb === 'save';
+    const split = splitOptions(
+      push ? args.filter((word) => word.template !== verb) : args,
+      '-m --message --pathspec-from-file',
+    );
+    const paths = verb === 'push' && !hasOption(split, '--pathspec-from-file') ? split.operands : [];
+    for (const path of paths) uses.write(pathspec(path), 'git-path', { recursive: true });
+    if (paths.length > 0) return;
+    if (push && hasOption(split, '-u', '-a', '--include-untracked', '--all'))
+      uses.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
+    else tracked(uses, 'git stash');
+  },
+  reset: (uses, args) => {
+    const split = splitOptions(args, '--pathspec-from-file');
+    if (hasOption(split, '--hard', '--merge', '--keep')) tracked(uses, 'git reset');
+  },
+  apply: (uses, args) => {
+    const split = splitOptions(args, '-p -C --directory --exclude --include --whitespace');
+    if (hasOption(split, '--check', '--stat', '--numstat', '--summary', '--cached')) return;
+    const into = optionValue(split, '--directory')?.template;
+    for (const target of patchTargets(uses.stdin.text))
+      uses.write(wordOf(into ? `${into}/${target}` : target), 'patch');
+    tracked(uses, 'git apply');
+  },
+  show: shows,
+  diff: shows,
+  log: shows,
+  blame: shows,
+  annotate: shows,
+  grep: shows,
+  'cat-file': shows,
+  archive: (uses, args) => {
+    shows(uses, args);
+    writesOption(uses, args, '-o');
+  },
+  'format-patch': (uses, args) => writesOption(uses, args, '-o', '--output-directory'),
+  bundle: (uses, args) => {
+    const [verb, file] = splitOptions(args, '').operands;
+    if (verb?.template === 'create' && file !== undefined) uses.write(file, 'argument');
+  },
+  config: (uses, args) => {
+    const split = splitOptions(args, '-f --file --type --default');
+    const file = optionValue(split, '-f', '--file');
+    const changes = split.operands.length > 1 || hasOption(split, '--unset', '--unset-all', '--add', '--replace-all');
+    if (file !== undefined && changes && !hasOption(split, '--get', '--get-all', '-l', '--list')) {
+      uses.write(file, 'argument');
+    } else if (file !== undefined) uses.read(file);
+  },
+  clone: (uses, args) => {
+    const [, into] = splitOptions(args, '-b -o -c -u -j --branch --depth --origin --reference --config').operands;
+    if (into !== undefined) uses.write(into, 'argument');
+  },
+  init: (uses, args) => {
+    for (const into of splitOptions(args, '-b --initial-branch --template').operands) uses.write(into, 'argument');
+  },
+  'hash-object': shows,
+  worktree: (uses, args) => {
+    const into = splitOptions(args.slice(1), '-b -B --reason').operands[0];
+    if (args[0]?.template === 'add' && into !== undefined) uses.write(into, 'argument');
+    if (args[0]?.template === 'remove')
+      for (const path of args.slice(1)) uses.write(path, 'delete', { recursive: true });
+  },
+};
+
+function writesOption(uses: PathUses, args: readonly ShellWord[], ...names: readonly string[]): void {
+  const file = optionValue(splitOptions(args, names.join(' ')), ...names);
+  if (file !== undefined) uses.write(file, 'argument');
+}
+
+/** `HEAD:path`, and every operand, which may be a path: what git shows of a file's content. */
+function shows(uses: PathUses, args: readonly ShellWord[]): void {
+  const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
+  for (const word of split.operands) {
+    const inside = /^[^:]*:(?!\/\/)(.+)$/s.exec(word.template)?.[1];
+    uses.read(inside === undefined ? word : wordOf(inside, word.source));
+  }
+}
+
+/** Files that git tracks may change, which ones no parser can tell. */
+function tracked(uses: PathUses, source: string): void {
+  uses.write(wordOf('.', source), 'git-tracked', { recursive: true });
+}
+
+/** What stands behind `--`, or every operand, since git takes an operand that is no revision for a path. */
+function pathsOf(args: readonly ShellWord[], operands: readonly ShellWord[]): ShellWord[] {
+  const dashes = args.findIndex((word) => word.template === '--');
+  return (dashes === -1 ? operands : args.slice(dashes + 1)).map(pathspec);
+}
+
+/** `:/x` and `:(top)x` count from the top of the working tree, globs match across directories: both are taken as wide as they may be. */
+function pathspec(word: ShellWord): ShellWord {
+  const top = /^:(?:\/|\((?:top|glob|icase|literal|,)*\))(.*)$/s.exec(word.template);
+  const path = top === null ? word.template : top[1] || '.';
+  if (word.pattern === undefined && /[*?[]/.test(path))
+    return { ...wordOf(path, word.source), glob: true, pattern: path };
+  return top === null ? word : wordOf(path, word.source);
+}

@@ -1,0 +1,71 @@
+import type { ShellCommand } from '../shell-reading.ts';
+import type { Call, Walk, World } from '../shell-state.ts';
+import { wordOf } from '../words.ts';
+import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
+import { EDITORS, PATCHERS } from './editors.ts';
+import type { PathUser, PathUses } from './file-access-rule.ts';
+import { addRead, addWrite } from './file-access-rule.ts';
+import { git } from './git.ts';
+import { READERS, SEARCHERS } from './readers.ts';
+import { DELETERS, WRITERS, writeNamedFiles } from './writers.ts';
+
+const TABLES: ReadonlyArray<Readonly<Record<string, PathUser>>> = [
+  COPIERS,
+  DELETERS,
+  EDITORS,
+  WRITERS,
+  FETCHERS,
+  ARCHIVERS,
+  PATCHERS,
+  READERS,
+  SEARCHERS,
+];
+
+/** Records the paths that a command reads and writes by its arguments. */
+export function addPathUses(command: ShellCommand, call: Call, walk: Walk): void {
+  const uses = usesIn(call.world, command, call, walk);
+  userOf(command.name)?.(uses);
+  readNamedFiles(uses);
+  writeNamedFiles(command.name, uses);
+}
+
+/** Options of many programs that name a file to read: `docker run --env-file .env`, `kubectl … --from-file=k=.env`. */
+function readNamedFiles({ args, read }: PathUses): void {
+  args.forEach((word, index) => {
+    // Most words need no look by the expression.
+    if (!word.template.startsWith('--env-file') && !word.template.startsWith('--from-')) return;
+    const match = /^--(?:env-file|env-file-if-exists|from-env-file|from-file)(?:=(?:[^=/]+=)?(.*))?$/s.exec(
+      word.template,
+    );
+    if (match === null) return;
+    const value = match[1] === undefined ? args[index + 1] : wordOf(match[1], word.source);
+    if (value !== undefined) read(value);
+  });
+}
+
+const GNU_TOOLS = new Set([
+  ...['sed', 'cp', 'mv', 'rm', 'ln', 'tar', 'dd', 'awk', 'tee', 'touch', 'truncate', 'install', 'shred'],
+]);
+
+function userOf(name: string): PathUser | undefined {
+  if (name === 'git') return git;
+  // GNU tools on a Mac: gsed, gcp, grm.
+  const plain = name.startsWith('g') && GNU_TOOLS.has(name.slice(1)) ? name.slice(1) : name;
+  for (const table of TABLES) if (Object.hasOwn(table, plain)) return table[plain];
+  return undefined;
+}
+
+function usesIn(world: World, command: ShellCommand, call: Call, walk: Walk): PathUses {
+  return {
+    args: call.words.slice(1),
+    words: call.words,
+    stdin: call.stdin,
+    world,
+    write: (word, how, extra) => addWrite({ word, world, by: command.name, how, ...extra }, walk, call.position),
+    read: (word, recursive) => addRead({ word, world, by: command.name, recursive }, walk, call.position),
+    inDirectory: (directory) => {
+      const cwd = directory.startsWith('/') ? directory : `${world.cwd}/${directory}`;
+      return usesIn({ ...world, cwd }, command, call, walk);
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { UNKNOWN } from '../shell-reading.ts';
+import type { Call, Stream } from '../shell-state.ts';
+import { fileKey, SILENT, UNKNOWN_STREAM } from '../shell-state.ts';
+import { searchedTree } from '../unwrap/unwrap-find.ts';
+
+const SILENT_COMMANDS = new Set([
+  'true',
+  'false',
+  ':',
+  'test',
+  '[',
+  'mkdir',
+  'rm',
+  'touch',
+  'cp',
+  'mv',
+  'ln',
+  'chmod',
+  'sleep',
+  'kill',
+  'wait',
+]);
+
+/** What a command prints, where that follows from its words and its input alone. */
+export function literalOutput(call: Call, name: string): Stream {
+  const args = call.words.slice(1);
+  const texts = args.map((word) => word.template);
+  switch (name) {
+    case 'echo': {
+      const from = texts.findIndex((text) => !/^-[neE]+$/.test(text));
+      const escapes = texts.slice(0, Math.max(0, from)).some((text) => text.includes('e'));
+      const text = from === -1 ? '' : texts.slice(from).join(' ');
+      return withTree({ kind: 'literal', text: `${escapes ? withEscapes(text) : text}\n` }, args);
+    }
+    case 'printf':
+      return withTree({ kind: 'literal', text: formatted(texts) }, args);
+    case 'pwd':
+      return { kind: 'literal', text: `${call.world.cwd}\n` };
+    case 'cat':
+    case 'tee':
+    case 'sponge': {
+      const files = texts.filter((text) => !text.startsWith('-'));
+      if (name !== 'cat' || files.length === 0) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
+      const known = args.map((word) => word.content ?? call.world.files.get(fileKey(word.template, call.world)));
+      return known.every((text) => text !== undefined) ? { kind: 'literal', text: known.join('') } : UNKNOWN_STREAM;
+    }
+    case 'base64': {
+      const decodes = texts.some((text) => /^(-d|-D|--decode)$/.test(text));
+      if (
+        !decodes ||
+        call.stdin.text.includes(UNKNOWN) ||
+        (call.stdin.kind !== 'literal' && call.stdin.kind !== 'pipe')
+      )
+        return UNKNOWN_STREAM;
+      return { kind: 'literal', text: Buffer.from(call.stdin.text, 'base64').toString().replaceAll('\0', '') };
+    }
+    case 'basename':
+    case 'dirname': {
+      const path = texts.find((text) => !text.startsWith('-')) ?? UNKNOWN;
+      const cut = path.replace(/\/+$/, '');
+      const slash = cut.lastIndexOf('/');
+      const base = slash === -1 ? cut : cut.slice(slash + 1);
+      const directory = slash === -1 ? '.' : cut.slice(0, slash) || '/';
+      return {
+        kind: 'literal',
+        text: name === 'dirname' ? directory : base.slice(0, base.length - suffixLength(base, texts)),
+      };
+    }
+    case 'realpath':
+    case 'readlink':
+    case 'which':
+    case 'command':
+    case 'type': {
+      const path = texts.find((text) => !text.startsWith('-'));
+      return path === undefined || (name === 'type' && !texts.includes('-p'))
+        ? UNKNOWN_STREAM
+        : { kind: 'literal', text: path };
+    }
+    case 'ls': {
+      const files = args.filter((word) => !word.template.startsWith('-'));
+      if (files.length === 0 || texts.some((text) => /^-[a-zA-Z]*l/.test(text))) return UNKNOWN_STREAM;
+      const roots = files.map((word) =>
+        absolute(word.template, call)
+          .replace(/[*?].*$/, '')
+          .replace(/\/[^/]*$/, (tail) => (/[*?]/.test(word.template) ? '' : tail)),
+      );
+      if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
+      return { kind: 'literal', text: `${files.map((word) => word.template).join('\n')}\n${UNKNOWN}` };
+    }
+    case 'find':
+    case 'gfind':
+      return { ...UNKNOWN_STREAM, under: searchedTree(call) };
+    case 'sort':
+    case 'uniq':
+    case 'tr':
+    case 'head':
+    case 'tail':
+    case 'grep':
+      // A filter of found files still prints found files.
+      return call.stdin.under === undefined ? UNKNOWN_STREAM : { ...UNKNOWN_STREAM, under: call.stdin.under };
+    default:
+      return SILENT_COMMANDS.has(name) ? SILENT : UNKNOWN_STREAM;
+  }
+}
+
+function withTree(stream: Stream, args: Call['words']): Stream {
+  const under = args.find((word) => word.under !== undefined)?.under;
+  return under === undefined ? stream : { ...stream, under };
+}
+
+function absolute(path: string, call: Call): string {
+  return path.startsWith('/') ? path : `${call.world.cwd}/${path}`;
+}
+
+function suffixLength(base: string, texts: readonly string[]): number {
+  const suffix = texts.filter((text) => !text.startsWith('-'))[1];
+  return suffix !== undefined && base.endsWith(suffix) && base !== suffix ? suffix.length : 0;
+}
+
+function formatted(texts: readonly string[]): string {
+  const words = texts[0] === '--' ? texts.slice(1) : texts;
+  const [format = '', ...values] = words;
+  if (format.includes(UNKNOWN)) return UNKNOWN;
+  const pieces = withEscapes(format).split(/%[sbqdiuc]/);
+  const kinds = withEscapes(format).match(/%[sbqdiuc]/g) ?? [];
+  const holes = kinds.length;
+  if (/%(?!%)/.test(pieces.join(''))) return UNKNOWN;
+  let text = '';
+  // printf uses its format again until all values are printed.
+  const rounds = holes === 0 ? 1 : Math.max(1, Math.ceil(values.length / holes));
+  for (let round = 0; round < rounds; round += 1) {
+    pieces.forEach((piece, index) => {
+      const value = index < holes ? (values[round * holes + index] ?? '') : '';
+      text += piece.replaceAll('%%', '%') + (kinds[index] === '%b' ? withEscapes(value) : value);
+    });
+    if (text.length > 64 * 1024) return UNKNOWN;
+  }
+  return text;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  '\\': '\\',
+  '"': '"',
+  "'": "'",
+};
+
+function withEscapes(text: string): string {
+  return text.replace(
+    /\\(?:x([\da-fA-F]{1,2})|0?([0-7]{1,3})|u([\da-fA-F]{1,4})|([\s\S]))/g,
+    (whole, hex, octal, unicode, other) => {
+      const code = hex ?? unicode;
+      if (code !== undefined) return visible(Number.parseInt(code, 16));
+      if (octal !== undefined) return visible(Number.parseInt(octal, 8));
+      return ESCAPES[other] ?? whole;
+    },
+  );
+}
+
+function visible(code: number): string {
+  return code === 0 ? '\n' : String.fromCharCode(code);
+}

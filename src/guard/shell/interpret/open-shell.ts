@@ -1,0 +1,187 @@
+import { addPathUses } from '../file-access/record-file-access.ts';
+import { isStandardInput } from '../program-words.ts';
+import { type ShellCommand, UNKNOWN } from '../shell-reading.ts';
+import { type Call, fileKey, literalOrNull, type Outcome, report, UNKNOWN_STREAM, type Walk } from '../shell-state.ts';
+
+/** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
+const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
+
+/** `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`: what the shell is given, as far as it is known. */
+export function openShell(call: Call, name: string, walk: Walk): Outcome {
+  const inner = { ...walk, via: [...walk.via, name], position: walk.position ?? call.position };
+  const args = call.words.slice(1);
+  let at = 0;
+  let takesText = false;
+  let takesStdin = false;
+  for (; at < args.length; at += 1) {
+    const option = args[at]?.template ?? '';
+    if (/^-[a-zA-Z]*c/.test(option) || option === '--command') takesText = true;
+    if (TAKES_VALUE.test(option)) at += 1;
+    else if (option === '--' || option === '-') {
+      at += 1;
+      break;
+    } else if (!/^[-+]/.test(option)) break;
+    else if (/^-[a-zA-Z]*s/.test(option)) takesStdin = true;
+  }
+  const rest = args.slice(at);
+  const first = rest[0];
+  if (takesText) {
+    recordOpened(call, name, walk);
+    return runText(first?.template ?? '', rest.slice(2), 'dynamic-command');
+  }
+  if (first !== undefined && !takesStdin) {
+    const content = first.content ?? call.world.files.get(fileKey(first.template, call.world));
+    if (isStandardInput(first.template)) return runInput();
+    if (content !== undefined) {
+      if (first.content === undefined) record();
+      else recordOpened(call, name, walk);
+      return runText(content, rest.slice(1), 'dynamic-piped-to-shell');
+    }
+    record();
+    return { worlds: [call.world], output: UNKNOWN_STREAM };
+  }
+  return runInput();
+
+  function runInput(): Outcome {
+    if (call.stdin.kind === 'none') {
+      record();
+      return { worlds: [call.world], output: UNKNOWN_STREAM };
+    }
+    if (call.stdin.text.includes(UNKNOWN)) record();
+    else recordOpened(call, name, walk);
+    return runText(call.stdin.text, takesStdin ? rest : [], 'dynamic-piped-to-shell');
+  }
+
+  function runText(
+    text: string,
+    positional: Call['words'],
+    kind: 'dynamic-command' | 'dynamic-piped-to-shell',
+  ): Outcome {
+    if (text.includes(UNKNOWN)) {
+      report(
+        walk,
+        text === UNKNOWN ? kind : 'dynamic-piped-to-shell',
+        call.source,
+        call.position,
+        literalOrNull(call.world.cwd),
+      );
+    }
+    const world = { ...call.world, positional: positional.map(({ template }) => ({ template })) };
+    const { output } = walk.text(text, [world], call.stdin, inner);
+    return { worlds: [call.world], output };
+  }
+
+  function record(): void {
+    addPathUses(recordCommand(call, name, walk), call, walk);
+  }
+}
+
+const NODE = /^(-e|-p|-pe|--eval|--print)$|^--(?:eval|print)=/;
+const EVAL = /^(-e|-E)$/;
+
+/** Options that bring code with them, for each interpreter that bears this very name. */
+const CODE_OPTIONS = new Map([
+  ...['node', 'nodejs', 'bun', 'tsx', 'ts-node'].map((name) => [name, NODE] as const),
+  ['deno', /^(eval|-e|--eval)$/],
+]);
+/** The same for those whose name may end in a version: `python3.12`. */
+const CODE_OPTIONS_OF_VERSIONS = new Map([
+  ...['python', 'pypy'].map((name) => [name, /^-[a-zA-Z]*c$|^-c/] as const),
+  ['perl', /^-[a-zA-Z0-9]*[eE]/],
+  ['ruby', /^-[a-zA-Z]*e/],
+  ...['lua', 'Rscript', 'osascript', 'julia', 'swift', 'elixir', 'scala', 'groovy'].map(
+    (name) => [name, EVAL] as const,
+  ),
+  ['php', /^-[rBRE]$/],
+]);
+const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
+/** They run what they are told in a language of their own, or later. */
+const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux', 'screen', 'at', 'batch']);
+/** The same, where `-` is an argument. */
+const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
+
+/** Reports code that is handed to an interpreter: this parser does not read it. */
+export function openInterpreter(call: Call, name: string, walk: Walk): void {
+  const args = call.words.slice(1);
+  const say = (text: string): void =>
+    report(walk, 'interpreter-code', text, call.position, literalOrNull(call.world.cwd));
+  if (AWK.has(name)) {
+    const program = args.find((word) => /[{}]/.test(word.template))?.template ?? '';
+    if (/system\s*\(|\||>|getline/.test(program)) say(program);
+    return;
+  }
+  if (name === 'sed' || name === 'gsed') {
+    // GNU sed writes files by `w FILE` and runs commands by `e`.
+    const writing = args.find((word) => /(^|[;{}/\d$\s])[we]\s+\S|\/[gpi\d]*w\s+\S/.test(word.template));
+    if (writing !== undefined) say(writing.template);
+    return;
+  }
+  const option = CODE_OPTIONS.get(name) ?? CODE_OPTIONS_OF_VERSIONS.get(withoutVersion(name));
+  if (option === undefined) {
+    const told = TOLD.has(name) || (TOLD_BY_DASH.has(name) && args.some((word) => word.template === '-'));
+    if (told) say([...args.map((word) => word.template), call.stdin.text].join('\n'));
+    return;
+  }
+  const at = args.findIndex((word) => option.test(word.template));
+  const operand = args.find((word) => !word.template.startsWith('-'));
+  if (at !== -1) {
+    // `perl -pe CODE FILE` filters the file; any other code can do what it likes with its arguments.
+    const flags = args.filter((word) => /^-[a-zA-Z0-9]+$/.test(word.template)).map((word) => word.template);
+    const filters =
+      /^(perl|ruby)/.test(name) && flags.some((flag) => /[np]/.test(flag)) && !flags.some((flag) => /i/.test(flag));
+    say((filters ? args.slice(0, at + 2) : args).map((word) => word.template).join('\n'));
+  } else if ((operand === undefined || args.some((word) => word.template === '-')) && call.stdin.kind !== 'none')
+    say(call.stdin.text);
+  else if (operand?.content !== undefined) say(operand.content);
+  else if (operand !== undefined) {
+    const written = call.world.files.get(fileKey(operand.template, call.world));
+    if (written !== undefined) say(written);
+  }
+}
+
+function withoutVersion(name: string): string {
+  let end = name.length;
+  while ('0123456789.'.includes(name.charAt(end - 1) || ' ')) end -= 1;
+  return name.slice(0, end);
+}
+
+/** Adds a simple command to the reading, once for each way it may run. */
+export function recordCommand(call: Call, name: string, walk: Walk): ShellCommand {
+  const command = commandOf(call, name, walk);
+  record(command, 'commands', walk);
+  return command;
+}
+
+/** The same for one that is looked through, or that only changes the shell. */
+export function recordOpened(call: Call, name: string, walk: Walk): void {
+  record({ ...commandOf(call, name, walk), opened: true }, 'opened', walk);
+}
+
+function commandOf(call: Call, name: string, walk: Walk): ShellCommand {
+  const { words, world, assignments } = call;
+  return {
+    name,
+    path: words[0]?.template ?? '',
+    argv: words,
+    via: walk.via,
+    assignments: assignments.map((each) => ({
+      name: each.name,
+      value: literalOrNull(each.words.map((word) => word.template).join(' ')),
+    })),
+    cwd: literalOrNull(world.cwd),
+    cwdTemplate: world.cwd,
+    stdinFrom: call.stdin.kind,
+    source: call.source,
+    position: walk.position ?? call.position,
+  };
+}
+
+function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: Walk): void {
+  facts.element.push(command);
+  const { argv, position, via, cwdTemplate, assignments } = command;
+  const shown = argv.map((word) => word.pattern ?? word.template);
+  const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments]);
+  if (facts.seen.has(key)) return;
+  facts.seen.add(key);
+  facts[list].push(command);
+}

@@ -1,0 +1,141 @@
+import { type ShellCommand, type ShellWord, UNKNOWN } from './shell-reading.ts';
+import type { World } from './shell-state.ts';
+import { splitOptions, wordOf } from './words.ts';
+
+type Variables = World['variables'];
+
+export interface GitWords {
+  /** Subcommand first, then its arguments; an alias given by -c is replaced by what it stands for. */
+  readonly words: readonly ShellWord[];
+  /** The directory of -C, as a template; undefined without one. */
+  readonly directory: string | undefined;
+  /** What the alias in use stands for. */
+  readonly aliased: string | undefined;
+  /** What configuration this very call brings with it, by its key in lower case. */
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+/** Options of git itself that take a value. */
+export const GIT_VALUES =
+  '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source';
+
+/** Looks through the options of git itself: `git -C dir -c alias.x=push x` is `push` in `dir`. */
+export function gitWords(argv: readonly ShellWord[], variables: Variables = new Map()): GitWords {
+  const { options, operands } = splitOptions(argv.slice(1), GIT_VALUES, true);
+  let directory: string | undefined;
+  const settings = settingsInEnvironment(variables);
+  for (const { name, value } of options) {
+    if ((name === '-C' || name === '--work-tree') && value !== undefined) {
+      directory =
+        value.template.startsWith('/') || directory === undefined ? value.template : `${directory}/${value.template}`;
+    }
+    const [, key, text] = /^([^=]+)=(.*)$/s.exec(value?.template ?? '') ?? [];
+    if (name === '-c' && key !== undefined) settings.set(key.toLowerCase(), text ?? '');
+    if (name === '--config-env' && key !== undefined) {
+      settings.set(key.toLowerCase(), variables.get(text ?? '')?.[0]?.template ?? UNKNOWN);
+    }
+  }
+  const aliased = settings.get(`alias.${operands[0]?.template ?? ''}`.toLowerCase());
+  if (aliased === undefined) return { words: operands, directory, aliased, settings };
+  const replaced = aliased.startsWith('!')
+    ? []
+    : aliased
+        .trim()
+        .split(/\s+/)
+        .map((word) => wordOf(word));
+  return { words: [...replaced, ...operands.slice(1)], directory, aliased, settings };
+}
+
+/** `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=… GIT_CONFIG_VALUE_0=…`, as far as the command itself sets them. */
+function settingsInEnvironment(variables: Variables): Map<string, string> {
+  const settings = new Map<string, string>();
+  for (const [name, values] of variables) {
+    const number = /^GIT_CONFIG_KEY_(\d+)$/.exec(name)?.[1];
+    if (number === undefined) continue;
+    const value = variables.get(`GIT_CONFIG_VALUE_${number}`)?.[0]?.template ?? UNKNOWN;
+    settings.set((values[0]?.template ?? '').toLowerCase(), value);
+  }
+  return settings;
+}
+
+/** Options that take a value of their own, by program. */
+const VALUES: Readonly<Record<string, string>> = {
+  git: GIT_VALUES,
+  docker:
+    '-c -H -l --config --context --host --log-level --tlscacert --tlscert --tlskey -f --file -p --project-name --profile --env-file --project-directory',
+  npm: '-w --workspace --prefix -C --registry --userconfig --globalconfig --loglevel --tag --otp --cache --access',
+  pnpm: '-C --dir -F --filter --reporter --loglevel --workspace-concurrency --registry --tag --otp',
+  yarn: '--cwd --use-yarnrc --registry --cache-folder --modules-folder --mutex',
+  kubectl:
+    '-n -s --namespace --server --context --cluster --user --kubeconfig --token --as --as-group --request-timeout --cache-dir --certificate-authority --client-certificate --client-key --profile --tls-server-name -v --v -l --selector -f --filename',
+  gh: '-R --repo --hostname',
+  cargo: '-C -Z --config --color --manifest-path --target --target-dir -p --package --features -j --jobs',
+  terraform: '-chdir',
+};
+
+/** The program's name; `git-push` is a program of its own and git's subcommand. */
+export function programName(command: ShellCommand): string {
+  return command.name.startsWith('git-') ? 'git' : command.name;
+}
+
+/**
+ * The words of a command from its subcommand on, options before it and their values left out:
+ * `git -C x -c a=b push --force origin` is push, --force, origin. null for a program whose options are not known.
+ */
+export function subcommandWords(command: ShellCommand): readonly ShellWord[] | null {
+  const { name, argv } = command;
+  if (name === 'git') return gitWords(argv).words;
+  const [first] = argv;
+  if (name.startsWith('git-') && first !== undefined) {
+    const subcommand = name.slice('git-'.length);
+    return [{ ...first, text: subcommand, template: subcommand }, ...argv.slice(1)];
+  }
+  const values = valuesOf(name);
+  return values === undefined ? null : splitOptions(argv.slice(1), values, true).operands;
+}
+
+/**
+ * The first words of a command that name what it does, options and their values skipped:
+ * `git -C x -c a=b push --force origin` is push, origin. null stands for a word that is not literal.
+ */
+export function namedWords(command: ShellCommand): Array<string | null> {
+  const words = subcommandWords(command) ?? command.argv.slice(1);
+  const values = programName(command) === 'git' ? '' : (valuesOf(command.name) ?? '');
+  return splitOptions(words, values).operands.map(literal);
+}
+
+/** Whether the options of a program are known, so that its named words are surely these. */
+export function hasKnownOptions(command: ShellCommand): boolean {
+  return valuesOf(programName(command)) !== undefined;
+}
+
+/** A word's text; null for one that is known only at run time. */
+export function literal(word: ShellWord): string | null {
+  return word.glob === true ? null : word.text;
+}
+
+function valuesOf(name: string): string | undefined {
+  return Object.hasOwn(VALUES, name) ? VALUES[name] : undefined;
+}
+
+const EXE = '.exe';
+/** Programs that run a JavaScript file. */
+export const NODE_LIKE = new Set(['node', 'nodejs', 'bun', 'deno', 'tsx', 'ts-node']);
+
+const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'mksh', 'ash', 'fish', 'rbash']);
+
+/** Does this command word start a shell that runs what it is given? */
+export function isShell(word: string): boolean {
+  return SHELLS.has(basenameOf(word));
+}
+
+/** Basename of a command word, without `.exe`. */
+export function basenameOf(word: string): string {
+  const name = word.slice(word.lastIndexOf('/') + 1);
+  return name.slice(-EXE.length).toLowerCase() === EXE ? name.slice(0, -EXE.length) : name;
+}
+
+/** Whether a path is what a command reads as its standard input. */
+export function isStandardInput(path: string): boolean {
+  return /^\/(dev\/stdin|dev\/fd\/0|proc\/self\/fd\/0)$/.test(path);
+}

@@ -1,0 +1,205 @@
+import { posix } from 'node:path';
+import type { AndOr, CompoundList, Function as FunctionNode, PipelineNode, Script } from 'unbash';
+import {
+  type PathUse,
+  type ReadOptions,
+  type SearchedTree,
+  type ShellCommand,
+  type ShellWord,
+  UNKNOWN,
+  type Undecidable,
+  type UndecidableKind,
+} from './shell-reading.ts';
+
+/** One word of a variable's value. */
+export interface ValueWord {
+  readonly template: string;
+  /** Set when the value stands for what a glob matches (`for f in *.json`). */
+  readonly pattern?: string;
+  readonly under?: SearchedTree;
+}
+
+export type FunctionBody =
+  | { readonly kind: 'function'; readonly node: FunctionNode['body']; readonly source: string }
+  | { readonly kind: 'alias'; readonly text: string };
+
+/** What the shell knows at one point of one possible run. Never changed in place. */
+export interface World {
+  /** Template of an absolute path. */
+  readonly cwd: string;
+  readonly previous: string;
+  readonly stack: readonly string[];
+  readonly variables: ReadonlyMap<string, readonly ValueWord[]>;
+  /** null: what the caller passed. */
+  readonly positional: readonly ValueWord[] | null;
+  readonly functions: ReadonlyMap<string, FunctionBody>;
+  /** Files that this command itself wrote with known content, by path template. */
+  readonly files: ReadonlyMap<string, string>;
+}
+
+/** More possible runs than this are melted into one that knows less: it keeps the work linear. */
+const MAX_WORLDS = 8;
+
+/** The possible runs after branches that meet again. */
+export function uniteWorlds(...groups: ReadonlyArray<readonly World[]>): World[] {
+  const byKey = new Map<string, World>();
+  for (const world of groups.flat()) byKey.set(keyOf(world), world);
+  const worlds = [...byKey.values()];
+  const [first, ...others] = worlds;
+  if (first === undefined || worlds.length <= MAX_WORLDS) return worlds;
+  return [others.reduce(melt, first)];
+}
+
+function keyOf(world: World): string {
+  return JSON.stringify([
+    world.cwd,
+    world.previous,
+    world.stack,
+    [...world.variables],
+    world.positional,
+    [...world.files],
+  ]);
+}
+
+function melt(left: World, right: World): World {
+  const variables = new Map(left.variables);
+  for (const [name, value] of right.variables) {
+    if (JSON.stringify(left.variables.get(name)) !== JSON.stringify(value))
+      variables.set(name, [{ template: UNKNOWN }]);
+  }
+  for (const name of left.variables.keys()) {
+    if (!right.variables.has(name)) variables.set(name, [{ template: UNKNOWN }]);
+  }
+  return {
+    ...left,
+    variables,
+    cwd: left.cwd === right.cwd ? left.cwd : UNKNOWN,
+    functions: new Map([...left.functions, ...right.functions]),
+    files: new Map(),
+  };
+}
+
+/** Both keep hostile input linear: `a=$a$a$a$a` thirty times, hundreds of variables in as many branches. */
+const MAX_VARIABLES = 100;
+const MAX_VALUE = 16 * 1024;
+
+function bounded(value: ValueWord): ValueWord {
+  return value.template.length > MAX_VALUE ? { template: UNKNOWN } : value;
+}
+
+export function withVariable(world: World, name: string, value: readonly ValueWord[] | undefined): World {
+  const variables = new Map(world.variables);
+  if (value === undefined) variables.delete(name);
+  else if (variables.size < MAX_VARIABLES || variables.has(name)) variables.set(name, value.map(bounded));
+  return { ...world, variables };
+}
+
+/** What a command reads or prints, as a template. */
+export interface Stream {
+  readonly kind: 'none' | 'pipe' | 'file' | 'literal';
+  readonly text: string;
+  readonly under?: SearchedTree;
+}
+
+export interface Outcome {
+  readonly worlds: readonly World[];
+  /** Worlds in which it failed, where failing leaves something else behind (a `cd` into nothing). */
+  readonly failed?: readonly World[];
+  readonly output: Stream;
+}
+
+/** The facts gathered so far; the only thing that changes while a command is read. */
+export interface Facts {
+  readonly commands: ShellCommand[];
+  readonly opened: ShellCommand[];
+  readonly pipelines: Array<Array<ShellCommand[]>>;
+  readonly writes: PathUse[];
+  readonly reads: PathUse[];
+  readonly undecidable: Undecidable[];
+  readonly seen: Set<string>;
+  readonly called: Set<unknown>;
+  steps: number;
+  /** What the element of a pipeline that is being read has come to, in every way it may run. */
+  element: ShellCommand[];
+}
+
+/** Where the reading stands: handed down, never changed. */
+export interface Walk {
+  readonly facts: Facts;
+  readonly options: ReadOptions;
+  /** The text that the positions of the nodes index. */
+  readonly source: string;
+  /** Inside an opened string: where its opener stands in the user's command. */
+  readonly position: number | null;
+  readonly depth: number;
+  readonly via: readonly string[];
+  // The reading is recursive in its nature; these come by the walk so that its modules need not import each other in a ring.
+  readonly node: (
+    node: PipelineNode | AndOr | CompoundList,
+    worlds: readonly World[],
+    stdin: Stream,
+    walk: Walk,
+  ) => Outcome;
+  readonly script: (script: Script, worlds: readonly World[], stdin: Stream, walk: Walk) => Outcome;
+  readonly text: (text: string, worlds: readonly World[], stdin: Stream, walk: Walk) => Outcome;
+}
+
+export const NO_INPUT: Stream = { kind: 'none', text: '' };
+export const SILENT: Stream = { kind: 'literal', text: '' };
+export const UNKNOWN_STREAM: Stream = { kind: 'pipe', text: UNKNOWN };
+
+/** Simple commands and words that are looked at in one reading. 1 MB of hostile input stays far below 200 ms with it. */
+const MAX_STEPS = 6000;
+
+/** Counts one piece of work; false once the bound is reached, which is reported once. */
+export function spend(walk: Walk, position: number): boolean {
+  walk.facts.steps += 1;
+  if (walk.facts.steps <= MAX_STEPS) return true;
+  report(walk, 'too-large', walk.source, position, null);
+  return false;
+}
+
+/** Whether the bound is reached: then loops end at once. */
+export function isSpent(walk: Walk): boolean {
+  return walk.facts.steps > MAX_STEPS;
+}
+
+export function report(walk: Walk, kind: UndecidableKind, text: string, position: number, cwd: string | null): void {
+  const key = kind === 'too-large' || kind === 'too-deep' ? kind : `${kind}\n${cwd}\n${text}`;
+  if (walk.facts.seen.has(key)) return;
+  walk.facts.seen.add(key);
+  walk.facts.undecidable.push({ kind, text, position: walk.position ?? position, cwd });
+}
+
+export function literalOrNull(template: string): string | null {
+  return template.includes(UNKNOWN) ? null : template;
+}
+
+/** An assignment in front of a command. */
+export interface Assigned {
+  readonly name: string;
+  readonly words: readonly ValueWord[];
+}
+
+/** One simple command, expanded, in one world; wrappers peel off its front. */
+export interface Call {
+  readonly words: readonly ShellWord[];
+  readonly assignments: readonly Assigned[];
+  readonly world: World;
+  readonly stdin: Stream;
+  readonly source: string;
+  readonly position: number;
+}
+
+export type Opened = { readonly kind: 'call'; readonly call: Call } | { readonly kind: 'text'; readonly text: string };
+
+export interface Unwrapped {
+  readonly next: readonly Opened[];
+  /** It does something itself as well, and stays in the reading. */
+  readonly keepsItself: boolean;
+}
+
+/** Under which key the content of a file that the command itself writes is kept. */
+export function fileKey(path: string, world: World): string {
+  return posix.normalize(path.startsWith('/') ? path : `${world.cwd}/${path}`);
+}

@@ -1,0 +1,228 @@
+import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { type Call, type Unwrapped, withVariable } from '../shell-state.ts';
+import { hasOption, optionValue, splitOptions } from '../words.ts';
+import { unwrapFd } from './unwrap-fd.ts';
+import { unwrapFind, unwrapXargs } from './unwrap-find.ts';
+
+interface Wrapper {
+  /** Options with a value. */
+  readonly values: string;
+  /** Words before the command (the duration of timeout). */
+  readonly skip?: number;
+  /** Names of a subcommand that makes it a wrapper (npm exec). */
+  readonly subcommands?: readonly string[];
+  /** The option that takes a text for a shell (su -c). */
+  readonly textOption?: string;
+  /** With one of these it runs nothing (command -v). */
+  readonly asks?: readonly string[];
+  /** The option that names a file which it writes itself. */
+  readonly output?: string;
+  /** Every word is a text for a shell of its own (concurrently). */
+  readonly texts?: true;
+  /** Assignments may stand before the command (sudo A=1 x). */
+  readonly assigns?: true;
+}
+
+/** Those of tmux that are given a text for a shell; the keys that send-keys types are one as well. */
+const TMUX_COMMANDS =
+  'new new-session neww new-window splitw split-window respawnp respawn-pane respawnw respawn-window run run-shell send send-keys popup display-popup'.split(
+    ' ',
+  );
+
+const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+  sudo: {
+    values: '-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --chroot',
+    asks: ['-l', '-v', '-k', '-K', '-V'],
+    assigns: true,
+  },
+  doas: { values: '-u -C' },
+  timeout: { values: '-k -s --kill-after --signal', skip: 1 },
+  gtimeout: { values: '-k -s --kill-after --signal', skip: 1 },
+  nice: { values: '-n --adjustment' },
+  ionice: { values: '-c -n -p --class --classdata' },
+  nohup: { values: '' },
+  setsid: { values: '' },
+  time: { values: '-f -o --format --output', output: '-o' },
+  gtime: { values: '-f -o --format --output', output: '-o' },
+  command: { values: '', asks: ['-v', '-V'] },
+  builtin: { values: '' },
+  compgen: { values: '-A -F -G -P -S -W -X', textOption: '-C' },
+  exec: { values: '-a' },
+  stdbuf: { values: '-i -o -e --input --output --error' },
+  unbuffer: { values: '' },
+  chronic: { values: '' },
+  caffeinate: { values: '-t -w' },
+  chrt: { values: '-T -P -D', skip: 1 },
+  taskset: { values: '', skip: 1 },
+  flock: { values: '-w -E --timeout --wait --conflict-exit-code', skip: 1, textOption: '-c' },
+  chroot: { values: '', skip: 1 },
+  unshare: { values: '' },
+  nsenter: { values: '-t --target' },
+  strace: { values: '-e -o -p -s -u -E', output: '-o' },
+  ltrace: { values: '-e -o -p -s -u', output: '-o' },
+  catchsegv: { values: '' },
+  busybox: { values: '' },
+  toybox: { values: '' },
+  su: { values: '-s -g -w --shell --group', skip: 1, textOption: '-c' },
+  runuser: { values: '-s -g -u --shell --group --user', textOption: '-c' },
+  script: { values: '-I -O -B -E -T -m -o', textOption: '-c' },
+  watch: { values: '-n -s --interval', textOption: ' ' },
+  npx: { values: '-p --package -w --workspace', textOption: '-c' },
+  bunx: { values: '-p --package' },
+  pnpx: { values: '--package' },
+  npm: { values: '-w --workspace --prefix -C', subcommands: ['exec', 'x'], textOption: '-c' },
+  pnpm: { values: '-C --dir --filter -F', subcommands: ['exec', 'dlx'] },
+  yarn: { values: '--cwd', subcommands: ['exec', 'dlx'] },
+  uv: { values: '--with --python -p', subcommands: ['run'] },
+  poetry: { values: '-C --directory', subcommands: ['run'] },
+  pdm: { values: '-p --project', subcommands: ['run'] },
+  hatch: { values: '-e --env', subcommands: ['run'] },
+  conda: { values: '-n -p --name --prefix --cwd', subcommands: ['run'] },
+  bundle: { values: '', subcommands: ['exec'] },
+  asdf: { values: '', subcommands: ['exec'] },
+  mise: { values: '-C --cd', subcommands: ['exec', 'x'] },
+  direnv: { values: '', subcommands: ['exec'], skip: 1 },
+  'cross-env': { values: '', assigns: true },
+  'cross-env-shell': { values: '', textOption: ' ' },
+  dotenv: { values: '-e -v -p -c' },
+  dotenvx: { values: '-e -f', subcommands: ['run'] },
+  corepack: { values: '' },
+  concurrently: {
+    values: '-n -c -s -l -p -t -m --names --prefix-colors --success --max-processes --prefix --kill-signal',
+    texts: true,
+  },
+  hyperfine: {
+    values: '-w -r -m -M -p -c -s -n -S -L --warmup --runs --min-runs --max-runs --prepare --cleanup --setup --shell',
+    texts: true,
+  },
+  entr: { values: '' },
+  fakeroot: { values: '-l -b -u -i -s' },
+  firejail: { values: '' },
+  proot: { values: '-r -b -w -R -S' },
+  torsocks: { values: '-u -p -P' },
+  proxychains: { values: '-f' },
+  proxychains4: { values: '-f' },
+  setpriv: { values: '' },
+  'nix-shell': { values: '-p -A -I --packages', textOption: '--run' },
+  pwsh: { values: '-f -File -ExecutionPolicy', textOption: '-c' },
+  powershell: { values: '-File -ExecutionPolicy', textOption: '-Command' },
+  cmd: { values: '', skip: 1, textOption: ' ' },
+  sg: { values: '', skip: 1, textOption: '-c' },
+  pkexec: { values: '--user' },
+  'ssh-agent': { values: '-a -E -O -P -t', asks: ['-k'] },
+  'xvfb-run': {
+    values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
+  },
+  'systemd-inhibit': { values: '' },
+  eatmydata: { values: '' },
+  pipenv: { values: '', subcommands: ['run'] },
+  rye: { values: '', subcommands: ['run'] },
+  screen: { values: '-c -e -h -p -s -S -t -T -Logfile' },
+  tmux: { values: '-f -L -S -c -e -n -s -t -x -y -F -l', subcommands: TMUX_COMMANDS, textOption: ' ' },
+  'dbus-run-session': { values: '' },
+  'systemd-run': { values: '-p -u --unit --property --slice' },
+};
+
+/** What a wrapper runs; undefined when the command is no wrapper or wraps nothing here. */
+export function unwrap(call: Call, name: string): Unwrapped | undefined {
+  if (name === 'find' || name === 'gfind') return unwrapFind(call);
+  if (name === 'fd' || name === 'fdfind') return unwrapFd(call);
+  if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
+  if (name === 'parallel') return asTexts(parallelTexts(call));
+  // They read what a shell is to run later.
+  if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);
+  if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
+  const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  if (wrapper === undefined) return undefined;
+  const split = splitOptions(call.words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
+  if (wrapper.asks !== undefined && hasOption(split, ...wrapper.asks)) return undefined;
+  let words = split.operands;
+  if (wrapper.subcommands !== undefined) {
+    if (!wrapper.subcommands.includes(words[0]?.template ?? '')) return undefined;
+    const inner = splitOptions(words.slice(1), `${wrapper.values} ${wrapper.textOption ?? ''}`, true);
+    if (wrapper.textOption === ' ') return asText(inner.operands.map((word) => word.template).join(' '));
+    const text = wrapper.textOption === undefined ? undefined : optionValue(inner, wrapper.textOption);
+    return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
+  }
+  if (wrapper.texts === true) return asTexts(words.map((word) => word.template));
+  if (wrapper.textOption !== undefined) {
+    if (wrapper.textOption === ' ')
+      return asText(
+        words
+          .slice(wrapper.skip ?? 0)
+          .map((word) => word.template)
+          .join(' '),
+      );
+    const late = splitOptions(words.slice(wrapper.skip ?? 0), `${wrapper.values} ${wrapper.textOption}`, true);
+    const text = optionValue(split, wrapper.textOption) ?? optionValue(late, wrapper.textOption, '--command');
+    if (text !== undefined) return asText(text.template);
+  }
+  words = words.slice(wrapper.skip ?? 0);
+  if (wrapper.assigns === true) words = words.slice(countAssignments(words));
+  const writes = wrapper.output !== undefined && hasOption(split, wrapper.output, '--output');
+  return asCall(call, words, writes);
+}
+
+function unwrapEnvironment(call: Call): Unwrapped | undefined {
+  const split = splitOptions(call.words.slice(1), '-u -C -S --unset --chdir --split-string', true);
+  const directory = optionValue(split, '-C', '--chdir')?.template;
+  const text = optionValue(split, '-S', '--split-string')?.template;
+  const count = countAssignments(split.operands);
+  const world =
+    directory === undefined
+      ? call.world
+      : { ...call.world, cwd: directory.startsWith('/') ? directory : `${call.world.cwd}/${directory}` };
+  if (text !== undefined) return asText([text, ...split.operands.map((word) => word.template)].join(' '));
+  const assignments = split.operands.slice(0, count).map((word) => {
+    const equals = word.template.indexOf('=');
+    return { name: word.template.slice(0, equals), words: [{ template: word.template.slice(equals + 1) }] };
+  });
+  const inside = assignments.reduce((each, { name, words }) => withVariable(each, name, words), world);
+  return asCall(
+    { ...call, world: inside, assignments: [...call.assignments, ...assignments] },
+    split.operands.slice(count),
+  );
+}
+
+function countAssignments(words: readonly ShellWord[]): number {
+  const first = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word.template));
+  return first === -1 ? words.length : first;
+}
+
+function asCall(call: Call, words: readonly ShellWord[], keepsItself = false): Unwrapped | undefined {
+  return words.length === 0 ? undefined : { next: [{ kind: 'call', call: { ...call, words } }], keepsItself };
+}
+
+function asText(text: string): Unwrapped | undefined {
+  return asTexts([text]);
+}
+
+function asTexts(texts: readonly string[]): Unwrapped | undefined {
+  const known = texts.filter((text) => text.trim() !== '' && text.trim() !== UNKNOWN);
+  if (known.length === 0) return undefined;
+  return { next: known.map((text) => ({ kind: 'text', text })), keepsItself: false };
+}
+
+const VALUES = '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep';
+/** More values than this are not followed one by one. */
+const MOST = 64;
+
+/** What GNU parallel gives to a shell: its command with each of the values behind `:::`, or of its input. */
+export function parallelTexts(call: Call): string[] {
+  const words = splitOptions(call.words.slice(1), VALUES, true).operands.map((word) => word.template);
+  const at = words.findIndex((word) => /^:{3,4}\+?$/.test(word));
+  const command = (at === -1 ? words : words.slice(0, at)).join(' ');
+  const given = at === -1 || /^:{4}/.test(words[at] ?? '') ? linesOf(call) : words.slice(at + 1);
+  const values = given.length > MOST ? [UNKNOWN] : given;
+  if (command === '') return values;
+  return values.map((value) => {
+    const word = value.includes(UNKNOWN) ? '"$PARALLEL_VALUE"' : value;
+    return command.includes('{}') ? command.replaceAll('{}', word) : `${command} ${word}`;
+  });
+}
+
+function linesOf({ stdin }: Call): string[] {
+  if (stdin.kind === 'none' || stdin.under !== undefined) return [UNKNOWN];
+  const lines = stdin.text.split('\n').filter((line) => line !== '');
+  return lines.length === 0 ? [UNKNOWN] : lines;
+}

@@ -1,0 +1,179 @@
+import { escapeGlob } from './glob.ts';
+import { type SearchedTree, type ShellWord, UNKNOWN } from './shell-reading.ts';
+import { literalOrNull, type ValueWord } from './shell-state.ts';
+
+/** Puts words together piece by piece, and splits them where the shell does. */
+export class WordBuilder {
+  private readonly words: ShellWord[] = [];
+  private readonly source: string;
+  private template = '';
+  private pattern = '';
+  private open = false;
+  private glob = false;
+  private under: SearchedTree | undefined;
+  private content: string | undefined;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+
+  literal(text: string): void {
+    this.template += text;
+    this.pattern += escapeGlob(text);
+    this.open = true;
+  }
+
+  globbed(text: string): void {
+    this.template += text;
+    this.pattern += text;
+    this.glob = true;
+    this.open = true;
+  }
+
+  unknown(under?: SearchedTree): void {
+    this.template += UNKNOWN;
+    this.pattern += UNKNOWN;
+    this.open = true;
+    this.under ??= under;
+  }
+
+  readable(content: string): void {
+    this.unknown();
+    this.content = content;
+  }
+
+  /** Values of a variable or of a substitution; several become several words. */
+  values(values: readonly ValueWord[], quoted: boolean): void {
+    values.forEach((value, index) => {
+      if (index > 0) this.finishWord();
+      if (quoted) this.quotedValue(value);
+      else this.splitValue(value);
+    });
+  }
+
+  finish(): ShellWord[] {
+    this.finishWord();
+    return this.words;
+  }
+
+  private quotedValue(value: ValueWord): void {
+    this.under ??= value.under;
+    if (value.pattern === undefined) this.literal(value.template);
+    else {
+      this.template += value.template;
+      this.pattern += value.pattern;
+      this.glob = true;
+      this.open = true;
+    }
+  }
+
+  private splitValue(value: ValueWord): void {
+    if (value.pattern !== undefined || value.template === UNKNOWN) {
+      this.quotedValue(value);
+      return;
+    }
+    value.template.split(/[ \t\n]+/).forEach((piece, index) => {
+      if (index > 0) this.finishWord();
+      if (piece === '') return;
+      if (piece.includes('*') || piece.includes('?') || piece.includes('[')) this.globbed(piece);
+      else this.literal(piece);
+      this.under ??= value.under;
+    });
+  }
+
+  private finishWord(): void {
+    if (!this.open) return;
+    const { template, source, under, content } = this;
+    this.words.push({
+      text: literalOrNull(template),
+      template,
+      source,
+      ...(this.glob ? { glob: true as const, pattern: this.pattern } : {}),
+      ...(under === undefined ? {} : { under }),
+      ...(content === undefined ? {} : { content }),
+    });
+    this.template = '';
+    this.pattern = '';
+    this.open = false;
+    this.glob = false;
+    this.under = undefined;
+    this.content = undefined;
+  }
+}
+
+/** A word that is known from elsewhere than the text of the command. */
+export function wordOf(template: string, source = template): ShellWord {
+  return { text: literalOrNull(template), template, source };
+}
+
+export interface Option {
+  /** With its dashes: '-t', '--target-directory'. */
+  readonly name: string;
+  readonly value: ShellWord | undefined;
+}
+
+export interface SplitWords {
+  readonly options: readonly Option[];
+  readonly operands: readonly ShellWord[];
+}
+
+/**
+ * Splits arguments into options and operands. `withValue` lists the options whose value is a word of its own or
+ * stands behind them ("-t DIR", "-tDIR", "--target DIR", "--target=DIR").
+ * With `stopAtOperand` everything from the first operand on is an operand, as for wrappers.
+ */
+export function splitOptions(words: readonly ShellWord[], withValue: string, stopAtOperand = false): SplitWords {
+  const valued = new Set(withValue.split(' '));
+  const options: Option[] = [];
+  const operands: ShellWord[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at];
+    if (word === undefined) break;
+    const text = word.template;
+    if (text === '--') {
+      operands.push(...words.slice(at + 1));
+      break;
+    }
+    if (!text.startsWith('-') || text === '-') {
+      if (stopAtOperand) {
+        operands.push(...words.slice(at));
+        break;
+      }
+      operands.push(word);
+      continue;
+    }
+    const equals = text.indexOf('=');
+    if (text.startsWith('--')) {
+      const name = equals === -1 ? text : text.slice(0, equals);
+      if (equals !== -1) options.push({ name, value: wordOf(text.slice(equals + 1), word.source) });
+      else if (valued.has(name)) options.push({ name, value: words[++at] });
+      else options.push({ name, value: undefined });
+      continue;
+    }
+    // A single dash and a whole word (-chdir=x, -exec) where the table knows it.
+    const whole = equals === -1 ? text : text.slice(0, equals);
+    if (whole.length > 2 && valued.has(whole)) {
+      options.push({ name: whole, value: equals === -1 ? words[++at] : wordOf(text.slice(equals + 1), word.source) });
+      continue;
+    }
+    for (let letter = 1; letter < text.length; letter += 1) {
+      const name = `-${text.charAt(letter)}`;
+      if (!valued.has(name)) {
+        options.push({ name, value: undefined });
+        continue;
+      }
+      const attached = text.slice(letter + 1);
+      options.push({ name, value: attached === '' ? words[++at] : wordOf(attached, word.source) });
+      break;
+    }
+  }
+  return { options, operands };
+}
+
+export function hasOption(split: SplitWords, ...names: readonly string[]): boolean {
+  return split.options.some((option) => names.includes(option.name));
+}
+
+export function optionValue(split: SplitWords, ...names: readonly string[]): ShellWord | undefined {
+  return split.options.findLast((option) => names.includes(option.name) && option.value !== undefined)?.value;
+}

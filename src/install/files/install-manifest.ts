@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Path of the manifest, relative to the project. */
+export const MANIFEST_PATH = '.claude/ralph/.install.json';
+
+/** What `init` put into a project, so that a later `init` updates and `uninit` removes exactly that. */
+export interface InstallManifest {
+  readonly manifestVersion: 1;
+  /** The version of ralph-loop that wrote it. */
+  readonly version: string;
+  /** SHA-256 of each file as it was written, by path relative to the project, `/` between its parts. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Directories that were made for them. */
+  readonly directories: readonly string[];
+  readonly settings: SettingsRecord | null;
+}
+
+/** The project's manifest; null when there is none, or none that can be used. */
+export function readManifest(projectDir: string): InstallManifest | null {
+  try {
+    const manifest = JSON.parse(readFileSync(join(projectDir, MANIFEST_PATH), 'utf8')) as InstallManifest;
+    const usable =
+      manifest.manifestVersion === 1 &&
+      Object.values(manifest.files).every((digest) => typeof digest === 'string') &&
+      manifest.directories.every((path) => typeof path === 'string') &&
+      (manifest.settings === null || Array.isArray(manifest.settings.inserted));
+    return usable ? manifest : null;
+  } catch {
+    return null; // missing, or rewritten by hand: then nothing in the project is taken for ours
+  }
+}
+
+export interface InsertedSpan {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/**
+ * What `init` did to the settings file: enough to undo it byte for byte, and no copy of the file, which may hold
+ * secrets. Offsets count from behind a byte-order mark.
+ */
+export interface SettingsRecord {
+  /** Whether `init` made the file. */
+  readonly createdFile: boolean;
+  /** SHA-256 of the file as `init` left it. */
+  readonly after: string;
+  readonly inserted: readonly InsertedSpan[];
+  readonly created: readonly string[];
+}
+
+export function withoutMark(text: string): { readonly mark: string; readonly body: string } {
+  return text.startsWith('\uFEFF') ? { mark: '\uFEFF', body: text.slice(1) } : { mark: '', body: text };
+}
+
+/** SHA-256 of a text's UTF-8 bytes. */
+export function fileDigest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,75 @@
+import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+
+/**
+ * The real path of a file of the project, absolute, whether it is there or not. Throws `refused` where a symbolic link
+ * on the way leads out of the project, or to nothing: nothing outside the project is ever written or removed.
+ */
+export function safePath(projectDir: string, path: string): string {
+  const root = realpathSync(projectDir);
+  const real = resolveExisting(join(root, path), path);
+  if (real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)) return real;
+  throw new RalphError(
+    'refused',
+    `${path} leads out of the project through a symbolic link, to ${real}. ralph-loop writes nothing outside ${projectDir}. Replace the link by a folder or file of its own, or set the loop up in that other project.`,
+  );
+}
+
+function resolveExisting(path: string, named: string): string {
+  const tail: string[] = [];
+  for (let at = path; ; at = dirname(at)) {
+    if (!exists(at)) {
+      tail.unshift(relative(dirname(at), at));
+      continue;
+    }
+    try {
+      return join(realpathSync(at), ...tail);
+    } catch (error) {
+      throw new RalphError('refused', `${named}: the symbolic link ${at} leads nowhere. Remove it first.`, error);
+    }
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+    throw error;
+  }
+}
+
+/** A file's text, or null when it is not there. Throws `refused` where it is no file, or no UTF-8. */
+export function readText(path: string): string | null {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    if (code === 'EISDIR') throw new RalphError('refused', `${path} is a directory; a file belongs there.`, error);
+    if (code === 'ENOTDIR') throw new RalphError('refused', `${path}: a file lies where a directory belongs.`, error);
+    throw new RalphError('refused', `${path} cannot be read: ${(error as Error).message}`, error);
+  }
+  const text = bytes.toString('utf8');
+  if (!Buffer.from(text).equals(bytes)) throw new RalphError('refused', `${path} is no UTF-8 text.`);
+  return text;
+}
+
+/** Writes a file of the project whole, with its directories. One that was there keeps its permissions. */
+export function placeFile(projectDir: string, path: string, content: string, mode: number): void {
+  const real = safePath(projectDir, path);
+  const before = statSync(real, { throwIfNoEntry: false });
+  mkdirSync(dirname(real), { recursive: true });
+  const wanted = before === undefined ? mode : before.mode & 0o777;
+  writeAtomically(real, content, wanted);
+  // The umask took its part from a mode that somebody had set on purpose.
+  if (before !== undefined) chmodSync(real, wanted);
+}
+
+export function removeFile(projectDir: string, path: string): void {
+  removeIfThere(safePath(projectDir, path));
+}

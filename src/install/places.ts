@@ -1,0 +1,78 @@
+import { realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { RalphError } from '../text/ralph-error.ts';
+
+export interface ProjectQuestion {
+  /** What `--project` says. */
+  readonly given: string | null;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** Whether to look for a project with a loop above the current directory. */
+  readonly search: boolean;
+}
+
+/** What only a project that this program was set up in has. */
+const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
+
+/**
+ * The project that a command is about, absolute: `--project`, CLAUDE_PROJECT_DIR, the nearest directory upwards that
+ * was set up, the current directory. Throws `usage` where `--project` names no directory.
+ */
+export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
+  if (given !== null) {
+    const dir = resolve(cwd, given);
+    if (isDirectory(dir)) return dir;
+    throw new RalphError('usage', `--project ${given}: there is no such directory.`);
+  }
+  if (env['CLAUDE_PROJECT_DIR'] && isDirectory(env['CLAUDE_PROJECT_DIR'])) return resolve(env['CLAUDE_PROJECT_DIR']);
+  return (search ? markedDir(cwd) : null) ?? cwd;
+}
+
+function markedDir(from: string): string | null {
+  for (let dir = from; ; dir = dirname(dir)) {
+    if (MARKS.some((mark) => isDirectory(join(dir, mark)))) return dir;
+    if (dirname(dir) === dir) return null;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+declare const __filename: string | undefined;
+
+/**
+ * The bundle that this program runs from: the folder that holds scripts/main.cjs, hooks/ and templates/. Run from the
+ * sources (tests), the one that `npm run build` makes.
+ */
+export function bundleDir(): string {
+  if (typeof __filename === 'string') return dirname(dirname(realpathSync(__filename)));
+  return join(process.cwd(), 'dist');
+}
+
+/** Where the client keeps the user's own settings and plugins. */
+export function clientConfigDir(env: NodeJS.ProcessEnv): string {
+  return env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
+}
+
+/**
+ * Throws `refused` where the project's .claude is the client's own directory (the home directory): its settings.json
+ * counts in every project, and our hooks are files of one.
+ */
+export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): void {
+  const claude = real(join(projectDir, '.claude'));
+  if (claude === null || claude !== real(clientConfigDir(env))) return;
+  throw new RalphError(
+    'refused',
+    `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project, or name it: main.cjs init --project DIR.`,
+  );
+}
+
+function real(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null; // not there: then it cannot be the same
+  }
+}

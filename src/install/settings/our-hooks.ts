@@ -1,0 +1,45 @@
+export interface RegisteredHook {
+  readonly source: string;
+  readonly event: string;
+  /** The command with its arguments, one blank between. */
+  readonly command: string;
+  /** The entry as it stands there. */
+  readonly entry: Readonly<Record<string, unknown>>;
+}
+
+/** The command hooks that a settings object registers, whatever else stands in it. */
+export function hooksIn(value: Readonly<Record<string, unknown>>, source: string): RegisteredHook[] {
+  return entriesOf(value['hooks']).flatMap(([event, groups]) =>
+    (Array.isArray(groups) ? groups : []).flatMap((group) => {
+      const hooks = (group as { hooks?: unknown } | null)?.hooks;
+      return (Array.isArray(hooks) ? hooks : []).flatMap((entry): RegisteredHook[] => {
+        if (typeof entry !== 'object' || entry === null) return [];
+        const { command, args } = entry as { command?: unknown; args?: unknown };
+        const words = [command, ...(Array.isArray(args) ? args : [])];
+        return [{ source, event, command: words.map(String).join(' '), entry: entry as Record<string, unknown> }];
+      });
+    }),
+  );
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
+/**
+ * Whether a hook entry of a settings file is one that this program wrote, in this version or another: its command
+ * begins with our guard and runs one of our files in the project's hooks folder.
+ */
+export function isOurHook(entry: unknown): boolean {
+  if (typeof entry !== 'object' || entry === null) return false;
+  const { command, args } = entry as { command?: unknown; args?: unknown };
+  if (typeof command !== 'string') return false;
+  if (Array.isArray(args)) {
+    const file = `\${CLAUDE_PROJECT_DIR}/.claude/hooks/ralph-`;
+    return command === 'node' && args.some((word) => String(word).startsWith(file));
+  }
+  return (
+    command.startsWith('[ "$RALPH_ACTIVE" = 1 ] || exit 0; ') &&
+    command.includes(' "$CLAUDE_PROJECT_DIR/.claude/hooks/ralph-')
+  );
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { shellWord } from '../../text/quote.ts';
+import { agentRegistration, fullRegistration, type Registration } from './registration.ts';
+
+export interface LaunchedLoop {
+  readonly loopId: string;
+  /** null for the project's default loop. */
+  readonly name: string | null;
+  /** The node that runs the launcher: the hooks run the same one. */
+  readonly node: string;
+  /** Absolute path of main.cjs. */
+  readonly mainPath: string;
+  /** The command of the user's own status line, which ours runs as well; null where they have none. */
+  readonly userStatusLine: string | null;
+}
+
+export interface LauncherSettings {
+  readonly disableAllHooks: false;
+  readonly env: Readonly<Record<string, string>>;
+  readonly hooks: Registration;
+  readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
+}
+
+/**
+ * What the launcher passes to the client as `--settings`. Measured: so passed, with `disableAllHooks` said out loud,
+ * hooks and variables survive an agent that writes other ones into the project's settings files.
+ */
+export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
+  return {
+    disableAllHooks: false,
+    env: {
+      RALPH_ACTIVE: '1',
+      RALPH_LOOP_ID: loop.loopId,
+      ...(loop.name === null ? {} : { RALPH_LOOP: loop.name }),
+      RALPH_NODE: loop.node,
+      // An idle iteration makes no tool call: the client would override the ninth in a row.
+      CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
+      ...(loop.userStatusLine === null ? {} : { RALPH_USER_STATUS_LINE: loop.userStatusLine }),
+    },
+    hooks: fullRegistration(platform),
+    statusLine: { type: 'command', command: statusLineCommand(loop, platform), refreshInterval: 1 },
+  };
+}
+
+function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Platform): string {
+  const program = join(dirname(mainPath), 'statusline.cjs');
+  if (platform === 'win32') return `"${node}" "${program}"`;
+  return `NODE_EXTRA_CA_CERTS= exec ${shellWord(node)} ${shellWord(program)}`;
+}
+
+export interface RunnersLoop {
+  readonly loopId: string;
+  /** null for the project's default loop. */
+  readonly name: string | null;
+  /** The node that runs the runner: the hooks run the same one. */
+  readonly node: string;
+  /** Absolute path of the bundle whose hooks are run. */
+  readonly bundleDir: string;
+}
+
+export interface AgentSettings {
+  readonly disableAllHooks: false;
+  readonly env: Readonly<Record<string, string>>;
+  readonly hooks: Registration;
+}
+
+/**
+ * What the runner passes to its agent as `--settings`: the loop's tool hooks, and the variables by which they know that
+ * the runner decides. So passed, both survive an agent that writes other ones into the project's settings files.
+ */
+export function agentSettings(loop: RunnersLoop): AgentSettings {
+  return {
+    disableAllHooks: false,
+    env: {
+      RALPH_ACTIVE: '1',
+      RALPH_DRIVER: 'runner',
+      RALPH_LOOP_ID: loop.loopId,
+      RALPH_LOOP: loop.name ?? '',
+      RALPH_NODE: loop.node,
+    },
+    hooks: agentRegistration(loop.bundleDir, process.platform),
+  };
+}
+
+/**
+ * The command of the user's own status line as the client would choose it (local, project, user settings), or null.
+ * Read once, at the launch, when the user stands behind it.
+ */
+export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
+  const user = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
+  const files = [
+    join(projectDir, '.claude', 'settings.local.json'),
+    join(projectDir, '.claude', 'settings.json'),
+    join(user, 'settings.json'),
+  ];
+  for (const file of files) {
+    const command = commandIn(file);
+    if (command !== null) return command;
+  }
+  return null;
+}
+
+function commandIn(file: string): string | null {
+  try {
+    const { statusLine } = JSON.parse(readFileSync(file, 'utf8')) as { statusLine?: { command?: unknown } };
+    const command = statusLine?.command;
+    return typeof command === 'string' && command !== '' ? command : null;
+  } catch {
+    return null; // no such file, or one that the client cannot read either
+  }
+}

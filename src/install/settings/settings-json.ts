@@ -1,0 +1,98 @@
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser/lib/esm/main.js';
+import { RalphError } from '../../text/ralph-error.ts';
+
+/**
+ * The syntax tree of a settings file's text, or null for an empty one. Strict JSON with an object at its root, as the
+ * client wants it: measured, the client passes over the whole file when it holds a comment or a trailing comma. Throws
+ * `refused` with line and column.
+ */
+export function parseSettings(text: string, path: string): Node | null {
+  if (text.trim() === '') return null;
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
+  const [first] = errors;
+  if (first !== undefined) throw broken(path, text, first.offset, explained(printParseErrorCode(first.error)));
+  if (root === undefined || root.type !== 'object') throw broken(path, text, root?.offset ?? 0, 'no JSON object');
+  return root;
+}
+
+/** The value of a property; of several with the same name the last, as JSON.parse has it. */
+export function memberOf(object: Node, key: string): Node | null {
+  const properties = (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
+  return properties.at(-1)?.children?.[1] ?? null;
+}
+
+function explained(code: string): string {
+  if (code === 'InvalidCommentToken') return 'a comment, which makes Claude Code pass over the whole file';
+  const words = code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return words.replace('property name expected', 'a property name is expected (or a comma too many stands before)');
+}
+
+function broken(path: string, text: string, offset: number, what: string): RalphError {
+  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
+  const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+  return new RalphError(
+    'refused',
+    `${path} is no valid JSON: ${what}, at ${place}. Mend it first; nothing was written.`,
+  );
+}
+
+export interface Insertion {
+  readonly offset: number;
+  readonly text: string;
+}
+
+/**
+ * Where and how `value` has to be inserted at the end of an object (under `key`) or a list (`key` null), so that the
+ * text stays in its own style: indentation, line ends, and one line where the container stands on one line. No byte that
+ * was there changes.
+ */
+export function insertIntoJson(text: string, container: Node, key: string | null, value: unknown): Insertion {
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const unit = /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ';
+  const end = container.offset + container.length - 1;
+  const last = container.children?.at(-1);
+  if (last === undefined) {
+    const inside = text.slice(container.offset + 1, end);
+    const own = lineIndent(text, container.offset);
+    const item = `${eol}${own}${unit}${pretty(key, value, unit, own + unit, eol)}`;
+    if (inside.includes('\n')) return { offset: container.offset + 1, text: item };
+    return { offset: end, text: `${item}${eol}${own}` };
+  }
+  const offset = last.offset + last.length;
+  if (!text.slice(container.offset, end).includes('\n')) {
+    return { offset, text: `${separator(text, container)}${inline(key, value, text)}` };
+  }
+  const indent = startsLine(text, last.offset)
+    ? lineIndent(text, last.offset)
+    : lineIndent(text, container.offset) + unit;
+  return { offset, text: `,${eol}${indent}${pretty(key, value, unit, indent, eol)}` };
+}
+
+function pretty(key: string | null, value: unknown, unit: string, indent: string, eol: string): string {
+  const lines = JSON.stringify(value, null, unit.slice(0, 10)).split('\n').join(`${eol}${indent}`);
+  return key === null ? lines : `${JSON.stringify(key)}: ${lines}`;
+}
+
+function inline(key: string | null, value: unknown, text: string): string {
+  const tight = !/":\s/.test(text);
+  if (tight) return `${key === null ? '' : `${JSON.stringify(key)}:`}${JSON.stringify(value)}`;
+  const spaced = JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
+  return key === null ? spaced : `${JSON.stringify(key)}: ${spaced}`;
+}
+
+function separator(text: string, container: Node): string {
+  const [first, second] = container.children ?? [];
+  const between = first && second ? text.slice(first.offset + first.length, second.offset) : null;
+  return between ?? (/":\s/.test(text) ? ', ' : ',');
+}
+
+function lineIndent(text: string, offset: number): string {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? '';
+}
+
+function startsLine(text: string, offset: number): boolean {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  return text.slice(start, offset).trim() === '';
+}

@@ -1,0 +1,74 @@
+import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
+import { fileDigest, type SettingsRecord, withoutMark } from '../files/install-manifest.ts';
+import { isOurHook } from './our-hooks.ts';
+import { memberOf, parseSettings } from './settings-json.ts';
+
+/**
+ * A settings file's text without our hooks. Where nobody changed the file since `init`, it is the old text byte for
+ * byte; otherwise our entries are found by what they are, and only they and what they leave empty go. Gives null when
+ * nothing is left of a file that `init` had made. Throws `refused` when the file is broken.
+ */
+export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
+  const { mark, body } = withoutMark(settings);
+  if (record !== null && fileDigest(settings) === record.after) {
+    const text = record.inserted.reduceRight(
+      (rest, { offset, length }) => rest.slice(0, offset) + rest.slice(offset + length),
+      body,
+    );
+    return ended(mark + text, record);
+  }
+  let text = body;
+  for (;;) {
+    const span = nextSpan(text, record, path);
+    if (span === null) return ended(mark + text, record);
+    text = text.slice(0, span.from) + text.slice(span.to);
+  }
+}
+
+function ended(text: string, record: SettingsRecord | null): string | null {
+  return record?.createdFile === true && /^\s*(\{\s*\})?\s*$/.test(text) ? null : text;
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The first entry of ours, or the container that it left empty; null when nothing of ours is there any more. */
+function nextSpan(text: string, record: SettingsRecord | null, path: string): Span | null {
+  const root = parseSettings(text, path);
+  const hooks = root && memberOf(root, 'hooks');
+  if (!root || hooks?.type !== 'object') return null;
+  for (const property of hooks.children ?? []) {
+    const [key, list] = property.children ?? [];
+    if (list?.type !== 'array') continue;
+    for (const group of list.children ?? []) {
+      const entries = group.type === 'object' ? memberOf(group, 'hooks') : null;
+      const ours = entries?.children?.find((entry) => isOurHook(getNodeValue(entry)));
+      if (!entries || !ours) continue;
+      if (entries.children?.length !== 1) return spanOf(entries, ours);
+      if (list.children?.length !== 1) return spanOf(list, group);
+      if (!mayGo(record, `hooks.${String(key?.value)}`)) return spanOf(list, group);
+      if (hooks.children?.length !== 1) return spanOf(hooks, property);
+      const whole = root.children?.find(({ children }) => children?.[1] === hooks);
+      if (mayGo(record, 'hooks') && whole) return spanOf(root, whole);
+      return spanOf(hooks, property);
+    }
+  }
+  return null;
+}
+
+/** Without a record nobody knows who made an empty container: it goes with what it held. */
+function mayGo(record: SettingsRecord | null, key: string): boolean {
+  return record === null || record.created.includes(key) || record.created.includes('hooks');
+}
+
+/** A child with the comma and the white space that belong to it. */
+function spanOf(parent: Node, child: Node): Span {
+  const children = parent.children ?? [];
+  const index = children.indexOf(child);
+  const [before, after] = [children[index - 1], children[index + 1]];
+  if (before) return { from: before.offset + before.length, to: child.offset + child.length };
+  if (after) return { from: child.offset, to: after.offset };
+  return { from: parent.offset + 1, to: parent.offset + parent.length - 1 };
+}

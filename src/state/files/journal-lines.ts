@@ -1,0 +1,102 @@
+import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { regularFile } from './read-regular-file.ts';
+
+export interface Lines {
+  /** The objects of the readable lines, in order. */
+  readonly entries: readonly Record<string, unknown>[];
+  /** Lines that are no JSON object: torn by a crash, or somebody's edit. */
+  readonly torn: number;
+  /** Where the next read starts: after the last complete line. */
+  readonly next: number;
+}
+
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes; a line that has no
+ * newline yet waits for the next read. Lines without `needle` are passed over unparsed. A file shorter than `from` was
+ * replaced and is read from its start. What is not there, is no regular file or cannot be opened has no lines.
+ */
+export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = ''): Lines {
+  let descriptor: number;
+  try {
+    descriptor = openSync(regularFile(path), 'r');
+  } catch (error) {
+    return { entries: [], torn: 0, next: (error as NodeJS.ErrnoException).code === 'ENOENT' ? 0 : from };
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const start = size < from ? 0 : from;
+    const bytes = Buffer.allocUnsafe(Math.min(size - start, budget));
+    const length = bytes.length === 0 ? 0 : readSync(descriptor, bytes, 0, bytes.length, start);
+    const complete = bytes.subarray(0, length).lastIndexOf(0x0a) + 1;
+    // A line longer than the whole budget can never be read: step over it.
+    const consumed = complete === 0 && length === budget ? length : complete;
+    return { ...parse(bytes.toString('utf8', 0, complete), needle), next: start + consumed };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function parse(text: string, needle: string): { entries: Record<string, unknown>[]; torn: number } {
+  const entries: Record<string, unknown>[] = [];
+  let torn = 0;
+  for (const line of text.split('\n')) {
+    if (line.trim() === '' || !line.includes(needle)) continue;
+    try {
+      const value: unknown = JSON.parse(line);
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+        entries.push(value as Record<string, unknown>);
+      } else torn += 1;
+    } catch {
+      torn += 1;
+    }
+  }
+  return { entries, torn };
+}
+
+/** Reads every complete line of a JSON-lines file from byte `from` on, however much it is, in steps of bounded size. */
+export function readOn(path: string, from: number): Lines {
+  const entries: Record<string, unknown>[] = [];
+  let torn = 0;
+  for (let next = from; ; ) {
+    const lines = readLines(path, next);
+    for (const entry of lines.entries) entries.push(entry);
+    torn += lines.torn;
+    if (lines.next === next) return { entries, torn, next };
+    next = lines.next;
+  }
+}
+
+/** A whole journal; a last line without an end, as a crash leaves it, is counted among the torn ones. */
+export function readAllLines(path: string): Pick<Lines, 'entries' | 'torn'> {
+  const { entries, torn, next } = readOn(path, 0);
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return { entries, torn: torn + (size > next ? 1 : 0) };
+}
+
+/**
+ * Appends one JSON line to a journal in one write, so that lines of several processes never mix. A torn last line of
+ * a process that died is closed off first, so that this one stays readable.
+ */
+export function appendLine(path: string, entry: object): void {
+  const descriptor = openSync(path, 'a+', 0o644);
+  try {
+    const bytes = Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(entry)}\n`);
+    const written = writeSync(descriptor, bytes);
+    if (written !== bytes.length)
+      throw new Error(`only ${written} of ${bytes.length} bytes could be written to ${path}`);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function endsTorn(descriptor: number): boolean {
+  const stat = fstatSync(descriptor);
+  // A FIFO takes what nobody will read, until it is full and takes no more.
+  if (!stat.isFile()) throw new Error('it is no regular file');
+  const { size } = stat;
+  if (size === 0) return false;
+  const last = Buffer.alloc(1);
+  return readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
+}

@@ -1,0 +1,74 @@
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { regularFile } from './read-regular-file.ts';
+
+const BLOCK = 64 * 1024;
+
+/**
+ * The last complete lines of a file, newest first, until `stop` says enough or `budget` bytes were read: a transcript
+ * of a gigabyte costs what one of a megabyte costs. An absent or unreadable file has no lines.
+ */
+export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
+  if (!existsSync(path)) return;
+  let descriptor: number;
+  try {
+    descriptor = openSync(regularFile(path), 'r');
+  } catch {
+    return;
+  }
+  try {
+    let end = fstatSync(descriptor).size;
+    let rest: Buffer[] = [];
+    for (let left = budget; left > 0 && end > 0; ) {
+      const length = Math.min(BLOCK, end, left);
+      const block = Buffer.allocUnsafe(length);
+      const got = readSync(descriptor, block, 0, length, end - length);
+      if (got !== length) return; // the file shrank under us: what was read means nothing
+      end -= length;
+      left -= length;
+      rest = [block, ...rest];
+      const first = block.indexOf(0x0a);
+      if (first === -1 && end > 0) continue;
+      const whole = Buffer.concat(rest);
+      const from = end === 0 ? 0 : whole.indexOf(0x0a) + 1;
+      if (linesBackwards(whole.subarray(from)).some((line) => stop(line))) return;
+      rest = [whole.subarray(0, from)];
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Splits at newline bytes only: U+2028 is no line's end in JSON lines. */
+function linesBackwards(bytes: Buffer): string[] {
+  const lines: string[] = [];
+  for (let end = bytes.length; end > 0; ) {
+    const newline = bytes.lastIndexOf(0x0a, end - 1);
+    if (newline + 1 < end) lines.push(bytes.toString('utf8', newline + 1, end));
+    end = newline === -1 ? 0 : newline;
+  }
+  return lines;
+}
+
+/**
+ * The newest line of a journal that is this loop's, counts an iteration and is wanted; null where the last `budget`
+ * bytes hold none. Torn lines of processes that died are passed over.
+ */
+export function lastEntry(
+  path: string,
+  budget: number,
+  loopId: string,
+  wanted?: (entry: Record<string, unknown>) => boolean,
+): Record<string, unknown> | null {
+  let found: Record<string, unknown> | null = null;
+  readTail(path, budget, (line) => {
+    try {
+      const entry = JSON.parse(line) as Record<string, unknown> | null;
+      if (entry?.['loopId'] === loopId && Number.isInteger(entry['iteration']) && wanted?.(entry) !== false)
+        found = entry;
+    } catch {
+      // no JSON
+    }
+    return found !== null;
+  });
+  return found;
+}

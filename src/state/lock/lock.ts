@@ -1,0 +1,141 @@
+import { RalphError } from '../../text/ralph-error.ts';
+import { pauseThread } from '../files/write-atomically.ts';
+import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
+import { publishLock, removeLock } from './publish.ts';
+
+export interface LockOptions {
+  /** How long to wait for a living owner, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** Throws RalphError `state-io` when the lock is no longer this holder's: a person deleted it, or another machine did. */
+export type AssertHeld = () => void;
+
+/** Crashed reapers can leave at most this many markers in a row before a contender gives up. */
+const MAX_DEPTH = 8;
+/** However short the wait, a contender looks so many times, so that it can reap and take a dead owner's lock. */
+const LEAST_LOOKS = 4;
+/** Together 0.3 s: a scanner on Windows holds a file that long. */
+const RELEASE_ATTEMPTS = 10;
+
+/** Tokens of this process that own nothing any more, though a file that could not be removed may still say so. */
+const abandoned = new Set<string>();
+
+/**
+ * Runs `work` while holding the lock at `path`, and gives back what it gives. Never two holders at once:
+ * - The lock appears with its owner in it, in one step (publish-lock.ts). A token is published once and never again.
+ * - A living owner's lock is removed by that owner alone.
+ * - A dead owner's lock with token T is removed only by the holder of the marker for T, which is itself a lock of this
+ *   kind, and only after it has seen T in the lock while holding the marker. From that look on nobody else may remove
+ *   the lock, so what it removes is T. A contender that comes late with the same marker finds another token, or none.
+ * - A lock without a readable owner has none: it falls in the same way, under the marker for no token.
+ * - A reaper that dies leaves a marker with a dead owner, which falls in the same way.
+ * Throws RalphError `lock-timeout` when a living owner keeps it too long, and what the system says otherwise.
+ */
+export function withLock<T>(path: string, options: LockOptions, work: (assertHeld: AssertHeld) => T): T {
+  return holding(path, now() + options.waitMs, 0, work);
+}
+
+function holding<T>(path: string, deadline: number, depth: number, work: (assertHeld: AssertHeld) => T): T {
+  const token = acquire(path, deadline, depth);
+  let result: T;
+  try {
+    result = work(() => assertOwn(path, token));
+  } catch (error) {
+    giveBack(path, token);
+    throw error;
+  }
+  release(path, token);
+  return result;
+}
+
+function acquire(path: string, deadline: number, depth: number): string {
+  let found: FoundOwner = 'gone';
+  for (let look = 1; ; look++) {
+    const mine = found === 'gone' ? newOwner() : null;
+    if (mine && publish(path, mine)) return mine.token;
+    found = readOwner(path);
+    // A network file system can say that the link was there already when it was ours, sent twice.
+    if (typeof found === 'object' && found.token === mine?.token) return mine.token;
+    const dead = depth < MAX_DEPTH ? deadToken(found, path) : null;
+    if (look >= LEAST_LOOKS && now() >= deadline) throw timeout(path, found);
+    if (dead !== null) {
+      reap(path, dead, deadline, depth);
+      found = 'gone';
+    } else if (found !== 'gone' || look > LEAST_LOOKS) {
+      pauseThread(Math.min(2 * look, 20) * (0.5 + Math.random()));
+    }
+  }
+}
+
+function publish(path: string, mine: LockOwner): boolean {
+  try {
+    return publishLock(path, mine);
+  } catch (error) {
+    abandoned.add(mine.token);
+    giveBack(path, mine.token); // a network file system can report a failure and have made the link all the same
+    throw error;
+  }
+}
+
+/** The token of a lock whose owner is gone for good, '' for one that has no owner, null for any other. */
+function deadToken(found: FoundOwner, path: string): string | null {
+  if (found === 'gone') return null;
+  if (found === 'unreadable') return '';
+  return abandoned.has(found.token) || !ownerLives(found, path) ? found.token : null;
+}
+
+function reap(path: string, token: string, deadline: number, depth: number): void {
+  holding(`${path}.reap-${token.slice(-8)}`, deadline, depth + 1, () => {
+    if (deadToken(readOwner(path), path) === token) removeLock(path);
+  });
+}
+
+function release(path: string, token: string): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (attempt > 1 && readOwner(path) === 'gone') return;
+      assertOwn(path, token);
+      removeLock(path);
+      return;
+    } catch (error) {
+      if (error instanceof RalphError) throw error;
+      if (attempt === RELEASE_ATTEMPTS) {
+        abandoned.add(token);
+        throw error;
+      }
+      pauseThread(attempt * 6);
+    }
+  }
+}
+
+/** Releases the lock, if it is ours, after something failed: that says more than what the failure did to the lock. */
+function giveBack(path: string, token: string): void {
+  try {
+    release(path, token);
+  } catch {
+    // not ours, or remembered as abandoned
+  }
+}
+
+function assertOwn(path: string, token: string): void {
+  const found = readOwner(path);
+  if (typeof found === 'object' && found.token === token) return;
+  throw new RalphError(
+    'state-io',
+    `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with main.cjs status.`,
+  );
+}
+
+function timeout(path: string, owner: FoundOwner): RalphError {
+  const who = typeof owner === 'object' ? `process ${owner.pid}` : 'an unknown owner';
+  return new RalphError(
+    'lock-timeout',
+    `the lock ${path} is still held by ${who}. If no such process works on this loop, delete that file.`,
+  );
+}
+
+/** Milliseconds on a clock that nobody sets. */
+function now(): number {
+  return process.uptime() * 1000;
+}

@@ -1,0 +1,83 @@
+import { lstatSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import type { CheckResult } from '../../engine/events.ts';
+import { openQuestions } from '../../engine/signals/open-questions.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { isProjectFile } from '../project-file.ts';
+import { PROGRESS_FILE } from '../settings/defaults.ts';
+import { taskFolder } from '../task-file.ts';
+
+const OPEN_QUESTIONS = 'OPEN_QUESTIONS.md';
+/** The file is read whole. */
+const MAX_BYTES = 1024 * 1024;
+const MAX_SHOWN = 20;
+const TEXT_SHOWN = 120;
+
+/**
+ * What a required gate asks of the task folder's own files, each with its answer: every required output, and an
+ * OPEN_QUESTIONS.md with nothing open under P0 and P1. The loop's own notes are no output. `taskPath` is the task file,
+ * relative to the project.
+ */
+export function checkTaskOutputs(
+  projectDir: string,
+  taskPath: string,
+  requiredOutputs: readonly string[],
+): CheckResult[] {
+  const folder: Folder = { path: taskFolder(projectDir, taskPath), shown: dirname(taskPath) };
+  const outputs = requiredOutputs.filter((path) => path !== PROGRESS_FILE);
+  return [...outputs.map((path) => checkOutput(folder, path)), checkQuestions(folder)];
+}
+
+interface Folder {
+  readonly path: string;
+  /** Relative to the project, for messages. */
+  readonly shown: string;
+}
+
+function checkOutput(folder: Folder, path: string): CheckResult {
+  const name = `required output ${path}`;
+  if (isProjectFile(folder.path, path)) return { name, outcome: 'ok', detail: 'it is there.' };
+  return {
+    name,
+    outcome: 'failed',
+    detail: isThere(join(folder.path, path)) ? noFile(folder, path) : missing(folder, path),
+  };
+}
+
+function missing(folder: Folder, path: string): string {
+  return `missing ${path}: create it as ${posix.join(folder.shown, path)}.`;
+}
+
+function noFile(folder: Folder, path: string): string {
+  return `${posix.join(folder.shown, path)} is no regular file that really lies in the task folder: put a plain file in its place.`;
+}
+
+/** Whatever it is; a symlink that leads nowhere is there as well. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // a folder on the way is closed to us, or is none
+  }
+}
+
+function checkQuestions(folder: Folder): CheckResult {
+  const name = OPEN_QUESTIONS;
+  const path = join(folder.path, name);
+  if (!isThere(path)) {
+    return { name, outcome: 'failed', detail: `${missing(folder, name)} An empty list of open questions is fine.` };
+  }
+  if (!isProjectFile(folder.path, name)) return { name, outcome: 'failed', detail: noFile(folder, name) };
+  const text = readRegularFile(path, MAX_BYTES);
+  if (text === null) {
+    return { name, outcome: 'unavailable', detail: `it cannot be read, or has more than ${MAX_BYTES} bytes.` };
+  }
+  const open = openQuestions(text);
+  if (open.length === 0) return { name, outcome: 'ok', detail: 'nothing is open under P0 and P1.' };
+  const shown = open.slice(0, MAX_SHOWN).map(({ section, line, text: said }) => {
+    return `${section}, line ${line}: ${said.length > TEXT_SHOWN ? `${said.slice(0, TEXT_SHOWN)}…` : said}`;
+  });
+  const more = open.length > MAX_SHOWN ? [`and ${open.length - MAX_SHOWN} more`] : [];
+  const hint = 'Answer each and check it off as "- [x]", or take it out.';
+  return { name, outcome: 'failed', detail: [`${open.length} open. ${hint}`, ...shown, ...more].join('\n') };
+}

@@ -1,0 +1,141 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { CheckResult } from '../../engine/events.ts';
+import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
+import { openFindings } from '../../engine/signals/findings.ts';
+import { isVacuous } from '../../text/no-tests-run.ts';
+import { taskCommand } from '../frontmatter/placeholders.ts';
+import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
+import { isProjectFile, projectPath } from '../project-file.ts';
+import { checkTaskOutputs } from './check-task-outputs.ts';
+import type { CommandOutcome } from './run-command.ts';
+import {
+  runPinnedCommand,
+  runTaskCommand,
+  scriptsNamedBy,
+  type TaskCommandEnd,
+  type TaskCommandOptions,
+} from './run-pinned-command.ts';
+
+/**
+ * Checks a claim of completion. A task folder whose gate is required: its outputs and OPEN_QUESTIONS.md, then, where
+ * these are ready and no finding is open, its acceptance commands. Every loop: the validation commands of the contract,
+ * one after the other, and the findings log. A command whose script is not what it was at the start is not run. Gives no
+ * result where there is nothing to check. The iteration is the one that made the claim. Rejects only with the abort's reason, once no process of the gate is left.
+ */
+export async function runGate(
+  contract: Contract,
+  projectDir: string,
+  options: TaskCommandOptions,
+): Promise<CheckResult[]> {
+  options.signal.throwIfAborted();
+  const task = contract.task?.gate === 'required' ? contract.task : null;
+  const findings = checkFindingsLog(projectDir, contract.findingsLog);
+  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task.requiredOutputs);
+  const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
+  const cheap = results.length;
+  for (const command of task?.commands ?? []) {
+    if (!isReady || !command.acceptance) continue;
+    const end = await runTaskCommand(contract, projectDir, command, options);
+    results.push(checkResult(command, end));
+  }
+  for (const command of contract.validation) {
+    const end = await runPinnedCommand(contract, projectDir, { ...command, directory: resolve(projectDir) }, options);
+    results.push(checkResult(command, end));
+  }
+  // Where no command was to be run, a script proves nothing, changed or not.
+  if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
+  if (findings !== null) results.push(findings);
+  return results;
+}
+
+/** Scripts that a command led to only through one that has changed itself (a package.json that is gone). */
+function changedByThemselves(contract: Contract, projectDir: string, iteration: number): CheckResult[] {
+  const unnamed = new Set(Object.keys(contract.scripts));
+  const commands = [
+    ...contract.validation.map(({ run }) => ({ run, directory: resolve(projectDir) })),
+    ...(contract.task?.commands ?? []).map((command) => taskCommand(contract, projectDir, command, iteration)),
+  ];
+  for (const command of commands) {
+    for (const key of scriptsNamedBy(contract, projectDir, command)) unnamed.delete(key);
+  }
+  return changedScripts(contract, projectDir, [...unnamed]).map(({ key, what }) => ({
+    name: key,
+    outcome: 'changed',
+    detail: changedText(what),
+  }));
+}
+
+function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
+  switch (end.kind) {
+    case 'blocked':
+      return { name, outcome: 'unavailable', detail: `it was not run, since a guardrail blocks it: ${end.rule}` };
+    case 'changed':
+      return { name, outcome: 'changed', detail: changedText(end.what) };
+    case 'ran':
+      return { name, ...verdict(end.outcome, timeoutSeconds) };
+    default:
+      return end satisfies never;
+  }
+}
+
+function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number): Omit<CheckResult, 'name'> {
+  const printed = output.text();
+  const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
+  switch (end.kind) {
+    case 'exit':
+      if (end.code !== 0) return { outcome: 'failed', detail: with_(`exit code ${end.code}.`) };
+      if (!isVacuous(tests)) return { outcome: 'ok', detail: 'exit code 0.' };
+      return {
+        outcome: 'vacuous',
+        detail: with_('exit code 0, but by its own count it executed no test, which proves nothing.'),
+      };
+    case 'signal':
+      return { outcome: 'failed', detail: with_(`ended by ${end.signal}.`) };
+    case 'timeout':
+      return { outcome: 'timeout', detail: with_(`not done after ${timeoutSeconds} s, so it was ended.`) };
+    case 'unavailable':
+      return { outcome: 'unavailable', detail: `it could not be started: ${end.why}.` };
+    default:
+      return end satisfies never;
+  }
+}
+
+function changedText(what: string): string {
+  return `${what} since the loop started, so it was not run. Put it back as it was; where the change is right, ask the user to adopt it with: main.cjs accept.`;
+}
+
+const NAME = 'findings log';
+/** The log is read whole. */
+const MAX_BYTES = 8 * 1024 * 1024;
+const MAX_SHOWN = 20;
+
+/** Rejects while the findings log has an open finding; null where there is none: that is no check. */
+export function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
+  const path = projectPath(projectDir, projectDir, logPath);
+  if (path === null) return unavailable(`${logPath} lies outside the project.`);
+  let text: string;
+  try {
+    const stat = statSync(join(projectDir, path), { throwIfNoEntry: false });
+    if (stat === undefined) return null;
+    if (!isProjectFile(projectDir, path)) return unavailable(`${path} is no regular file inside the project.`);
+    if (stat.size > MAX_BYTES) return unavailable(`${path} has ${stat.size} bytes; at most ${MAX_BYTES} are read.`);
+    text = readFileSync(join(projectDir, path), 'utf8');
+  } catch (error) {
+    return unavailable(`${path} cannot be read: ${(error as Error).message}`);
+  }
+  const open = openFindings(text);
+  // The agent keeps this log itself: an open finding speaks against a claim, none speaks for it.
+  if (open.length === 0) return null;
+  const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
+    const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;
+    if (status === 'OPEN') return label;
+    return `${label} (${status === null ? 'has no Status line' : `Status ${status} is not FIXED_THIS_ITERATION`})`;
+  });
+  const more = open.length > MAX_SHOWN ? `, and ${open.length - MAX_SHOWN} more` : '';
+  return { name: NAME, outcome: 'failed', detail: `${open.length} open: ${shown.join(', ')}${more} (in ${path}).` };
+}
+
+function unavailable(detail: string): CheckResult {
+  return { name: NAME, outcome: 'unavailable', detail };
+}

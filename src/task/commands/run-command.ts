@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { endGroup, forgetGroup, groupLives, rememberGroup } from '../../state/process/group.ts';
+import { countLine, NO_COUNT, type TestCount } from '../../text/no-tests-run.ts';
+import { type BoundedOutput, boundedOutput, lineSplitter } from './output.ts';
+import { findShell } from './shell.ts';
+
+export interface CommandRun {
+  readonly run: string;
+  readonly directory: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onLine?: (line: string) => void;
+}
+
+export interface CommandOutcome {
+  readonly end:
+    | { readonly kind: 'exit'; readonly code: number }
+    | { readonly kind: 'signal'; readonly signal: string }
+    | { readonly kind: 'timeout' }
+    | { readonly kind: 'unavailable'; readonly why: string };
+  /** stdout and stderr together. */
+  readonly output: Pick<BoundedOutput, 'text' | 'isCut' | 'bytes'>;
+  /** What test runners said in the whole output. */
+  readonly tests: TestCount;
+}
+
+/** How long the output of a shell that has ended may still come: from `> >(tee log)`, not from a server left behind. */
+const DRAIN_MS = 250;
+
+/** How long after a command that somebody else ended we may be told to go ourselves. */
+const TOLD_TOO_MS = 500;
+const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
+/** As a shell tells of a program that one of these has ended. */
+const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
+
+/**
+ * Runs a shell text in a process group of its own, with no input. At the timeout, on abort and at the shell's end every
+ * process of the group is ended, and only then does this resolve; on abort it rejects with the signal's reason. What
+ * a command starts in a session of its own (setsid) escapes.
+ */
+export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
+  command.signal.throwIfAborted();
+  // The system would name the shell, not the directory, as what it does not find.
+  if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
+  const shell = findShell(command.env);
+  if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
+  let child: ChildProcess;
+  try {
+    child = spawn(shell.program, shell.arguments(command.run), {
+      cwd: command.directory,
+      env: command.env as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+  } catch (error) {
+    return unavailable((error as Error).message); // a NUL byte, a text that is too long for the system
+  }
+  const heard = listen(child, command.onLine);
+  const end = await ended(child, command);
+  heard.finish();
+  // A client that ends its hook begins with the processes below it (measured): what they then say is no result.
+  if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
+  command.signal.throwIfAborted();
+  return { end, output: heard.output, tests: heard.tests() };
+}
+
+function isFromOutside(end: CommandOutcome['end']): boolean {
+  if (end.kind === 'signal') return FROM_OUTSIDE.has(end.signal);
+  return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
+}
+
+/** Resolves with the abort, and at the latest after this time. */
+async function aborted(signal: AbortSignal, within: number): Promise<void> {
+  const limit = deadline(within, signal);
+  if (!signal.aborted) await limit.reached;
+  limit.clear();
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function unavailable(why: string): CommandOutcome {
+  return { end: { kind: 'unavailable', why }, output: boundedOutput(), tests: NO_COUNT };
+}
+
+/** Resolves when the command is over and nothing of it is left. */
+async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Promise<CommandOutcome['end']> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const over = new Promise<CommandOutcome['end']>((resolve) => {
+    child.once('error', (error) => resolve({ kind: 'unavailable', why: error.message }));
+    child.once('exit', (code, by) =>
+      resolve(by === null ? { kind: 'exit', code: code ?? 0 } : { kind: 'signal', signal: by }),
+    );
+  });
+  const leader = child.pid;
+  if (leader === undefined) return over;
+  rememberGroup(leader);
+  const limit = deadline(timeoutMs, signal);
+  try {
+    const end = await Promise.race([over, limit.reached]);
+    if (end.kind !== 'timeout') await Promise.race([closed, delay(DRAIN_MS)]);
+    if (end.kind === 'timeout' || groupLives(leader)) await endGroup(leader);
+    await Promise.race([closed, delay(DRAIN_MS)]);
+    return end;
+  } finally {
+    limit.clear();
+    forgetGroup(leader);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+/** Reached at the timeout or on abort, whichever comes first. */
+function deadline(
+  timeoutMs: number,
+  signal: AbortSignal,
+): { reached: Promise<{ kind: 'timeout' }>; clear: () => void } {
+  let clear = (): void => {};
+  const reached = new Promise<{ kind: 'timeout' }>((resolve) => {
+    const stop = (): void => resolve({ kind: 'timeout' });
+    const timer = setTimeout(stop, timeoutMs);
+    signal.addEventListener('abort', stop, { once: true });
+    clear = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    };
+  });
+  return { reached, clear };
+}
+
+function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+}
+
+/** Reads both streams as they come: the output bounded, the tests counted, each line passed on. */
+function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
+  const output = boundedOutput();
+  let tests = NO_COUNT;
+  const endings: (() => void)[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    const decoder = new StringDecoder('utf8');
+    const lines = lineSplitter((line) => {
+      tests = countLine(tests, line);
+      onLine?.(line);
+    });
+    stream?.on('data', (chunk: Buffer) => {
+      const text = decoder.write(chunk);
+      output.add(text, chunk.length);
+      lines.add(text);
+    });
+    stream?.on('error', () => {}); // torn down with its process: what came until then stands
+    endings.push(() => {
+      const rest = decoder.end();
+      output.add(rest, 0);
+      lines.add(rest);
+      lines.end();
+    });
+  }
+  const finish = (): void => {
+    for (const end of endings) end();
+  };
+  return { finish, output, tests: () => tests };
+}

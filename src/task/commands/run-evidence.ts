@@ -1,0 +1,96 @@
+import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
+import type { CommandOutcome as CommandRecord } from '../../engine/schema/run-status.ts';
+import { PREVIEW_LIMIT, shorten } from '../../text/excerpt.ts';
+import type { CommandOutcome } from './run-command.ts';
+import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';
+
+/** What a command of a task folder showed before an iteration. */
+export interface Evidence extends CommandRecord {
+  /** null where the command did not end by itself. */
+  readonly exitCode: number | null;
+  /** What goes into the prompt, with how the command ended unless that was well: 12,000 characters at most. */
+  readonly output: string;
+}
+
+/** For whoever watches: each command's name as it begins, and what it showed as it ends. */
+export interface EvidenceWatch {
+  readonly onCommand?: (name: string) => void;
+  readonly onEvidence?: (evidence: Evidence) => void;
+}
+
+/** What `shorten` adds to a text of up to 12,000 characters. */
+const PREVIEW_MARK = 40;
+
+/**
+ * Runs the commands of a contract's task folder in order, one after the other, and says what each showed; empty for a
+ * loop without a task folder. However a command ends, the next one runs. Rejects only with the abort's reason, once no
+ * process of theirs is left.
+ */
+export async function runEvidence(
+  contract: Contract,
+  projectDir: string,
+  options: TaskCommandOptions & EvidenceWatch,
+): Promise<Evidence[]> {
+  const found: Evidence[] = [];
+  for (const command of contract.task?.commands ?? []) {
+    options.onCommand?.(command.name);
+    const began = performance.now();
+    const end = await runTaskCommand(contract, projectDir, command, options);
+    const shown = evidence(command, end, Math.round(performance.now() - began));
+    options.onEvidence?.(shown);
+    found.push(shown);
+  }
+  options.signal.throwIfAborted();
+  return found;
+}
+
+function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: number): Evidence {
+  const { name } = command;
+  if (end.kind !== 'ran') {
+    const output =
+      end.kind === 'blocked' ? `[blocked by guardrail: ${shorten(end.rule, 2000)}]` : changedText(end.what);
+    const nothing = { exitCode: null, durationMs, bytes: 0, truncated: false };
+    return { name, outcome: 'blocked', ...nothing, output, preview: preview(output) };
+  }
+  const { output: printed, end: ended } = end.outcome;
+  const { outcome, note } = verdict(ended, command.timeoutSeconds);
+  const reserve = note === '' ? 0 : note.length + 1;
+  const output = [printed.text(reserve), note].filter((part) => part !== '').join('\n');
+  return {
+    name,
+    outcome,
+    exitCode: ended.kind === 'exit' ? ended.code : null,
+    durationMs,
+    bytes: printed.bytes(),
+    truncated: printed.isCut(reserve),
+    output,
+    preview: preview(output),
+  };
+}
+
+/** What came of a run, and what the prompt has to say of its end. */
+function verdict(
+  end: CommandOutcome['end'],
+  timeoutSeconds: number,
+): { readonly outcome: Evidence['outcome']; readonly note: string } {
+  switch (end.kind) {
+    case 'exit':
+      return end.code === 0 ? { outcome: 'ok', note: '' } : { outcome: 'error', note: `[exit code ${end.code}]` };
+    case 'signal':
+      return { outcome: 'error', note: `[ended by ${end.signal}]` };
+    case 'timeout':
+      return { outcome: 'timeout', note: `[timed out after ${timeoutSeconds}s]` };
+    case 'unavailable':
+      return { outcome: 'error', note: `[could not be started: ${shorten(end.why, 1000)}]` };
+    default:
+      return end satisfies never;
+  }
+}
+
+function changedText(what: string): string {
+  return `[not run: ${shorten(what, 2000)} since the loop started. Put it back as it was; where the change is right, ask the user to adopt it with: main.cjs accept]`;
+}
+
+function preview(output: string): string {
+  return output.length <= PREVIEW_LIMIT ? output : shorten(output, PREVIEW_LIMIT - PREVIEW_MARK);
+}

@@ -1,0 +1,139 @@
+import { isMap, isSeq, type Pair, parseDocument } from 'yaml';
+import { RalphError } from '../../text/ralph-error.ts';
+import { readYaml } from '../frontmatter/read-yaml.ts';
+import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
+
+/**
+ * The task file with these commands under `validation` in its frontmatter, every other byte as it was; commands that
+ * stand there already are left out. A file without frontmatter gets one. Throws `task-invalid` where the frontmatter
+ * is broken or written in a form that cannot be added to.
+ */
+export function addValidation(text: string, commands: readonly string[]): string {
+  const split = splitFrontmatter(text);
+  if (split.problem === 'unclosed') throw cannot('it is never closed');
+  const ending = /\r?\n/.exec(text)?.[0] ?? '\n';
+  if (split.frontmatterLine === null) {
+    if (commands.length === 0) return text;
+    const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
+    const created = `${mark}---${ending}${blockList(commands, '', ending)}---${ending}${text.slice(mark.length)}`;
+    return proven(split, created, commands);
+  }
+  const { mapping, problems } = readYaml(split.frontmatter);
+  if (mapping === null) throw cannot(problems[0]?.message ?? 'it is no YAML');
+  const known = listed(mapping).flatMap((entry) => [entry, runOf(entry)]);
+  const missing = commands.filter((command) => !known.includes(command));
+  if (missing.length === 0) return text;
+  const start = text.length - split.body.length - closingMarker(text, split.body.length) - split.frontmatter.length;
+  const edited = edit(split.frontmatter, missing, ending);
+  return proven(split, text.slice(0, start) + edited + text.slice(start + split.frontmatter.length), commands);
+}
+
+/** Length of the closing marker's line, its terminator included. */
+function closingMarker(text: string, bodyLength: number): number {
+  const end = text.length - bodyLength;
+  const before = text[end - 1] === '\n' ? end - 1 : end;
+  return end - (text.lastIndexOf('\n', before - 1) + 1);
+}
+
+function edit(source: string, commands: readonly string[], ending: string): string {
+  const { contents } = parseDocument(source, { logLevel: 'error' });
+  const map = isMap(contents) ? contents : null;
+  const pair = map?.items.find(({ key }) => String(key) === 'validation');
+  if (pair !== undefined) return extend(source, pair, commands, ending);
+  if (map?.flow) throw cannot('it is written in braces');
+  const column = map?.items[0] === undefined ? '' : indentation(source, offsetOf(map.items[0].key));
+  return `${endWithLine(source, ending)}${blockList(commands, column, ending)}`;
+}
+
+function extend(source: string, pair: Pair, commands: readonly string[], ending: string): string {
+  const { value } = pair;
+  const flow = commands.map(flowScalar).join(', ');
+  if (isSeq(value) && value.range) {
+    const [start, end] = value.range;
+    const first = value.items[0];
+    if (!value.flow && first !== undefined) {
+      const dash = source.lastIndexOf('-', offsetOf(first) - 1);
+      const items = commands.map((command) => `${indentation(source, dash)}- ${scalar(command)}${ending}`).join('');
+      return endWithLine(source.slice(0, end), ending) + items + source.slice(end);
+    }
+    const closing = source.lastIndexOf(']', end - 1);
+    if (closing < start) throw cannot('its validation is written in a form that cannot be added to');
+    const inner = source.slice(start + 1, closing).trimEnd();
+    const comma = value.items.length === 0 || inner.endsWith(',') ? '' : ', ';
+    return `${source.slice(0, start + 1)}${inner}${comma}${flow}${source.slice(closing)}`;
+  }
+  const colon = source.indexOf(':', offsetOf(pair.key)) + 1;
+  const empty = (value as { value?: unknown } | null)?.value === null || value === null;
+  if (!empty || !/^[ \t]*(?:#.*)?\r?(?:\n|$)/.test(source.slice(colon))) throw cannot('its validation is no list');
+  return `${source.slice(0, colon)} [${flow}]${source.slice(colon)}`;
+}
+
+/** Whatever the source looked like, what comes out says what was meant, or nothing comes out. */
+function proven(before: SplitText, result: string, commands: readonly string[]): string {
+  const after = splitFrontmatter(result);
+  const [old, now] = [before, after].map(({ frontmatter }) => readYaml(frontmatter).mapping ?? {});
+  const { validation: _had, ...rest } = old ?? {};
+  const { validation: _has, ...same } = now ?? {};
+  const [first, all] = [listed(old), listed(now)];
+  const kept = shownWhole([rest, first]) === shownWhole([same, all.slice(0, first.length)]);
+  const there = commands.every((command) => all.some((entry) => entry === command || runOf(entry) === command));
+  if (!kept || !there || after.body !== before.body) throw cannot('it is written in a form that cannot be added to');
+  return result;
+}
+
+function listed(mapping: Readonly<Record<string, unknown>> | undefined): unknown[] {
+  const list = mapping?.['validation'];
+  return Array.isArray(list) ? list : [];
+}
+
+/** An anchor that holds itself cannot be shown, and therefore not be proven. */
+function shownWhole(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    throw cannot('it refers to itself');
+  }
+}
+
+function runOf(entry: unknown): unknown {
+  return (entry as { run?: unknown } | null)?.run;
+}
+
+function offsetOf(node: unknown): number {
+  return (node as { range?: readonly number[] } | null)?.range?.[0] ?? 0;
+}
+
+/** The white space before the place on its line. */
+function indentation(source: string, at: number): string {
+  const line = source.slice(source.lastIndexOf('\n', at - 1) + 1, at);
+  return /^[ \t]*/.exec(line)?.[0] ?? '';
+}
+
+function endWithLine(source: string, ending: string): string {
+  return source === '' || source.endsWith('\n') ? source : source + ending;
+}
+
+function blockList(commands: readonly string[], column: string, ending: string): string {
+  return [`${column}validation:`, ...commands.map((command) => `${column}  - ${scalar(command)}`), ''].join(ending);
+}
+
+/** Plain where that is the same text again; else quoted, on one line, since a line of its own could be `---`. */
+function scalar(command: string): string {
+  const { mapping } = readYaml(`x:\n  - ${command}\n`);
+  const list: unknown = mapping?.['x'];
+  const plain = Array.isArray(list) && list.length === 1 && list[0] === command && !/[\n\r]/.test(command);
+  // JSON's form of a text is YAML's too.
+  return plain ? command : JSON.stringify(command);
+}
+
+/** Quoted always: a comma or a bracket would end a plain one. */
+function flowScalar(command: string): string {
+  return JSON.stringify(command);
+}
+
+function cannot(why: string): RalphError {
+  return new RalphError(
+    'task-invalid',
+    `the validation commands cannot be written into the frontmatter: ${why}. Add them under "validation:" by hand.`,
+  );
+}

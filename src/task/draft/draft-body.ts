@@ -1,0 +1,116 @@
+import { LINE_END } from '../../text/characters.ts';
+
+interface BodyParts {
+  readonly task: string;
+  readonly kind: DraftKind;
+  readonly promise: string;
+  readonly commands: readonly string[];
+}
+
+const STEPS: Readonly<Record<DraftKind, readonly string[]>> = {
+  analysis: [
+    'In the first iteration, break the task into questions that evidence can answer, and write them as headings into `ANALYSIS.md` in this folder.',
+    'In each further one, take the question that is answered worst. Read the code, run what shows something, write down what you found, where, and how sure you are.',
+    'Every claim names its evidence: a file and line, or a command and what it printed. Look for what speaks against it, too.',
+    'Change nothing outside this folder.',
+  ],
+  fix: [
+    'See the defect first: reproduce it, with a test where one can show it. Say what the cause is before you change anything.',
+    'Mend the cause, not what shows it. Never delete or skip a test, or loosen a check, to get rid of a failure.',
+    'Run the test that showed it, then everything. What passed before must still pass.',
+    'Commit what works, and note in `RALPH_PROGRESS.md` what is left.',
+  ],
+  migration: [
+    'In the first iteration, list every place that uses the old way in `MIGRATION_NOTES.md` in this folder, as task items. Later ones begin by reading it.',
+    'Migrate the next item whole: code, tests, types, documentation. Behaviour stays as it is.',
+    'Build and test. Mend what broke before you go on; what cannot be mended now is taken back.',
+    'Commit, tick the item, and note there what the next one can learn from it.',
+  ],
+  general: [
+    'Look at what is there first, and at `RALPH_PROGRESS.md`: an earlier iteration may have done part of it.',
+    'Take the next piece of work that can be finished and checked in this iteration, and do that one.',
+    'Check it: run what is there, and add a test where one can show it.',
+    'Commit what works, and note in `RALPH_PROGRESS.md` what is done and what is next.',
+  ],
+};
+
+const ENDS: Readonly<Record<DraftKind, string>> = {
+  analysis: '`ANALYSIS.md` begins with the answer in a few sentences, every part of it has its evidence',
+  fix: 'the defect is gone, a test would show it if it came back',
+  migration: 'every item in `MIGRATION_NOTES.md` is ticked, a search finds no use of the old way',
+  general: 'everything that the task asks for is there and was checked',
+};
+
+const QUESTIONS =
+  'Keep `OPEN_QUESTIONS.md` in this folder: a heading `## P0` for what blocks the work and `## P1` for what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered. Create the file with both headings, empty, where it is missing.';
+
+/** The prompt of a drafted task. */
+export function draftBody({ task, kind, promise, commands }: BodyParts): string {
+  const evidence = commands.flatMap((name) => [`${name}:`, `{{ commands.${name} }}`]);
+  const sections = [
+    '# {{ ralph.name }}',
+    'The task, in the words of the user:',
+    quoted(task),
+    ...(evidence.length === 0 ? [] : ['## What the checks say now', ...evidence]),
+    '## How to work',
+    STEPS[kind].map((step, index) => `${index + 1}. ${step}`).join('\n'),
+    QUESTIONS,
+    '## Completion',
+    `Stop with <promise>${promise}</promise> only when ${ENDS[kind]}${commands.length === 0 ? '' : ', the checks pass'}, and no question is open.`,
+  ];
+  return `${sections.join('\n\n')}\n`;
+}
+
+/** As a quotation, so that nothing in it is a heading, a fence, a comment or a placeholder of this file. */
+function quoted(task: string): string {
+  const harmless = task.trim().replaceAll('{{', '{ {').replaceAll('<!--', '<! --');
+  return harmless
+    .split(LINE_END)
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n');
+}
+
+/** What a task is about, as far as its words tell. */
+export type DraftKind = 'analysis' | 'fix' | 'migration' | 'general';
+
+/** What somebody asks for, in words that ask. The first of them in a text decides. */
+const ASKS: readonly (readonly [DraftKind, RegExp])[] = [
+  ['fix', /\b(?:fix|fixes|fixing|repair|repairing|debug|debugging|resolve|correct|heal|mend)\b/],
+  ['migration', /\b(?:migrate|migrating|convert|converting|upgrade|upgrading|moderni[sz]e|transpile)\b/],
+  [
+    'migration',
+    /(?<!\b(?:an?|the|this|that|its|which|open|serial) )\bport(?:ing)?\b(?! (?:is|number|of|\d)).*\b(?:to|from)\b/,
+  ],
+  ['migration', /\brewrit(?:e|ing)\b.*\b(?:in|from)\b|\b(?:replace|replacing)\b.*\b(?:with|by)\b/],
+  ['migration', /\bswitch(?:ing)? (?:over )?to\b|\b(?:switch|switching|move|moving)\b.*\b(?:from\b.*\bto|away from)\b/],
+  [
+    'analysis',
+    /\b(?:analy[sz]e|analy[sz]ing|audit|auditing|investigate|investigating|research|researching|review|reviewing|evaluate|assess|compare|summari[sz]e|explain|survey|study|examine|find out|report on)\b/,
+  ],
+  ['general', /\b(?:add|adding|implement|implementing|create|introduce|refactor|refactoring|support)\b/],
+];
+
+/** What a text only speaks of. It decides where nobody asks for anything. */
+const SPEAKS_OF: readonly (readonly [DraftKind, RegExp])[] = [
+  ['fix', /\b(?:bugs?|fail|fails|failed|failing|failures?|broken|flaky|crash|crashes|crashing|regressions?|errors?)\b/],
+  ['migration', /\bmigrations?\b/],
+  ['analysis', /\b(?:analysis|analyses|reports?|overview|assessment|evaluation|audits?|findings)\b/],
+];
+
+/** Only so much is read: a task says in its first sentences what it is. */
+const READ = 2000;
+
+/** Classifies a task by its own words; whole words count, so that "support" is no port. `general` where none tells. */
+export function classifyTask(text: string): DraftKind {
+  const words = text.slice(0, READ).toLowerCase().replace(/\s+/g, ' ');
+  return firstOf(ASKS, words) ?? firstOf(SPEAKS_OF, words) ?? 'general';
+}
+
+function firstOf(kinds: typeof ASKS, words: string): DraftKind | null {
+  let first: { readonly kind: DraftKind; readonly at: number } | null = null;
+  for (const [kind, form] of kinds) {
+    const at = words.search(form);
+    if (at !== -1 && (first === null || at < first.at)) first = { kind, at };
+  }
+  return first?.kind ?? null;
+}

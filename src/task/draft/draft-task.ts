@@ -1,0 +1,152 @@
+import { stringify } from 'yaml';
+import { classifyTask, type DraftKind, draftBody } from './draft-body.ts';
+import type { ProjectCommand, ProjectSignals, Role } from './project-signals.ts';
+
+export interface Draft {
+  readonly kind: DraftKind;
+  /** A name for the task folder, made of the task's words: lower case letters, digits and hyphens. */
+  readonly name: string;
+  /** The whole RALPH.md. */
+  readonly text: string;
+  /** Names of the commands whose output the loop gets. */
+  readonly commands: readonly string[];
+  /** What the user should know before a start, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+interface Limits {
+  readonly maxIterations: number;
+  /** Seconds that one iteration may take. */
+  readonly timeout: number;
+  readonly itemsPerIteration: number | null;
+  readonly reflectEvery: number | null;
+  readonly outputs: readonly string[];
+  /** Roles whose commands are run before each iteration. */
+  readonly evidence: readonly Role[];
+  /** Roles whose commands must come out well before the loop may end. */
+  readonly acceptance: readonly Role[];
+}
+
+const LIMITS: Readonly<Record<DraftKind, Limits>> = {
+  analysis: {
+    ...{ maxIterations: 12, timeout: 1800, itemsPerIteration: null, reflectEvery: 4, outputs: ['ANALYSIS.md'] },
+    ...{ evidence: [], acceptance: [] },
+  },
+  fix: {
+    ...{ maxIterations: 25, timeout: 1800, itemsPerIteration: null, reflectEvery: null, outputs: [] },
+    ...{ evidence: ['tests', 'types', 'lint'], acceptance: ['tests', 'types'] },
+  },
+  migration: {
+    ...{ maxIterations: 40, timeout: 1800, itemsPerIteration: 1, reflectEvery: 5, outputs: ['MIGRATION_NOTES.md'] },
+    ...{ evidence: ['build', 'types', 'tests'], acceptance: ['build', 'types', 'tests'] },
+  },
+  general: {
+    ...{ maxIterations: 20, timeout: 1800, itemsPerIteration: null, reflectEvery: 5, outputs: [] },
+    ...{ evidence: ['tests', 'types', 'lint', 'build'], acceptance: ['tests', 'types', 'build'] },
+  },
+};
+
+/** Seconds; suites run long, and every iteration waits for them. */
+const COMMAND_TIMEOUT = 300;
+const PROMISE = 'DONE';
+
+/** What no draft lets an agent do. Precise rules: a message that only says "git push" is let through. */
+const GUARDRAILS = {
+  block_commands: [
+    { command: 'git', args: ['push'], reason: 'The user pushes.' },
+    { command: 'rm', args: ['/'], reason: 'Name what you want to remove.' },
+    { pipeline: ['curl|wget', 'sh|bash|zsh'], reason: 'Download a script, read it, then run it.' },
+  ],
+  protected_files: ['policy:secret-bearing-paths'],
+};
+
+/**
+ * Drafts a RALPH.md for a task in plain words from what the project offers. The same words and the same project give the
+ * same text, and the text is a task file without problems. Throws nothing.
+ */
+export function draftTask(task: string, signals: ProjectSignals): Draft {
+  const kind = classifyTask(task);
+  const limits = LIMITS[kind];
+  const commands = namedCommands(signals.commands.filter(({ role }) => limits.evidence.includes(role)));
+  const frontmatter = {
+    ...(commands.length === 0
+      ? {}
+      : {
+          commands: commands.map(({ name, run, role }) => ({
+            ...{ name, run, timeout: COMMAND_TIMEOUT },
+            ...(limits.acceptance.includes(role) ? { acceptance: true } : {}),
+          })),
+        }),
+    max_iterations: limits.maxIterations,
+    ...(limits.itemsPerIteration === null ? {} : { items_per_iteration: limits.itemsPerIteration }),
+    ...(limits.reflectEvery === null ? {} : { reflect_every: limits.reflectEvery }),
+    timeout: limits.timeout,
+    stop_on_error: false,
+    completion_promise: PROMISE,
+    completion_gate: 'required',
+    ...(limits.outputs.length === 0 ? {} : { required_outputs: limits.outputs }),
+    guardrails: GUARDRAILS,
+  };
+  const names = commands.map(({ name }) => name);
+  const body = draftBody({ task, kind, promise: PROMISE, commands: names });
+  return {
+    kind,
+    name: nameOf(task),
+    text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
+    commands: names,
+    notes: notesOn(limits, commands),
+  };
+}
+
+/** `tests`, and where a second place offers some, too, `tests-make`. */
+function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & { readonly name: string })[] {
+  const taken = new Set<string>();
+  return commands.map((command) => {
+    const name = taken.has(command.role)
+      ? `${command.role}-${command.from.replace(/\..*$/, '').toLowerCase()}`
+      : command.role;
+    taken.add(name);
+    return { ...command, name };
+  });
+}
+
+/** For programs that edit the draft later, on one line. What could end the comment or the line is escaped. */
+function metadata(task: string, kind: DraftKind): string {
+  const data = JSON.stringify({ draft: 1, kind, task }).replace(
+    /[>\u0085\u2028\u2029]|(?<=-)-/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `<!-- ralph-loop: ${data} -->`;
+}
+
+function notesOn({ acceptance }: Limits, commands: readonly ProjectCommand[]): string[] {
+  if (acceptance.length === 0 || commands.some(({ role }) => role === 'tests')) return [];
+  const found = commands.length === 0 ? 'no command' : 'no test command';
+  return [
+    `${found} was found in this project that could prove the work: name one under "commands" in the frontmatter.`,
+  ];
+}
+
+const LONGEST_NAME = 40;
+const PASSED_OVER = new Set(
+  'a an the and or of to in on for with by from at is are be it its this that all'.split(' '),
+);
+/** Windows has no folder of such a name. */
+const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
+
+function nameOf(task: string): string {
+  const words = task
+    .slice(0, 500)
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '' && !PASSED_OVER.has(word));
+  let name = '';
+  for (const word of words.slice(0, 5)) {
+    const longer = name === '' ? word.slice(0, LONGEST_NAME) : `${name}-${word}`;
+    if (longer.length > LONGEST_NAME) break;
+    name = longer;
+  }
+  return name === '' || RESERVED.test(name) ? `task${name === '' ? '' : `-${name}`}` : name;
+}

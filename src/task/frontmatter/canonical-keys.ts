@@ -1,0 +1,130 @@
+import type * as z from 'zod';
+import { type KeyProblem, keyPath, printableValue } from './problem.ts';
+
+type Keys = readonly (string | number)[];
+
+/**
+ * The same settings under the schema's own keys: camelCase aliases renamed (snake_case wins), keys without a value and
+ * unknown keys left out, each with a warning. What is not of the schema's form is passed on for the schema to judge.
+ */
+export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProblem[], at: Keys = []): unknown {
+  if (Array.isArray(value)) {
+    const element = elementType(schema);
+    return element ? value.map((item, index) => canonicalKeys(item, element, problems, [...at, index])) : value;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const shape = mappingShape(schema);
+  if (shape === null) return value;
+  const known = Object.keys(shape);
+  const renamed: Record<string, unknown> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const name = known.includes(key) ? key : known.find((candidate) => camelCase(candidate) === key);
+    if (name === undefined) problems.push(unknown(key, item, known, at));
+    else if (name !== key && Object.hasOwn(value, name)) problems.push(shadowed(key, name, item, at));
+    else if (item === null) problems.push(empty(name, at));
+    else renamed[name] = canonicalKeys(item, shape[name], problems, [...at, name]);
+  }
+  return renamed;
+}
+
+function unknown(key: string, value: unknown, known: string[], at: Keys): KeyProblem {
+  const nearest = nearestKey(key, known);
+  const hint =
+    nearest === null
+      ? ''
+      : nearest.near
+        ? ` Did you mean "${nearest.key}"?`
+        : ` The nearest known key is "${nearest.key}".`;
+  const keys = [...at, key];
+  const message = `${keyPath(keys)} is not a known key and does nothing.${hint}`;
+  return { keys, value: printableValue(value), rule: 'unknown-key', message, severity: 'warning' };
+}
+
+function shadowed(alias: string, name: string, value: unknown, at: Keys): KeyProblem {
+  const keys = [...at, alias];
+  const message = `${keyPath(keys)} does nothing, because ${keyPath([...at, name])} is set too and wins.`;
+  return { keys, value: printableValue(value), rule: 'alias', message, severity: 'warning' };
+}
+
+function empty(name: string, at: Keys): KeyProblem {
+  const keys = [...at, name];
+  const hint = name === 'idle' ? ' To switch idle on with its defaults, write: idle: {}' : '';
+  const message = `${keyPath(keys)} has no value and counts as left out.${hint}`;
+  return { keys, value: null, rule: 'no-value', message, severity: 'warning' };
+}
+
+/** The known key that is spelt most like this one, and whether it is near enough to be what was meant. */
+export function nearestKey(
+  key: string,
+  known: readonly string[],
+): { readonly key: string; readonly near: boolean } | null {
+  const wanted = snakeCase(key).slice(0, 64);
+  let best: { key: string; distance: number } | null = null;
+  for (const candidate of known) {
+    const distance = editDistance(wanted, candidate);
+    if (best === null || distance < best.distance) best = { key: candidate, distance };
+  }
+  return best && { key: best.key, near: best.distance <= Math.max(2, Math.floor(best.key.length / 3)) };
+}
+
+/** `maxDelay`, `max-delay` and `MAX_DELAY` as `max_delay`. */
+export function snakeCase(key: string): string {
+  return key
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll('-', '_')
+    .toLowerCase();
+}
+
+export function camelCase(key: string): string {
+  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
+      row.push(cost);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}
+
+/** The type without what makes it optional. */
+export function bareType(type: unknown): z.ZodType | undefined {
+  const known = type as z.ZodType | undefined;
+  return known?.def.type === 'optional' ? bareType((known as z.ZodOptional).unwrap()) : known;
+}
+
+/** The keys of a mapping, or of all mappings among several forms; null where there is none. */
+export function mappingShape(type: unknown): Record<string, unknown> | null {
+  const bare = bareType(type);
+  if (bare?.def.type === 'object') return (bare as z.ZodObject).shape;
+  if (bare?.def.type !== 'union') return null;
+  const shapes = (bare as z.ZodUnion<z.ZodType[]>).options.map(mappingShape).filter((shape) => shape !== null);
+  return shapes.length === 0 ? null : Object.assign({}, ...shapes);
+}
+
+/** What each element of a list must be; undefined where the type is no list. */
+export function elementType(type: unknown): unknown {
+  const bare = bareType(type);
+  return bare?.def.type === 'array' ? (bare as z.ZodArray).element : undefined;
+}
+
+/** Every key path of nested mappings, each group after its keys' parent: `idle`, `idle.delay`, … */
+export function keyPaths(type: unknown, parent = ''): { readonly path: string; readonly type: unknown }[] {
+  const bare = bareType(type);
+  if (bare?.def.type !== 'object') return [];
+  return Object.entries((bare as z.ZodObject).shape).flatMap(([key, inner]) => {
+    const path = parent === '' ? key : `${parent}.${key}`;
+    return [{ path, type: inner }, ...keyPaths(inner, path)];
+  });
+}

@@ -1,0 +1,96 @@
+import type * as z from 'zod';
+import { canonicalKeys } from './canonical-keys.ts';
+import { commandTimeoutProblems, crossKeyProblems, idleProblems } from './cross-key-problems.ts';
+import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
+import { type Frontmatter, frontmatterSchema, REFLECT_EVERY, TASK_FOLDER_KEYS } from './schema.ts';
+
+export interface ReadSettings {
+  /** null when an error is among the problems. */
+  readonly settings: Frontmatter | null;
+  readonly problems: readonly KeyProblem[];
+}
+
+export interface ReadOptions {
+  /** The most iterations that the loop may get. */
+  readonly cap?: number;
+  /** Nothing comes on top of these settings, so that what stands between their keys can be judged too. */
+  readonly whole: boolean;
+  /** Whether the keys that only a task folder has may stand here; `reflection`: of these the one for every loop. */
+  readonly taskFolder: boolean | 'reflection';
+}
+
+/**
+ * Settings as a frontmatter or a configuration file holds them, checked against the one schema. Finds every problem,
+ * not the first alone.
+ */
+export function readSettings(raw: object, { cap, whole, taskFolder }: ReadOptions): ReadSettings {
+  const schema = frontmatterSchema(cap);
+  const problems: KeyProblem[] = [];
+  const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) problems.push(...parsed.error.issues.flatMap(unfolded).map((issue) => keyProblem(issue, value)));
+  problems.push(...crossKeyProblems(value));
+  if (taskFolder !== true) problems.push(...misplacedKeys(value, taskFolder ? [REFLECT_EVERY] : []));
+  else if (whole) problems.push(...commandTimeoutProblems(value));
+  const idle = schema.shape.idle.safeParse(value['idle']);
+  if (whole && idle.success && idle.data) problems.push(...idleProblems(idle.data));
+  const failed = problems.some(({ severity }) => severity === 'error');
+  return { settings: failed || !parsed.success ? null : parsed.data, problems };
+}
+
+/** A setting that is believed and does nothing would be worse than an error. */
+function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: readonly string[]): KeyProblem[] {
+  return Object.keys(TASK_FOLDER_KEYS)
+    .filter((key) => settings[key] !== undefined && !allowed.includes(key))
+    .map((key) => ({
+      keys: [key],
+      value: printableValue(settings[key]),
+      rule: 'task-folder-only',
+      message: `${key} belongs to a RALPH.md or a task.md, the file of a task folder, and cannot stand here.`,
+      severity: 'error',
+    }));
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Of the forms that a value can have, the one whose type and keys it has names the real problems. */
+function unfolded(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const forms = issue.errors.filter(
+    (inner) => !inner.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+  );
+  const form = forms.find((inner) => !inner.some(({ code }) => code === 'unrecognized_keys')) ?? forms[0];
+  return form ? form.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }) as Issue) : [issue];
+}
+
+function keyProblem(issue: Issue, root: unknown): KeyProblem {
+  const keys = issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key));
+  const value = keys.reduce<unknown>(
+    (inner, key) => (inner as Record<string | number, unknown> | undefined)?.[key],
+    root,
+  );
+  const path = keyPath(keys);
+  const message =
+    value === undefined ? `${path} is missing.` : `${path} ${issue.message}, but is ${shownValue(value)}.`;
+  return {
+    keys,
+    value: printableValue(value),
+    rule: value === undefined ? 'required' : ruleOf(issue),
+    message,
+    severity: 'error',
+  };
+}
+
+function ruleOf(issue: Issue): string {
+  switch (issue.code) {
+    case 'custom':
+      return String(issue.params?.['rule'] ?? 'form');
+    case 'too_big':
+    case 'too_small':
+      return 'range';
+    case 'invalid_value':
+      return 'one-of';
+    default:
+      return 'type';
+  }
+}

@@ -1,0 +1,172 @@
+import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
+import { plainLines } from '../../text/markdown/lines.ts';
+import { validationSection } from '../draft/validation-section.ts';
+import { iterationLimits } from '../settings/defaults.ts';
+import { hasFolder, type TaskKind, taskKind } from '../task-file.ts';
+import { readSettings } from './check-settings.ts';
+import { type KeyProblem, keyPath, type Problem } from './problem.ts';
+import { type ReadYaml, readYaml } from './read-yaml.ts';
+import type { Frontmatter } from './schema.ts';
+import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
+import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
+
+export interface CheckedTaskFile {
+  readonly kind: TaskKind;
+  /** The settings, durations in milliseconds; null when an error is among the problems. */
+  readonly frontmatter: Frontmatter | null;
+  /** In the order of the file. */
+  readonly problems: readonly Problem[];
+}
+
+/** No frontmatter comes near this. */
+const MAX_FRONTMATTER = 256 * 1024;
+
+/** Checks a task file's text; `kind` where its name does not tell, as of a plan. Reports every problem at once, with its place; never throws. */
+export function checkTaskFile(path: string, text: string, kind = taskKind(path)): CheckedTaskFile {
+  const split = splitFrontmatter(text);
+  const whole = wholeFileProblem(kind, split);
+  if (whole !== null) return { kind, frontmatter: null, problems: [whole] };
+  const first = split.frontmatterLine ?? 1;
+  const yaml = readYaml(split.frontmatter);
+  const problems: Problem[] = yaml.problems.map(({ line, ...problem }) => ({
+    ...problem,
+    path: '',
+    line: line + first - 1,
+    value: null,
+  }));
+  if (yaml.mapping === null) return { kind, frontmatter: null, problems };
+  const { settings, problems: found } = readSettings(yaml.mapping, {
+    cap: iterationLimits(kind).cap,
+    whole: true,
+    taskFolder: hasFolder(kind),
+  });
+  const placed = ({ keys, ...problem }: KeyProblem): Problem => {
+    const { line, column } = yaml.placeOf(keys, problem.severity === 'warning' ? 'key' : 'value');
+    return { ...problem, path: keyPath(keys), line: line + first - 1, column };
+  };
+  problems.push(...found.map(placed));
+  problems.push(...doubts(split, yaml, first, settings));
+  if (hasFolder(kind)) problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
+  if (kind === 'checklist') problems.push(...checklistProblems(split));
+  const plan = kind === 'prompt' ? planDoubt(split) : null;
+  if (plan !== null) problems.push(plan);
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  const failed = problems.some(({ severity }) => severity === 'error');
+  return { kind, frontmatter: failed ? null : settings, problems };
+}
+
+/** What only a task folder's file can have wrong: its placeholders, and keys that do nothing without one another. */
+function taskFolderProblems(
+  { body, bodyLine }: SplitText,
+  mapping: Readonly<Record<string, unknown>>,
+  settings: Frontmatter | null,
+  placed: (problem: KeyProblem) => Problem,
+  kind: TaskKind,
+): Problem[] {
+  const inBody = bodyPlaceholderProblems(body, mapping).map(({ at, ...problem }): Problem => {
+    const before = body.slice(0, at).split('\n');
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    return { ...problem, path: '', line: bodyLine + before.length - 1, column };
+  });
+  const doubts = settings === null ? [] : taskFolderDoubts(settings, body, kind);
+  return [...[...commandPlaceholderProblems(mapping), ...doubts].map(placed), ...inBody];
+}
+
+function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
+  const problem = { path: '', column: 1, value: null, severity: 'error' } as const;
+  if (split.problem === 'unclosed') {
+    const line = (split.frontmatterLine ?? 2) - 1;
+    const message = `the frontmatter that begins on line ${line} is never closed: put a line with --- after it.`;
+    return { ...problem, line, rule: 'unclosed-frontmatter', message };
+  }
+  if (split.frontmatterLine === null && kind === 'ralph-md') {
+    const message = 'there is no frontmatter: a RALPH.md begins with a line ---, its settings, and another line ---.';
+    return { ...problem, line: 1, rule: 'no-frontmatter', message };
+  }
+  if (split.frontmatter.length > MAX_FRONTMATTER) {
+    const message = `the frontmatter has ${split.frontmatter.length} characters; at most ${MAX_FRONTMATTER} are read.`;
+    return { ...problem, line: split.frontmatterLine ?? 1, rule: 'too-large', message };
+  }
+  return null;
+}
+
+/** What is allowed, and probably not what was meant. */
+function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Frontmatter | null): Problem[] {
+  const problems: Problem[] = [];
+  const section = validationSection(split.body);
+  if (section !== null && !Array.isArray(yaml.mapping?.['validation'])) {
+    const message =
+      'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter; main.cjs start --adopt-validation does so.';
+    const line = split.bodyLine + section.line - 1;
+    problems.push({
+      path: 'validation',
+      line,
+      column: 1,
+      value: null,
+      rule: 'unenforced-validation',
+      message,
+      severity: 'warning',
+    });
+  }
+  const watched = (settings?.idle?.watch ?? []).length + (settings?.commands ?? []).length;
+  if (settings?.idle?.wake === 'change' && watched === 0) {
+    const { line, column } = yaml.placeOf(['idle', 'wake'], 'value');
+    const message =
+      'idle.wake is "change", but nothing is watched: the loop would sleep until idle.max_quiet or idle.max. Name files under idle.watch, or commands.';
+    problems.push({
+      path: 'idle.wake',
+      line: line + first - 1,
+      column,
+      value: 'change',
+      rule: 'nothing-to-watch',
+      message,
+      severity: 'warning',
+    });
+  }
+  return problems;
+}
+
+/** A heading, an item without a text, a rule: what a template has before anybody has written in it. */
+const BARE = /^\s*(?:#{1,6}(?:\s.*)?|(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]?\])?\s*|-{3,}|={3,})$/;
+
+/** What a checklist can have wrong beside its settings: nobody has written in it, or there is nothing left to do. */
+export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {
+  const at = { path: '', line: bodyLine, column: 1, value: null };
+  if (isUnfilled(body)) {
+    const message =
+      'it is not filled in yet: write under Goals what is to be achieved, and under Checklist the steps ("- [ ] what") where you know them.';
+    return [{ ...at, rule: 'unfilled', message, severity: 'error' }];
+  }
+  const { done, total } = countChecklist(checklistItems(body));
+  if (total === 0 || done < total) return [];
+  const all = total === 1 ? 'its only item is' : `all of its ${total} items are`;
+  const message = `there is nothing to do: ${all} checked already.`;
+  return [{ ...at, rule: 'all-checked', message, severity: 'warning' }];
+}
+
+/** Whether a task file says nothing: it holds headings, comments and empty items alone. */
+export function isUnfilled(body: string): boolean {
+  for (const { text } of plainLines(body)) if (!BARE.test(text)) return false;
+  // A fence alone is a text too.
+  return !/^ {0,3}(?:```|~~~)/m.test(body);
+}
+
+/** A task of a plan, as people write it. */
+const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
+const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
+
+/** What a prompt file says that was probably meant as a plan, to be executed task by task; null for every other. */
+export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
+  const task = TASK.exec(body);
+  if (task === null || !ACCEPTANCE.test(body)) return null;
+  return {
+    path: '',
+    line: bodyLine + body.slice(0, task.index).split('\n').length - 1,
+    column: 1,
+    value: null,
+    rule: 'plan-as-prompt',
+    message:
+      'this is a plan of tasks, and would be sent to the agent whole. To have it executed task by task give --plan; main.cjs plan check tells what is wrong with it.',
+    severity: 'warning',
+  };
+}

@@ -1,0 +1,118 @@
+import { formatDuration } from '../../text/duration.ts';
+import { COMMAND_TIMEOUT_SECONDS, IDLE, ITERATION_TIMEOUT_SECONDS } from '../settings/defaults.ts';
+import { type KeyProblem, keyPath, shownValue } from './problem.ts';
+import type { Frontmatter } from './schema.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/**
+ * What is wrong between keys each of which may be right by itself. Reads settings as they were written, so that an error
+ * elsewhere hides none of this.
+ */
+export function crossKeyProblems(settings: Settings): KeyProblem[] {
+  return [
+    ...duplicates(settings, 'validation', nameOf, 'name'),
+    ...duplicates(settings, 'commands', nameOf, 'name'),
+    ...duplicates(settings, 'args', (entry) => entry, null),
+    ...shellPolicyProblems(settings),
+  ];
+}
+
+/** A command cannot have more time than the iteration that waits for it. */
+export function commandTimeoutProblems({ commands, timeout }: Settings): KeyProblem[] {
+  // What is out of its own range is told by itself.
+  if (timeout !== undefined && !isTimeout(timeout)) return [];
+  const limit = timeout ?? ITERATION_TIMEOUT_SECONDS;
+  return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
+    const value: unknown = (entry as { timeout?: unknown } | null)?.timeout;
+    if (!isTimeout(value) || value <= limit) return [];
+    const keys = ['commands', index, 'timeout'];
+    const origin = timeout === undefined ? 'the default of timeout' : 'timeout';
+    const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value}.`;
+    return [{ keys, value, rule: 'command-timeout', message, severity: 'error' }];
+  });
+}
+
+/** What a command may take that names nothing itself, in seconds. */
+export function commandTimeout(own: number | undefined, iteration: number): number {
+  return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration);
+}
+
+function isTimeout(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 3600;
+}
+
+function nameOf(entry: unknown): unknown {
+  return (entry as { name?: unknown } | null)?.name;
+}
+
+function duplicates(
+  settings: Settings,
+  key: string,
+  nameIn: (entry: unknown) => unknown,
+  inner: string | null,
+): KeyProblem[] {
+  const first = new Map<string, number>();
+  const problems: KeyProblem[] = [];
+  for (const [index, entry] of entriesOf(settings[key]).entries()) {
+    const name = nameIn(entry);
+    if (typeof name !== 'string') continue;
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    else {
+      const keys = inner === null ? [key, index] : [key, index, inner];
+      const message = `${keyPath(keys)} must be unique, but ${key}[${earlier}] is named ${shownValue(name)} too.`;
+      problems.push({ keys, value: name, rule: 'unique', message, severity: 'error' });
+    }
+  }
+  return problems;
+}
+
+function shellPolicyProblems({ guardrails }: Settings): KeyProblem[] {
+  const policy = (guardrails as { shell_policy?: unknown } | null | undefined)?.shell_policy;
+  const { mode, allow } = (policy ?? {}) as { mode?: unknown; allow?: unknown };
+  const keys = ['guardrails', 'shell_policy', 'allow'];
+  const problem = (value: unknown, message: string): KeyProblem[] => [
+    { keys, value, rule: 'shell-policy', message: `${keyPath(keys)} ${message}`, severity: 'error' },
+  ];
+  if (mode === 'allowlist' && (allow === undefined || (Array.isArray(allow) && allow.length === 0))) {
+    return problem(null, 'must name at least one pattern, because the mode is allowlist: nothing could run.');
+  }
+  if (mode === 'blocklist' && allow !== undefined) {
+    return problem(null, 'must be left out, because the mode is blocklist: name what is refused under block_commands.');
+  }
+  return [];
+}
+
+function entriesOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export type IdleBlock = NonNullable<Frontmatter['idle']>;
+
+/** An idle block with what it leaves out: where `delay` exceeds the default `max_delay`, that follows it. */
+export function completeIdle(block: IdleBlock) {
+  const delay = block.delay ?? IDLE.delayMs;
+  return { delay, maxDelay: block.max_delay ?? Math.max(IDLE.maxDelayMs, delay), max: block.max ?? IDLE.maxMs };
+}
+
+/** What is wrong between the keys of an idle block, each of which is right by itself. */
+export function idleProblems(block: IdleBlock): KeyProblem[] {
+  const { delay, maxDelay, max } = completeIdle(block);
+  const problems: KeyProblem[] = [];
+  const require = (key: 'max_delay' | 'max', value: number): void => {
+    if (value >= delay) return;
+    const [limit, least] = [formatDuration(value), formatDuration(delay)];
+    const origin = block[key] === undefined ? ', the default' : '';
+    problems.push({
+      keys: ['idle', key],
+      value: block[key] ?? null,
+      rule: 'idle-order',
+      message: `idle.${key} must be at least idle.delay (${least}), but is ${limit}${origin}.`,
+      severity: 'error',
+    });
+  };
+  require('max_delay', maxDelay);
+  require('max', max);
+  return problems;
+}

@@ -1,0 +1,64 @@
+import picomatch from 'picomatch';
+import type { Policy } from '../../engine/schema/policy.ts';
+
+/** What a command or an argument may be called: the form in which `{{ commands.NAME }}` finds it. */
+export const ARGUMENT_NAME = /^\w[\w-]*$/;
+
+/** null when a command or an argument can have this name, else what is wrong with it. */
+export function nameProblem(name: string): string | null {
+  if (!ARGUMENT_NAME.test(name)) return 'must be letters, digits, "_" and "-", not beginning with "-"';
+  if (name.length > 64) return 'must have at most 64 characters';
+  // As a key of a plain object it would be lost.
+  return name === '__proto__' ? 'must be another name: this one is JavaScript’s own' : null;
+}
+
+/** null when this is a plain relative path of a file inside the project, else what is wrong with it. */
+export function relativePathProblem(path: string): string | null {
+  return relativeGlobProblem(path) ?? (path.split('/').includes('.') ? 'must have no "." segment' : null);
+}
+
+/** The same for a glob, in which a leading `./` is harmless. */
+export function relativeGlobProblem(glob: string): string | null {
+  if (glob.trim() === '') return 'must not be blank';
+  if (glob !== glob.trim()) return 'must not begin or end with white space';
+  if (/[\u0000-\u001f\u007f]/.test(glob)) return 'must have no control character';
+  if (/^[a-zA-Z]:/.test(glob)) return 'must have no drive letter';
+  if (glob.includes('\\')) return 'must have no backslash (use /)';
+  if (glob.startsWith('/') || glob.endsWith('/')) return 'must be relative, without a slash at its beginning or end';
+  return glob.split('/').includes('..') ? 'must have no ".." segment' : null;
+}
+
+/** The built-in sets of paths, as a list of globs names them. */
+const POLICIES = ['policy:secret-bearing-paths'];
+
+/** Paths that have nothing in common: what matches them all matches everything. */
+const UNRELATED = ['a', 'Makefile', '.env', 'src/index.ts', 'docs/deep/er/page.md', 'x/y.tar.gz', '_/-', '0/1/2/3'];
+const MAX_GLOB_LENGTH = 1000;
+
+/** null when this glob, or policy by name, can guard files, else what is wrong with it. */
+export function guardedGlobProblem(glob: string): string | null {
+  if (glob.trim() === '') return 'must not be blank';
+  if (glob !== glob.trim()) return 'must not begin or end with white space';
+  if (/[\u0000-\u001f\u007f]/.test(glob)) return 'must have no control character';
+  if (glob.length > MAX_GLOB_LENGTH) return `must have at most ${MAX_GLOB_LENGTH} characters`;
+  if (glob.startsWith('policy:')) {
+    return POLICIES.includes(glob) ? null : `must name a known policy (${POLICIES.join(', ')})`;
+  }
+  return matchesEverything(glob)
+    ? 'must not match everything: nothing would be left to work on. Name the files or folders'
+    : null;
+}
+
+function matchesEverything(glob: string): boolean {
+  const forms = [glob, glob.replace(/^\.?\//, '')];
+  return forms.some((form) => {
+    const matches = form === '' ? () => true : picomatch(form, { dot: true, basename: true });
+    return UNRELATED.every((path) => matches(path));
+  });
+}
+
+/** Why a loop with this budget cannot start, or null: nobody can keep a cost limit whose cost nobody knows. */
+export function costProblem(budget: Policy['budget'], costIsKnown: boolean): string | null {
+  if (budget.maxCostUsd === null || costIsKnown) return null;
+  return `budget.max_cost is $${budget.maxCostUsd}, but nothing tells what this loop costs: in hook mode the figure comes through our status line. Start it with the launcher, which brings the status line, or limit budget.max_tokens or budget.max_time instead.`;
+}

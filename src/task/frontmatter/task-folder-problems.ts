@@ -1,0 +1,115 @@
+import { commandProblems } from '../commands/fill-command.ts';
+import { PROGRESS_FILE } from '../settings/defaults.ts';
+import { gateOf } from '../settings/task-settings.ts';
+import type { TaskKind } from '../task-file.ts';
+import { nearestKey } from './canonical-keys.ts';
+import { bodyPlaceholders, type Placeholder, RALPH_NAMES } from './placeholders.ts';
+import type { KeyProblem } from './problem.ts';
+import type { Frontmatter } from './schema.ts';
+
+/** A problem that lies in the body, at this place of it. */
+export interface BodyProblem extends Omit<KeyProblem, 'keys'> {
+  readonly at: number;
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+/** What is wrong with the placeholders in the commands of a RALPH.md. Reads the frontmatter as it was written. */
+export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
+  const declared = declaredArgs(mapping);
+  return entries(mapping['commands']).flatMap((entry, index) => {
+    const run: unknown = (entry as { run?: unknown } | null)?.run;
+    if (typeof run !== 'string') return [];
+    const keys = ['commands', index, 'run'];
+    return commandProblems(run, declared).map(({ rule, message, severity }) => ({
+      ...{ keys, value: run, rule, severity },
+      message: `commands[${index}].run ${message}`,
+    }));
+  });
+}
+
+/** What is wrong with the placeholders in its body. */
+export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyProblem[] {
+  const args = declaredArgs(mapping);
+  const commands = entries(mapping['commands'])
+    .map((entry) => (entry as { name?: unknown } | null)?.name)
+    .filter((name) => typeof name === 'string');
+  return bodyPlaceholders(body).flatMap((placeholder): BodyProblem[] => {
+    const value = body.slice(placeholder.start, placeholder.end);
+    const problem = (rule: string, severity: 'error' | 'warning', message: string): BodyProblem[] => [
+      { at: placeholder.start, value, rule, severity, message: `${value} ${message}` },
+    ];
+    const { kind, name } = placeholder;
+    if (kind === 'args' && !args.includes(name)) {
+      return problem('placeholder', 'error', `stands in the body, but args declares no "${name}".${hint(name, args)}`);
+    }
+    if (kind === 'commands' && !commands.includes(name)) {
+      const message = `will be empty: there is no command of this name.${hint(name, commands)}`;
+      return problem('unknown-placeholder', 'warning', message);
+    }
+    if (kind === 'ralph' && !RALPH_NAMES.includes(name)) {
+      const message = `stays as it stands: after "ralph." comes ${RALPH_NAMES.join(', ')}.`;
+      return problem('unknown-placeholder', 'warning', message);
+    }
+    return [];
+  });
+}
+
+/** What is allowed in a task folder's file, and does nothing. */
+export function taskFolderDoubts(settings: Frontmatter, body: string, kind: TaskKind): KeyProblem[] {
+  const { commands = [], completion_gate, completion_promise, required_outputs = [] } = settings;
+  // A finished checklist is a claim by itself.
+  const claims = completion_promise !== undefined || kind === 'checklist';
+  const needs = kind === 'checklist' ? '' : ', with a completion_promise,';
+  const shown = new Set(
+    bodyPlaceholders(body)
+      .filter(isOfCommand)
+      .map(({ name }) => name),
+  );
+  const doubts: KeyProblem[] = [];
+  const doubt = (keys: KeyProblem['keys'], rule: string, message: string): void => {
+    doubts.push({ keys, value: null, rule, message, severity: 'warning' });
+  };
+  const gate = claims ? (completion_gate ?? gateOf(settings, kind)) : 'disabled';
+  if (!claims && (completion_gate ?? 'disabled') !== 'disabled') {
+    const message = 'completion_gate does nothing, because there is no completion_promise whose claim it could check.';
+    doubt(['completion_gate'], 'nothing-to-gate', message);
+  }
+  // Under an optional gate the prompt asks the agent to see to them.
+  if (gate === 'disabled' && required_outputs.length > 0) {
+    const message = `required_outputs do nothing: only a gate that is not disabled${needs} asks for them.`;
+    doubt(['required_outputs'], 'not-gated', message);
+  }
+  if (required_outputs.includes(PROGRESS_FILE)) {
+    const message = `required_outputs: ${PROGRESS_FILE} is the loop's own memory and is left out.`;
+    doubt(['required_outputs', required_outputs.indexOf(PROGRESS_FILE)], 'own-file', message);
+  }
+  for (const [index, { name, acceptance }] of commands.entries()) {
+    if (acceptance === true && gate !== 'required') {
+      const message = `commands[${index}].acceptance has nothing checked: only a required gate${needs} runs the command again.`;
+      doubt(['commands', index, 'acceptance'], 'not-gated', message);
+    }
+    if (acceptance !== true && !shown.has(name)) {
+      const message = `commands[${index}] runs in every iteration, but the body shows its output nowhere. Write: {{ commands.${name} }}`;
+      doubt(['commands', index, 'name'], 'unused-command', message);
+    }
+  }
+  return doubts;
+}
+
+function isOfCommand({ kind }: Placeholder): boolean {
+  return kind === 'commands';
+}
+
+function declaredArgs(mapping: Mapping): string[] {
+  return entries(mapping['args']).filter((name) => typeof name === 'string');
+}
+
+function entries(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function hint(name: string, known: readonly string[]): string {
+  const nearest = nearestKey(name, known);
+  return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
+}

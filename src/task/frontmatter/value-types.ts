@@ -1,0 +1,112 @@
+import { RE2JS } from 're2js';
+import * as z from 'zod';
+import { parseDuration } from '../../text/duration.ts';
+import { toNativePattern } from '../../text/re2/re2-pattern.ts';
+
+/** The forms that a value of the frontmatter can have. Each message is the rule: it follows the key's path. */
+
+export function integer(least: number, most?: number) {
+  const error =
+    most === undefined ? `must be an integer of at least ${least}` : `must be an integer from ${least} to ${most}`;
+  const open = z.int({ error }).min(least, { error });
+  return most === undefined ? open : open.max(most, { error });
+}
+
+export function numberAbove(least: number) {
+  const error = `must be a number above ${least}`;
+  return z.number({ error }).gt(least, { error });
+}
+
+export function numberFrom(least: number, most?: number) {
+  const error =
+    most === undefined ? `must be a number of at least ${least}` : `must be a number from ${least} to ${most}`;
+  const open = z.number({ error }).min(least, { error });
+  return most === undefined ? open : open.max(most, { error });
+}
+
+/** The same type, with what an editor shows about its key, and keywords that the published JSON Schema has beside. */
+export function described<T extends z.ZodType>(
+  type: T,
+  description: string,
+  keywords: Record<string, unknown> = {},
+): T {
+  return type.meta({ description, ...keywords });
+}
+
+/** Read as milliseconds. */
+function duration(allowed: 'positive' | 'zero-too') {
+  const error = 'must be a duration such as 30s, 5m or 1h30m (a bare number is seconds)';
+  return z
+    .union([z.string(), z.number()], { error })
+    .refine((value) => parseDuration(String(value)) !== null, { error, params: { rule: 'duration' }, abort: true })
+    .refine((value) => allowed === 'zero-too' || parseDuration(String(value)) !== 0, {
+      error: 'must be longer than 0',
+      params: { rule: 'range' },
+    })
+    .transform((value) => parseDuration(String(value)) ?? 0);
+}
+
+/** A key that may be left out and holds a duration. */
+export function durationKey(allowed: 'positive' | 'zero-too', description: string) {
+  return described(duration(allowed).optional(), description, { pattern: '^\\d[\\d.dhms ]*$' });
+}
+
+export function flag() {
+  return z.boolean({ error: 'must be true or false' });
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(...options: T) {
+  return z.enum(options, { error: `must be one of ${options.join(', ')}` });
+}
+
+/** A text of one line that is not blank. */
+export function line() {
+  return ruledText('must be a text of one line', 'one-line', (text) =>
+    text.trim() === '' ? 'must not be blank' : /[\n\r]/.test(text) ? 'must be one line' : null,
+  );
+}
+
+/** A text for which `problem` answers null, or what is wrong with it. */
+export function ruledText(what: string, rule: string, problem: (text: string) => string | null) {
+  return z.string({ error: what }).check((context) => {
+    const message = problem(context.value);
+    if (message !== null) context.issues.push({ code: 'custom', message, params: { rule }, input: context.value });
+  });
+}
+
+export function list<T extends z.ZodType>(of: T, what: string) {
+  return z.array(of, { error: `must be a list of ${what}` });
+}
+
+const MAX_PATTERN_LENGTH = 1000;
+
+/** null when this is a pattern in RE2 syntax that the hooks can match too, else what is wrong with it. */
+export function patternProblem(pattern: string): string | null {
+  if (pattern.trim() === '') return 'must not be blank';
+  if (pattern.length > MAX_PATTERN_LENGTH) return `must have at most ${MAX_PATTERN_LENGTH} characters`;
+  try {
+    RE2JS.compile(pattern);
+  } catch (error) {
+    return `must be a pattern in RE2 syntax (${unknownToRe2(pattern) ?? plainReason(error)})`;
+  }
+  try {
+    const { source, flags } = toNativePattern(pattern);
+    new RegExp(source, flags);
+    return null;
+  } catch (error) {
+    return `must be a pattern that the hooks can match (${(error as Error).message})`;
+  }
+}
+
+/** What people know from other dialects, by its own name. */
+function unknownToRe2(pattern: string): string | null {
+  const bare = pattern.replace(/\\[^1-9k]/gs, '');
+  if (/\(\?<?[=!]/.test(bare)) return 'RE2 has no look-around, such as (?=…) or (?!…)';
+  if (/\\[1-9]|\\k[<{']/.test(bare)) return 'RE2 has no back-references, such as \\1';
+  if (/\(\?>|[*+?}]\+/.test(bare)) return 'RE2 has no atomic groups and no possessive repetition, such as a++';
+  return null;
+}
+
+function plainReason(error: unknown): string {
+  return (error as Error).message.replace(/^error parsing regexp: /, '');
+}

@@ -1,0 +1,68 @@
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
+
+/** Folders of which a commit holds a link and no file. */
+export interface NestedRepositories {
+  /** Repositories and worktrees that are no submodule. */
+  readonly strange: readonly string[];
+  /** Submodules in which something is not committed. */
+  readonly unsaved: readonly string[];
+}
+
+const TIME_MS = 30_000;
+
+/**
+ * Of changed paths, relative to the project, those that are repositories of their own, and whose work a commit of the
+ * project would not hold. `since`: the commit whose submodules are known as such, beside those in .gitmodules. Rejects
+ * only with the abort's reason.
+ */
+export async function nestedRepositories(
+  projectDir: string,
+  changed: readonly string[],
+  since: string,
+  options: Omit<GitOptions, 'timeMs'>,
+): Promise<NestedRepositories> {
+  const folders = changed.filter((path) => isFolder(join(projectDir, path)));
+  const [strange, unsaved]: [string[], string[]] = [[], []];
+  if (folders.length === 0) return { strange, unsaved };
+  const ask = (directory: string, words: readonly string[]) =>
+    runGit(directory, words, { ...options, timeMs: TIME_MS });
+  const modules = await submodules(projectDir, ask);
+  for (const folder of folders) {
+    const path = folder.replace(/\/+$/, '');
+    const before = await ask(projectDir, ['ls-tree', since, '--', path]);
+    const isKnown = before.kind === 'answer' && before.text.startsWith('160000 ');
+    if (!isKnown && !modules.includes(path)) {
+      strange.push(path);
+      continue;
+    }
+    const inside = await ask(join(projectDir, path), ['status', '--porcelain', '--ignore-submodules=none']);
+    if (inside.kind !== 'answer' || inside.text !== '') unsaved.push(path);
+  }
+  return { strange, unsaved };
+}
+
+type Ask = (directory: string, words: readonly string[]) => Promise<GitAnswer>;
+
+/** The submodules of the project that .gitmodules names, relative to it. */
+async function submodules(projectDir: string, ask: Ask): Promise<string[]> {
+  const [up, prefix] = [
+    await ask(projectDir, ['rev-parse', '--show-cdup']),
+    await ask(projectDir, ['rev-parse', '--show-prefix']),
+  ];
+  if (up.kind !== 'answer' || prefix.kind !== 'answer') return [];
+  const file = join(projectDir, up.text.trim(), '.gitmodules');
+  const listed = await ask(projectDir, ['config', '-z', '--file', file, '--get-regexp', '^submodule\\..*\\.path$']);
+  const begin = prefix.text.trim();
+  return listed.kind !== 'answer'
+    ? []
+    : listed.text
+        .split('\0')
+        .map((line) => line.slice(line.indexOf('\n') + 1))
+        .flatMap((path) => (path.startsWith(begin) ? [path.slice(begin.length)] : []));
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

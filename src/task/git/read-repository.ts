@@ -1,0 +1,142 @@
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { quoted } from '../../text/quote.ts';
+import { isLoopsOwn } from '../progress/left-out.ts';
+import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
+
+/** How a project stands in its repository. */
+export interface Repository {
+  /** null where HEAD is on no branch. */
+  readonly branch: string | null;
+  /** null in a repository without a commit. */
+  readonly head: string | null;
+  /** Files that are not as HEAD has them, and unknown ones, relative to the project, without the loop's own; sorted. */
+  readonly changed: readonly string[];
+  /** Those of `changed` that the index may have otherwise than HEAD and the project: they are perhaps as they were. */
+  readonly halfStaged: readonly string[];
+}
+
+/** Each question of these takes some milliseconds; a large tree some hundred. */
+const TIME_MS = 30_000;
+
+type Options = Omit<GitOptions, 'timeMs'>;
+
+/** Asks git how the project stands; a text where it cannot tell, which says why. Rejects only with the abort's reason. */
+export async function readRepository(projectDir: string, options: Options): Promise<Repository | string> {
+  const ask = (words: readonly string[]) => runGit(projectDir, words, { ...options, timeMs: TIME_MS });
+  const prefix = await ask(['rev-parse', '--show-prefix']);
+  if (prefix.kind === 'missing') return 'git was not found on the PATH.';
+  if (prefix.kind !== 'answer') return whyNone(projectDir);
+  const top = await ask(['rev-parse', '--show-toplevel']);
+  if (top.kind !== 'answer') return 'the repository has no working tree.';
+  if (!isBelow(projectDir, top.text.trim())) {
+    return 'git has the files of this repository elsewhere (git config core.worktree).';
+  }
+  const [branch, head, status] = [
+    await ask(['symbolic-ref', '--quiet', '--short', 'HEAD']),
+    await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+    await ask([
+      ...['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'],
+    ]),
+  ];
+  if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
+  return {
+    branch: branch.kind === 'answer' ? branch.text.trim() : null,
+    head: head.kind === 'answer' ? head.text.trim() : null,
+    ...changedIn(status.text, prefix.text.trim()),
+  };
+}
+
+/** A repository that git does not open is one all the same: nobody should be told to begin another in it. */
+function whyNone(projectDir: string): string {
+  const unopened = unopenedText(projectDir);
+  return unopened ?? 'the project is in no git repository. Begin one: git init, then commit what is there.';
+}
+
+/** What the repository's own status calls from its top is called from the project. */
+function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
+  const lines = status
+    .split('\0')
+    .filter((line) => line.length > 3)
+    .map((line) => ({ marks: line.slice(0, 2), path: fromProject(line.slice(3), prefix) }))
+    .filter(({ path }) => !isLoopsOwn(path));
+  const unknown = new Set(lines.filter(({ marks }) => marks === '??').map(({ path }) => path));
+  // A file that is staged as new and lies there is one, and status would not name it where git ignores it.
+  const isHalf = ({ marks, path }: { readonly marks: string; readonly path: string }): boolean =>
+    /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D ' && unknown.has(path));
+  return {
+    changed: [...new Set(lines.map(({ path }) => path))].sort(),
+    halfStaged: lines.filter(isHalf).map(({ path }) => path),
+  };
+}
+
+function isBelow(directory: string, top: string): boolean {
+  const way = relative(realpathSync(top), realpathSync(directory));
+  return !isAbsolute(way) && way.split(sep)[0] !== '..';
+}
+
+function fromProject(path: string, prefix: string): string {
+  if (path.startsWith(prefix)) return path.slice(prefix.length);
+  return `${'../'.repeat(prefix.split('/').length - 1)}${path}`;
+}
+
+/** Above this nobody reads them, and the note of a task has no room. */
+const MOST_HIDDEN = 10_000;
+
+/**
+ * Files of the project at whose changes git was told not to look (assume-unchanged, skip-worktree), and which are there:
+ * those that a sparse checkout leaves out hide nothing. null where git does not say, or there are more than 10,000.
+ */
+export async function hiddenFiles(projectDir: string, options: Options): Promise<string[] | null> {
+  const hidden: string[] = [];
+  const isThere = (path: string): boolean => lstatSync(join(projectDir, path), { throwIfNoEntry: false }) !== undefined;
+  const answered = await eachOfGit(projectDir, ['ls-files', '-v', '-z'], { ...options, timeMs: TIME_MS }, (line) => {
+    if (hidden.length <= MOST_HIDDEN && /^[a-zS] /.test(line) && isThere(line.slice(2))) hidden.push(line.slice(2));
+  });
+  return answered && hidden.length <= MOST_HIDDEN ? hidden : null;
+}
+
+/** The subject of HEAD and its first parent; null where it has none, or git does not say. */
+export async function lastCommit(
+  projectDir: string,
+  options: Options,
+): Promise<{ readonly parent: string; readonly subject: string } | null> {
+  const answer = await runGit(projectDir, ['log', '-1', '--format=%P%n%s'], { ...options, timeMs: TIME_MS });
+  if (answer.kind !== 'answer') return null;
+  const [parents = '', subject = ''] = answer.text.split('\n');
+  const [parent] = parents.split(' ');
+  return parent ? { parent, subject } : null;
+}
+
+/** How many commits HEAD has that `since` has not; 0 where git does not say. */
+export async function commitsSince(projectDir: string, since: string, options: Options): Promise<number> {
+  if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
+  const words = ['rev-list', '--count', `${since}..HEAD`];
+  const answer = await runGit(projectDir, words, { ...options, timeMs: TIME_MS });
+  return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
+}
+
+/** The files that HEAD's commit changed, relative to the project; none where git does not say. */
+export async function filesOfCommit(projectDir: string, options: Options): Promise<string[]> {
+  const words = ['diff-tree', '--no-commit-id', '--name-only', '--no-renames', '-r', '-z', 'HEAD'];
+  const [files, prefix] = [
+    await runGit(projectDir, words, { ...options, timeMs: TIME_MS }),
+    await runGit(projectDir, ['rev-parse', '--show-prefix'], { ...options, timeMs: TIME_MS }),
+  ];
+  if (files.kind !== 'answer' || prefix.kind !== 'answer') return [];
+  const begin = prefix.text.trim();
+  return files.text.split('\0').flatMap((path) => (path === '' ? [] : [fromProject(path, begin)]));
+}
+
+/**
+ * What to say where git knows of no repository and a `.git` lies at or above this folder all the same: it belongs to
+ * another user, as in many containers, or its configuration is broken. null where there is none.
+ */
+export function unopenedText(directory: string): string | null {
+  for (let at = directory; ; at = dirname(at)) {
+    if (existsSync(join(at, '.git'))) {
+      return `git does not open the repository ${at}; git status says why. Where it belongs to another user: git config --global --add safe.directory ${quoted(at)}`;
+    }
+    if (at === dirname(at)) return null;
+  }
+}

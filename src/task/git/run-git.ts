@@ -1,0 +1,187 @@
+import { execFile, spawn } from 'node:child_process';
+import { devNull } from 'node:os';
+import { gateEnvironment, onPath } from '../commands/shell.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface GitOptions {
+  readonly env: Environment;
+  readonly timeMs: number;
+  readonly signal: AbortSignal;
+}
+
+export type GitAnswer =
+  | { readonly kind: 'answer'; readonly text: string }
+  /** Its exit code, by which some questions are answered; null where it had none. */
+  | { readonly kind: 'failed'; readonly code: number | null }
+  | { readonly kind: 'missing' | 'time' | 'output' };
+
+/** Of one answer: some thirty thousand changed files. */
+const MAX_OUTPUT = 4 * 1024 * 1024;
+
+/** What a repository's own configuration may not decide: each of these starts a program, or hides files. */
+const SETTINGS: readonly (readonly [string, string])[] = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', devNull],
+  ['core.untrackedCache', 'false'],
+];
+
+/**
+ * Asks git in `directory`, without taking locks, writing anything, fetching or asking anybody, and without starting a
+ * program that the repository names; `settings` come on top. A git that takes too long or says too much is ended.
+ * Rejects only with the abort's reason.
+ */
+export async function runGit(
+  directory: string,
+  words: readonly string[],
+  { env, timeMs, signal }: GitOptions,
+  settings: readonly (readonly [string, string])[] = [],
+): Promise<GitAnswer> {
+  signal.throwIfAborted();
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) return { kind: 'missing' };
+  const answer = await new Promise<GitAnswer>((resolve) => {
+    const options = {
+      cwd: directory,
+      env: gitEnvironment(env, [...SETTINGS, ...settings]) as NodeJS.ProcessEnv,
+      timeout: timeMs,
+      maxBuffer: MAX_OUTPUT,
+      killSignal: 'SIGKILL' as const,
+      windowsHide: true,
+      signal,
+    };
+    execFile(program, words, options, (error, text) =>
+      resolve(error === null ? { kind: 'answer', text } : failure(error)),
+    );
+  });
+  signal.throwIfAborted();
+  return answer;
+}
+
+/**
+ * The same for a question with an answer of any size: `take` is given each part of it, as NUL ends them. Gives whether
+ * git answered to its end. Rejects only with the abort's reason.
+ */
+export async function eachOfGit(
+  directory: string,
+  words: readonly string[],
+  { env, timeMs, signal }: GitOptions,
+  take: (part: string) => void,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) return false;
+  const answered = await new Promise<boolean>((resolve) => {
+    const child = spawn(program, words, {
+      cwd: directory,
+      env: gitEnvironment(env, SETTINGS) as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeMs,
+      killSignal: 'SIGKILL',
+      windowsHide: true,
+      signal,
+    });
+    let rest = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      const parts = `${rest}${chunk}`.split('\0');
+      rest = parts.pop() ?? '';
+      for (const part of parts) take(part);
+    });
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+  signal.throwIfAborted();
+  return answered;
+}
+
+function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return { kind: 'output' };
+  if (error.killed === true) return { kind: 'time' };
+  return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
+}
+
+/**
+ * The caller's environment with these settings over every configuration file. Variables of git that say which
+ * repository is meant, or have it write traces, are left out; those that say which configuration is the user's stay.
+ */
+function gitEnvironment(env: Environment, settings: readonly (readonly [string, string])[]): Environment {
+  const given: Record<string, string | undefined> = {};
+  for (const [key, value] of Object.entries(env)) {
+    if (!key.startsWith('GIT_') || /^GIT_CONFIG_(?!PARAMETERS$)/.test(key)) given[key] = value;
+  }
+  const own = Number(given['GIT_CONFIG_COUNT'] ?? 0);
+  const first = Number.isInteger(own) && own >= 0 ? own : 0;
+  for (const [index, [key, value]] of settings.entries()) {
+    given[`GIT_CONFIG_KEY_${first + index}`] = key;
+    given[`GIT_CONFIG_VALUE_${first + index}`] = value;
+  }
+  return {
+    ...given,
+    GIT_CONFIG_COUNT: String(first + settings.length),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_PAGER: 'cat',
+    LC_ALL: 'C',
+  };
+}
+
+export interface GitChange {
+  readonly directory: string;
+  readonly words: readonly string[];
+  /** What git reads from its standard input. */
+  readonly input?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export type GitChanged = { readonly ok: true } | { readonly ok: false; readonly said: string };
+
+/** The hooks of a commit may run a whole test suite. */
+const TIME_MS = 600_000;
+const MOST_SAID = 8_000;
+
+/**
+ * Has git change the repository, as the user would: with the user's configuration, signatures and hooks, and without a
+ * shell. Asks nobody for anything. Not ended by a signal to the caller, because half of a commit is worse than a late
+ * answer. Never rejects: what git said is told.
+ */
+export function changeByGit({ directory, words, input = '', env }: GitChange): Promise<GitChanged> {
+  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  if (program === null) return Promise.resolve({ ok: false, said: 'git was not found on the PATH.' });
+  return new Promise((resolve) => {
+    const child = spawn(program, words, {
+      cwd: directory,
+      env: { ...withoutPlace(gateEnvironment(env)), GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' } as NodeJS.ProcessEnv,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      windowsHide: true,
+      // The keys of a terminal are for us: git ends its work.
+      detached: process.platform !== 'win32',
+    });
+    let said = '';
+    const hear = (chunk: Buffer): void => {
+      said = `${said}${chunk.toString('utf8')}`.slice(-MOST_SAID);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    // A git that ends before it has read everything says by its exit what is wrong.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+    const late = setTimeout(() => child.kill('SIGKILL'), TIME_MS);
+    const finish = (end: GitChanged): void => {
+      clearTimeout(late);
+      resolve(end);
+    };
+    child.once('error', (error) => finish({ ok: false, said: error.message }));
+    child.once('close', (code, signal) => {
+      const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
+      finish(code === 0 ? { ok: true } : { ok: false, said: `git ${words[0] ?? ''}: ${how}.\n${said.trim()}` });
+    });
+  });
+}
+
+/** Variables that say which repository is meant would lead away from the project. */
+function withoutPlace(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const places = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE', 'GIT_PREFIX'];
+  return Object.fromEntries(Object.entries(env).filter(([key]) => !places.includes(key)));
+}

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join, relative, sep } from 'node:path';
+import picomatch from 'picomatch';
+import { inScope, isGlob } from '../../engine/plan/task-order.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { type GitOptions, runGit } from './run-git.ts';
+
+const MOST_MANIFESTS = 500;
+const MANIFEST_BYTES = 512 * 1024;
+
+/**
+ * The scope of a task as paths and globs from the project: a name of a package becomes the folder it lies in, and an
+ * absolute path into the project one from there. Everything else stays as it was written, without `./` before it and
+ * slashes around it. Rejects only with the abort's reason.
+ */
+export async function resolveScope(
+  projectDir: string,
+  scope: readonly string[],
+  options: Omit<GitOptions, 'timeMs'>,
+): Promise<string[]> {
+  const paths = scope.map((entry) => plainPath(withinProject(projectDir, entry)));
+  const unknown = paths.filter((path) => !isGlob(path) && !existsSync(join(projectDir, path)));
+  const folders = unknown.length === 0 ? new Map<string, string>() : await packageFolders(projectDir, options);
+  return paths.map((path) => (unknown.includes(path) ? (folders.get(path) ?? path) : path));
+}
+
+/** Whether a path, relative to the project, lies in a scope that was resolved. */
+export function isInScope(path: string, scope: readonly string[]): boolean {
+  return inScope(path, scope, (glob, each) => picomatch.isMatch(each, glob, { dot: true }));
+}
+
+/** An absolute path into the project as one from there. */
+function withinProject(projectDir: string, entry: string): string {
+  if (!isAbsolute(entry)) return entry;
+  const path = relative(projectDir, entry) || '.';
+  return isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`) ? entry : path;
+}
+
+function plainPath(entry: string): string {
+  return entry
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.\/)+/, '')
+    .replace(/^\/+|\/+$/g, '')
+    .replace(/\/\*\*$/, '');
+}
+
+/** The folders of the packages that git knows here, by name: of package.json and Cargo.toml. */
+async function packageFolders(
+  projectDir: string,
+  options: Omit<GitOptions, 'timeMs'>,
+): Promise<ReadonlyMap<string, string>> {
+  const words = ['ls-files', '-z', '--', ':(glob)**/package.json', ':(glob)**/Cargo.toml'];
+  const answer = await runGit(projectDir, words, { ...options, timeMs: 5_000 });
+  const files = answer.kind === 'answer' ? answer.text.split('\0').slice(0, MOST_MANIFESTS) : [];
+  const found = new Map<string, string>();
+  for (const file of files) {
+    const name = file === '' ? null : packageName(readRegularFile(join(projectDir, file), MANIFEST_BYTES) ?? '');
+    const folder = file.slice(0, Math.max(0, file.lastIndexOf('/')));
+    if (name !== null && !found.has(name)) found.set(name, folder === '' ? '.' : folder);
+  }
+  return found;
+}
+
+/** Of a package.json or a Cargo.toml. */
+function packageName(text: string): string | null {
+  try {
+    const { name } = JSON.parse(text) as { name?: unknown };
+    return typeof name === 'string' ? name : null;
+  } catch {
+    return /^name\s*=\s*"([^"]+)"/m.exec(text)?.[1] ?? null;
+  }
+}

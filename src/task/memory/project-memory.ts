@@ -1,0 +1,31 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+
+/** Longer ones are named, and their entries not counted. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** The memory that earlier loops and their agents have left in a project, with how much each file holds. Never throws. */
+export function projectMemory(projectDir: string): MemoryFile[] {
+  return [LEARNINGS, DECISIONS].flatMap((path): MemoryFile[] => {
+    const file = join(projectDir, path);
+    const text = readRegularFile(file, MAX_BYTES);
+    if (text !== null) return [{ path, entries: countEntries(text) }];
+    return isTooLong(file) ? [{ path, entries: null }] : [];
+  });
+}
+
+function isTooLong(path: string): boolean {
+  try {
+    const stat = statSync(path);
+    return stat.isFile() && stat.size > MAX_BYTES;
+  } catch {
+    return false; // nothing lies there, or nothing that we may look at
+  }
+}
+
+/** What every loop of a project leaves to the ones after it, relative to the project. */
+export const GUARDRAILS = '.claude/ralph/guardrails.md';
+export const LEARNINGS = '.claude/context/memory/learnings.md';
+export const DECISIONS = '.claude/context/memory/decisions.md';

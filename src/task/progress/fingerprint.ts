@@ -1,0 +1,159 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import picomatch from 'picomatch';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { projectPath } from '../project-file.ts';
+import { isLeftOutFolder } from './left-out.ts';
+
+const RUNTIME_DIR = '.claude/context/runtime';
+const MAX_FILES = 20_000;
+/** picomatch refuses much longer ones with an exception. */
+const MAX_GLOB = 4096;
+
+/**
+ * A fingerprint of the task file ('' is none) and of the files that the globs name: it changes when one of them comes, goes, or has
+ * another size or time. Looks at 20,000 files at most, in a fixed order; folders that a glob names literally are
+ * looked into whatever they are called. A symlink that leads out of the project stands for itself. Never throws for
+ * what a project can hold.
+ */
+export function watchFingerprint(
+  projectDir: string,
+  globs: readonly string[],
+  taskPath: string,
+  maxFiles = MAX_FILES,
+): string {
+  const walk: Walk = {
+    projectDir,
+    real: realOf(projectDir),
+    hash: createHash('sha256'),
+    seen: new Set(),
+    left: maxFiles,
+  };
+  if (taskPath !== '') add(walk, taskPath);
+  const patterns = globs.map((glob) => pattern(glob)).filter((found) => found !== null);
+  for (const base of bases(patterns)) if (leadsInside(walk, join(projectDir, base))) visit(walk, base, patterns);
+  if (walk.left <= 0) walk.hash.update('and more\n');
+  return walk.hash.digest('hex');
+}
+
+interface Pattern {
+  /** The folder or file that its literal beginning names, relative to the project; '' is the project. */
+  readonly base: string;
+  readonly matches: (path: string) => boolean;
+}
+
+interface Walk {
+  readonly projectDir: string;
+  readonly real: string;
+  readonly hash: Hash;
+  readonly seen: Set<string>;
+  left: number;
+}
+
+function pattern(glob: string): Pattern | null {
+  // `./` is the project itself, and so is nothing at all, which a damaged contract can hold.
+  const plain = glob.replace(/^(?:\.\/)+/, '') || '**';
+  const { base, isGlob } = picomatch.scan(plain);
+  const place = (isGlob ? base : plain).replace(/\/+$/, '');
+  if (isAbsolute(plain) || place.split('/').includes('..') || plain.length > MAX_GLOB) return null;
+  const folded = process.platform === 'win32' || process.platform === 'darwin';
+  const matches = picomatch(isGlob ? plain : place, { dot: true, nocase: folded });
+  // A name without a wildcard stands for what is beneath it too, when it is a folder.
+  const beneath = isGlob ? () => false : (path: string): boolean => path.startsWith(`${place}/`);
+  return { base: place, matches: (path) => matches(path) || beneath(path) };
+}
+
+/** The folders to walk, none inside another. */
+function bases(patterns: readonly Pattern[]): string[] {
+  const all = [...new Set(patterns.map(({ base }) => base))].sort();
+  return all.filter(
+    (base) =>
+      !all.some((other) => other !== base && (other === '' || base.startsWith(`${other}/`)) && !isSkipped(base, other)),
+  );
+}
+
+/** true when a walk from `other` would not come to `base`. */
+function isSkipped(base: string, other: string): boolean {
+  const between = base.slice(other === '' ? 0 : other.length + 1).split('/');
+  return between.some((name) => isLeftOutFolder(name));
+}
+
+function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
+  const whole = join(walk.projectDir, path);
+  if (walk.left <= 0 || path === RUNTIME_DIR) return;
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(whole, { withFileTypes: true });
+  } catch {
+    if (path !== '' && patterns.some(({ matches }) => matches(path))) add(walk, path);
+    return;
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const inner = path === '' ? entry.name : `${path}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (!isLeftOutFolder(entry.name)) visit(walk, inner, patterns);
+    } else {
+      walk.left -= 1;
+      if (walk.left <= 0) return;
+      if (patterns.some(({ matches }) => matches(inner))) add(walk, inner, entry.isSymbolicLink());
+    }
+  }
+}
+
+/** Only a link, and what was named from outside the walk, can lead elsewhere: asking for each file would take longer than the walk. */
+function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = true): void {
+  const inside = projectPath(projectDir, projectDir, path) ?? path;
+  if (seen.has(inside)) return;
+  seen.add(inside);
+  const whole = isAbsolute(path) ? path : join(projectDir, path);
+  const found = statOf({ real }, whole, mayLeave);
+  hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
+}
+
+/** What a path leads to inside the project; of one that leads out of it, the link itself. */
+function statOf(walk: Pick<Walk, 'real'>, whole: string, mayLeave: boolean): Stats | null {
+  try {
+    return mayLeave && leadsInside(walk, whole) ? statSync(whole) : lstatSync(whole);
+  } catch {
+    return null;
+  }
+}
+
+function leadsInside({ real }: Pick<Walk, 'real'>, whole: string): boolean {
+  const inside = relative(real, realOf(whole));
+  return !isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`);
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The whole project but what the loop itself writes: its task, guardrails, memory and state. */
+const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context)/**'];
+
+/**
+ * A fingerprint of the project's work: it changes with every file outside the loop's own, and with every commit, which
+ * may change no file at all.
+ */
+export function projectFingerprint(projectDir: string): string {
+  return `${watchFingerprint(projectDir, WORK, '')} ${commitMark(projectDir)}`;
+}
+
+/** Git's log of HEAD grows with each commit; without one ('' is none) commits are not looked at. */
+export function commitMark(projectDir: string): string {
+  const log = statSync(join(gitDir(projectDir), 'logs', 'HEAD'), { throwIfNoEntry: false });
+  return log === undefined ? '' : `${log.size}:${log.mtimeMs}`;
+}
+
+/** In a worktree `.git` is a file that names the folder. */
+function gitDir(projectDir: string): string {
+  const git = join(projectDir, '.git');
+  const named = /^gitdir: (.+)$/m.exec(readRegularFile(git, 4096) ?? '')?.[1];
+  return named === undefined ? git : resolve(projectDir, named.trim());
+}

@@ -1,0 +1,59 @@
+import {
+  CONTRACT_VERSION,
+  type CommandDefinition,
+  type Contract,
+  contract as schema,
+} from '../../engine/schema/contract.ts';
+import type { StoredContract } from '../../state/contract-store.ts';
+import { hashContract } from '../../state/hash-contract.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import type { ValidationEntry } from '../frontmatter/schema.ts';
+import { scriptsOf } from '../pinned-scripts/contract-scripts.ts';
+import { VALIDATION_TIMEOUT_SECONDS } from './defaults.ts';
+
+/** What the contract says beside what follows from the project's own files. */
+export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts'> {
+  readonly validation: readonly ValidationEntry[];
+}
+
+/**
+ * The contract of a loop that starts now: the commands with names and timeouts, and the hashes of the project's own
+ * files that they name. Throws `task-invalid` for two commands of the same name.
+ */
+export function buildContract(terms: ContractTerms): StoredContract {
+  const validation = normaliseValidation(terms.validation);
+  const scripts = scriptsOf({ ...terms, validation });
+  const contract = schema.parse({ ...terms, contractVersion: CONTRACT_VERSION, validation, scripts });
+  return { hash: hashContract(contract), contract };
+}
+
+const MAX_NAME = 60;
+
+/**
+ * The validation commands with a name and a timeout each. A command without a name is called what it runs, made unique
+ * with a number. Throws `task-invalid` when two entries were given the same name.
+ */
+export function normaliseValidation(entries: readonly ValidationEntry[]): CommandDefinition[] {
+  const taken = new Set<string>();
+  for (const entry of entries) {
+    const name = typeof entry === 'string' ? undefined : entry.name;
+    if (name === undefined) continue;
+    if (taken.has(name)) {
+      throw new RalphError('task-invalid', `two validation commands are named "${name}": give each a name of its own.`);
+    }
+    taken.add(name);
+  }
+  return entries.map((entry) => {
+    const { run, name, timeout } = typeof entry === 'string' ? { run: entry } : entry;
+    return { name: name ?? freeName(run, taken), run, timeoutSeconds: timeout ?? VALIDATION_TIMEOUT_SECONDS };
+  });
+}
+
+function freeName(run: string, taken: Set<string>): string {
+  const whole = run.trim().split(/\s+/).join(' ');
+  const base = whole.length > MAX_NAME ? `${whole.slice(0, MAX_NAME - 1).trimEnd()}…` : whole;
+  let name = base;
+  for (let copy = 2; taken.has(name); copy++) name = `${base} (${copy})`;
+  taken.add(name);
+  return name;
+}

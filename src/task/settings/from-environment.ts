@@ -1,0 +1,70 @@
+import type { Policy } from '../../engine/schema/policy.ts';
+import { readSignals } from '../../engine/signals/signals.ts';
+import { DEFAULT_POLICY } from './defaults.ts';
+
+export interface EnvironmentPolicy {
+  readonly policy: Policy;
+  /** One line for the log about each variable that could not be used. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * The policy of a loop without a contract (a state of four keys), read at each Stop: the defaults with the
+ * RALPH_ variables. A variable that is empty counts as not set, a bad one gives way to the default and a note.
+ */
+export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentPolicy {
+  const notes: string[] = [];
+  const number = (name: string, least: number, most: number, otherwise: number): number => {
+    const text = env[name];
+    if (text === undefined || text === '') return otherwise;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    notes.push(`${name} must be an integer from ${least} to ${most}, but is ${shown(text)}: ${otherwise} serves.`);
+    return otherwise;
+  };
+  const { breaker, maxIterations } = DEFAULT_POLICY;
+  const policy: Policy = {
+    ...DEFAULT_POLICY,
+    maxIterations: number('RALPH_MAX_ITERATIONS', 1, 100, maxIterations),
+    breaker: { ...breaker, findings: number('RALPH_CIRCUIT_BREAKER_THRESHOLD', 0, 1_000_000, breaker.findings) },
+    completion: completion(env['RALPH_COMPLETION_SIGNAL'], notes),
+  };
+  return { policy, notes };
+}
+
+function completion(text: string | undefined, notes: string[]): Policy['completion'] {
+  if (text === undefined || text === '') return DEFAULT_POLICY.completion;
+  const problem = signalProblem(text);
+  if (problem === null) return { kind: 'signal', text };
+  notes.push(`RALPH_COMPLETION_SIGNAL ${problem}, but is ${shown(text)}: the default signal serves.`);
+  return DEFAULT_POLICY.completion;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}
+
+/** null when this completion signal can be given, else what is wrong with it. */
+export function signalProblem(text: string): string | null {
+  return oneLineProblem(text) ?? countsProblem({ kind: 'signal', text });
+}
+
+/** null when this completion promise can be given, else what is wrong with it. */
+export function promiseProblem(text: string): string | null {
+  if (/[<>]/.test(text)) return 'must have no angle brackets';
+  return oneLineProblem(text) ?? countsProblem({ kind: 'promise', text });
+}
+
+function oneLineProblem(text: string): string | null {
+  if (text.trim() === '') return 'must not be empty';
+  if (/[\n\r\u0085\u2028\u2029]/.test(text)) return 'must be one line';
+  return text === text.trim() ? null : 'must not begin or end with white space';
+}
+
+/** A claim that Markdown turns into something else (`# DONE`, a text in backticks) could never be seen. */
+function countsProblem(completion: Exclude<Policy['completion'], { kind: 'none' }>): string | null {
+  const line = completion.kind === 'signal' ? completion.text : `<promise>${completion.text}</promise>`;
+  return readSignals(line, { completion, signalMatch: 'line' }).completion === 'claimed'
+    ? null
+    : 'must be plain text: with Markdown marks around it, it could never count on a line of its own';
+}

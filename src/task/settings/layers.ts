@@ -1,0 +1,133 @@
+import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
+import { readSettings } from '../frontmatter/check-settings.ts';
+import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
+import type { Frontmatter } from '../frontmatter/schema.ts';
+import { frontmatterSchema } from '../frontmatter/schema.ts';
+import type { TaskKind } from '../task-file.ts';
+
+/** Where a value comes from, the one that wins first. `run config` is the project's for loops in folders and runners. */
+export type Source =
+  | 'flag'
+  | 'environment'
+  | 'frontmatter'
+  | 'loop config'
+  | 'run config'
+  | 'project config'
+  | 'user config'
+  | 'default';
+
+/** The sources that are files, and what is called so in a message. */
+export type ConfigSource = Extract<Source, `${string} config`>;
+
+export interface SettingSources {
+  readonly kind: TaskKind;
+  /** By key path, such as `idle.delay`; numbers may be text, as the command line has them. */
+  readonly flags?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** As `checkTaskFile` gives it. */
+  readonly frontmatter?: Frontmatter | null;
+  /** Parsed JSON with the keys of the frontmatter; null or undefined where there is no file. */
+  readonly loopConfig?: unknown;
+  readonly runConfig?: unknown;
+  readonly projectConfig?: unknown;
+  readonly userConfig?: unknown;
+  /** Where the configuration files lie, for messages. */
+  readonly paths?: Partial<Readonly<Record<ConfigSource, string>>>;
+}
+
+export interface Layer {
+  readonly source: Source;
+  readonly settings: Frontmatter;
+}
+
+/** The variables that stand for a setting, and which. */
+const VARIABLES = {
+  RALPH_MAX_ITERATIONS: 'max_iterations',
+  RALPH_COMPLETION_SIGNAL: 'completion_signal',
+  RALPH_CIRCUIT_BREAKER_THRESHOLD: 'breaker.findings',
+} as const;
+
+const KEY_TYPES = new Map(keyPaths(frontmatterSchema()).map(({ path, type }) => [path, type]));
+
+/** Every key path that a setting can have. */
+export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
+
+/** The layers of settings, the one that wins first, and every problem in any of them. */
+export function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
+  const problems: Problem[] = [];
+  const layers: Layer[] = [];
+  const configs: Record<ConfigSource, unknown> = {
+    'loop config': sources.loopConfig,
+    'run config': sources.runConfig,
+    'project config': sources.projectConfig,
+    'user config': sources.userConfig,
+  };
+  const add = (source: Source, raw: unknown, origin: (path: string) => string): void => {
+    if (raw === undefined || raw === null) return;
+    if (typeof raw !== 'object' || Array.isArray(raw)) {
+      problems.push(
+        placed(
+          { keys: [], value: null, rule: 'not-a-mapping', message: 'it must be a mapping.', severity: 'error' },
+          origin,
+        ),
+      );
+      return;
+    }
+    // A configuration file is for every loop of the project, a flag for this one.
+    const taskFolder = source === 'loop config' || (source === 'flag' && sources.kind !== 'prompt');
+    const read = readSettings(raw, { whole: false, taskFolder: taskFolder || (source in configs && 'reflection') });
+    problems.push(...read.problems.map((problem) => placed(problem, origin)));
+    if (read.settings !== null) layers.push({ source, settings: read.settings });
+  };
+  add('flag', nested(sources.flags ?? {}), () => 'a flag');
+  add('environment', nested(variables(sources.env ?? {})), (path) => `${variableOf(path)} in the environment`);
+  if (sources.frontmatter) layers.push({ source: 'frontmatter', settings: sources.frontmatter });
+  for (const [source, raw] of Object.entries(configs) as [ConfigSource, unknown][]) {
+    add(source, raw, () => sources.paths?.[source] ?? `the ${source}`);
+  }
+  return { layers, problems };
+}
+
+function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string) => string): Problem {
+  const path = keyPath(keys);
+  const from = origin(path);
+  return { ...problem, path, line: null, column: null, message: `${message.replace(/\.$/, '')} (from ${from}).` };
+}
+
+/** What the variables set, by key path. An empty variable counts as not set. */
+function variables(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
+  const set: Record<string, unknown> = {};
+  for (const [name, path] of Object.entries(VARIABLES)) {
+    if (env[name] !== undefined && env[name] !== '') set[path] = env[name];
+  }
+  return set;
+}
+
+function variableOf(path: string): string {
+  return Object.entries(VARIABLES).find(([, key]) => key === path)?.[0] ?? path;
+}
+
+/** `{'idle.delay': '5'}` as `{idle: {delay: '5'}}`, text turned into the number or truth value that the key expects. */
+function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const root: Record<string, unknown> = Object.create(null);
+  for (const [path, value] of Object.entries(flat)) {
+    if (value === undefined) continue;
+    const keys = path.split('.');
+    const last = keys.pop() ?? path;
+    let at = root;
+    for (const key of keys) {
+      // No prototype: a flag may come from an agent, and `idle.__proto__.x` must set nothing of this program's.
+      if (typeof at[key] !== 'object') at[key] = Object.create(null);
+      at = at[key] as Record<string, unknown>;
+    }
+    at[last] = typeof value === 'string' ? typed(value, path) : value;
+  }
+  return root;
+}
+
+function typed(text: string, path: string): unknown {
+  const expected = bareType(KEY_TYPES.get(path) ?? KEY_TYPES.get(snakeCase(path)))?.def.type;
+  if (expected === 'number' && /^-?\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
+  if (expected === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}

@@ -1,0 +1,193 @@
+import type { Guardrails } from '../../engine/schema/contract.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import { commandTimeoutProblems, completeIdle, idleProblems } from '../frontmatter/cross-key-problems.ts';
+import { keyPath, type Problem } from '../frontmatter/problem.ts';
+import type { Frontmatter, ValidationEntry } from '../frontmatter/schema.ts';
+import { hasFolder, type TaskKind } from '../task-file.ts';
+import {
+  BREAKER,
+  BUDGET,
+  COMPLETION_SIGNAL,
+  DEFAULT_POLICY,
+  FINDINGS_LOG,
+  IDLE,
+  iterationLimits,
+  MAX_TASKS,
+} from './defaults.ts';
+import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './layers.ts';
+import { guardrailsOf, paceOf, type TaskSettings, taskSettingsOf } from './task-settings.ts';
+
+/** What is settled at the start beside the policy. null: the client's own. */
+export interface Settings {
+  readonly validation: readonly ValidationEntry[];
+  readonly findingsLog: string;
+  readonly agent: string | null;
+  readonly model: string | null;
+  readonly effort: string | null;
+  readonly permissionMode: string | null;
+  readonly isolation: 'project' | 'client';
+  /** The command that sets a new worktree up. */
+  readonly worktreeSetup: string | null;
+  readonly guardrails: Guardrails;
+  /** Of a plan. */
+  readonly commitFooters: readonly string[];
+  /** null where the task is no folder with a RALPH.md. */
+  readonly task: TaskSettings | null;
+}
+
+export type ResolvedPolicy =
+  | {
+      readonly ok: true;
+      readonly policy: Policy;
+      readonly settings: Settings;
+      /** Where each key's value comes from, by path: `idle.delay`. */
+      readonly sources: Readonly<Record<string, Source>>;
+      /** Warnings only. */
+      readonly problems: readonly Problem[];
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/**
+ * The policy and settings of a loop: flag > environment > frontmatter > the configuration files, in the order of
+ * setting-layers.ts > default, key by key. A bad value is an error wherever it stands, even where another one wins over it.
+ */
+export function resolvePolicy(input: SettingSources): ResolvedPolicy {
+  const { layers, problems } = settingLayers(input);
+  const merged = merge(layers);
+  const sources = sourcesOf(layers);
+  problems.push(...together(merged, sources, input.kind));
+  if (problems.some(({ severity }) => severity === 'error')) return { ok: false, problems };
+  const policy = policyOf(merged, sources, input.kind);
+  return { ok: true, policy, settings: settingsOf(merged, input.kind), sources, problems };
+}
+
+/** Groups are merged key by key, lists as a whole. */
+function merge(layers: readonly Layer[]): Frontmatter {
+  const merged: Frontmatter = {};
+  for (const { settings } of layers.toReversed()) {
+    const { idle, breaker, budget, guardrails } = merged;
+    Object.assign(merged, settings);
+    if (idle) merged.idle = { ...idle, ...settings.idle };
+    if (breaker) merged.breaker = { ...breaker, ...settings.breaker };
+    if (budget) merged.budget = { ...budget, ...settings.budget };
+    if (guardrails) merged.guardrails = { ...guardrails, ...settings.guardrails };
+  }
+  return merged;
+}
+
+function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
+  const holds = (settings: Frontmatter, path: string): boolean =>
+    path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], settings) !==
+    undefined;
+  return Object.fromEntries(
+    KEY_PATHS.map((path) => [path, layers.find(({ settings }) => holds(settings, path))?.source ?? 'default']),
+  );
+}
+
+/** What can only be judged once it is known which value of each key wins. */
+function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Problem[] {
+  const problems: Problem[] = [];
+  const { cap } = iterationLimits(kind);
+  const wanted = merged.max_iterations;
+  if (wanted !== undefined && wanted > cap) {
+    const message = `max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted} (from the ${sources['max_iterations']}).`;
+    problems.push({
+      path: 'max_iterations',
+      line: null,
+      column: null,
+      value: wanted,
+      rule: 'range',
+      message,
+      severity: 'error',
+    });
+  }
+  for (const { keys, ...problem } of merged.idle ? idleProblems(merged.idle) : []) {
+    const path = keyPath(keys);
+    const from = [path, 'idle.delay'].map((key) => `${key} from the ${sources[key]}`).join(', ');
+    const message = `${problem.message.replace(/\.$/, '')} (${from}).`;
+    problems.push({ ...problem, message, path, line: null, column: null });
+  }
+  for (const { keys, ...problem } of hasFolder(kind) ? commandTimeoutProblems(merged) : []) {
+    problems.push({ ...problem, path: keyPath(keys), line: null, column: null });
+  }
+  return problems;
+}
+
+function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Policy {
+  const { breaker = {}, budget = {} } = merged;
+  return {
+    completion: completionOf(merged, sources, kind),
+    signalMatch: merged.signal_match ?? DEFAULT_POLICY.signalMatch,
+    maxIterations: merged.max_iterations ?? iterationLimits(kind).byDefault,
+    reinject: merged.reinject ?? DEFAULT_POLICY.reinject,
+    idle: merged.idle ? idleOf(merged.idle) : null,
+    breaker: {
+      findings: breaker.findings ?? BREAKER.findings,
+      noProgress: breaker.no_progress ?? BREAKER.noProgress,
+      sameReply: breaker.same_reply ?? BREAKER.sameReply,
+      sameError: breaker.same_error ?? BREAKER.sameError,
+      denials: breaker.denials ?? BREAKER.denials,
+      tdd: breaker.tdd ?? BREAKER.tdd,
+    },
+    budget: {
+      maxCostUsd: budget.max_cost ?? BUDGET.maxCostUsd,
+      maxTokens: budget.max_tokens ?? BUDGET.maxTokens,
+      maxTimeMs: budget.max_time ?? BUDGET.maxTimeMs,
+      warnAt: budget.warn_at ?? BUDGET.warnAt,
+    },
+    ...(kind === 'plan' && { plan: { maxTasks: merged.max_tasks ?? MAX_TASKS, from: null } }),
+    backgroundWaitMs: merged.background_wait ?? DEFAULT_POLICY.backgroundWaitMs,
+    pace: paceOf(merged, kind),
+  };
+}
+
+/** A loop has one form of completion. */
+function completionOf(
+  merged: Frontmatter,
+  sources: Readonly<Record<string, Source>>,
+  kind: TaskKind,
+): Policy['completion'] {
+  if (merged.completion_promise !== undefined) return { kind: 'promise', text: merged.completion_promise };
+  const signal = { kind: 'signal', text: merged.completion_signal ?? COMPLETION_SIGNAL } as const;
+  switch (kind) {
+    case 'prompt':
+      return signal;
+    case 'ralph-md':
+      return { kind: 'none' };
+    case 'checklist':
+    case 'plan':
+    case 'tdd':
+      return sources['completion_signal'] === 'default' ? { kind: 'none' } : signal;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function idleOf(block: NonNullable<Frontmatter['idle']>): Policy['idle'] {
+  const { delay, maxDelay, max } = completeIdle(block);
+  return {
+    delayMs: delay,
+    backoff: block.backoff ?? IDLE.backoff,
+    maxDelayMs: maxDelay,
+    maxMs: max,
+    wake: block.wake ?? IDLE.wake,
+    watch: block.watch ?? IDLE.watch,
+    maxQuietMs: block.max_quiet ?? IDLE.maxQuietMs,
+  };
+}
+
+function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
+  return {
+    validation: merged.validation ?? [],
+    findingsLog: merged.findings_log ?? FINDINGS_LOG,
+    agent: merged.agent ?? null,
+    model: merged.model ?? null,
+    effort: merged.effort ?? null,
+    permissionMode: merged.permission_mode ?? null,
+    isolation: merged.isolation ?? 'project',
+    worktreeSetup: merged.worktree_setup ?? null,
+    guardrails: guardrailsOf(merged),
+    commitFooters: merged.commit_footers ?? [],
+    task: hasFolder(kind) ? taskSettingsOf(merged, kind) : null,
+  };
+}

@@ -1,0 +1,127 @@
+import type { CommandRule, Guardrails, TaskTerms } from '../../engine/schema/contract.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
+import { type CommandValues, fillCommand } from '../commands/fill-command.ts';
+import { commandTimeout } from '../frontmatter/cross-key-problems.ts';
+import { ARGUMENT_NAME } from '../frontmatter/key-problems.ts';
+import type { CommandEntry, Frontmatter } from '../frontmatter/schema.ts';
+import { hasFolder, type TaskKind } from '../task-file.ts';
+import { DEFAULT_POLICY, ITERATION_TIMEOUT_SECONDS, NO_GUARDRAILS, PROGRESS_FILE } from './defaults.ts';
+
+/** What a RALPH.md says beside the policy, before its arguments have values. */
+export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
+  /** Names, each of which needs a value. */
+  readonly args: readonly string[];
+  readonly commands: readonly CommandEntry[];
+  /** Of one iteration. */
+  readonly timeoutSeconds: number;
+}
+
+export function paceOf(merged: Frontmatter, kind: TaskKind): Policy['pace'] {
+  const { delayMs, iterationTimeoutMs, stopOnError } = DEFAULT_POLICY.pace;
+  const ofFolder = kind === 'ralph-md';
+  const timeout = merged.timeout ?? (ofFolder ? ITERATION_TIMEOUT_SECONDS : null);
+  return {
+    delayMs: merged.inter_iteration_delay === undefined ? delayMs : merged.inter_iteration_delay * 1000,
+    iterationTimeoutMs: timeout === null ? iterationTimeoutMs : timeout * 1000,
+    stopOnError: merged.stop_on_error ?? (ofFolder || stopOnError),
+    tracksProgress: hasFolder(kind),
+  };
+}
+
+export function guardrailsOf({ guardrails = {} }: Frontmatter): Guardrails {
+  const { block_commands, shell_policy, protected_files, private_files, lift, strict } = guardrails;
+  return {
+    blockCommands: (block_commands ?? []).map(ruleOf),
+    shellAllow: shell_policy?.mode === 'allowlist' ? (shell_policy.allow ?? []) : NO_GUARDRAILS.shellAllow,
+    protectedFiles: protected_files ?? [],
+    privateFiles: private_files ?? [],
+    strict: strict ?? NO_GUARDRAILS.strict,
+    ...(lift && { lifted: lift }),
+  };
+}
+
+type BlockEntry = NonNullable<NonNullable<Frontmatter['guardrails']>['block_commands']>[number];
+
+function ruleOf(entry: BlockEntry): CommandRule {
+  if (typeof entry === 'string') return entry;
+  const reason = entry.reason ?? null;
+  return 'pipeline' in entry
+    ? { pipeline: entry.pipeline, reason }
+    : { command: entry.command, args: entry.args ?? [], reason };
+}
+
+export function taskSettingsOf(merged: Frontmatter, kind: TaskKind): TaskSettings {
+  return {
+    args: merged.args ?? [],
+    commands: merged.commands ?? [],
+    timeoutSeconds: merged.timeout ?? ITERATION_TIMEOUT_SECONDS,
+    gate: merged.completion_gate ?? gateOf(merged, kind),
+    requiredOutputs: (merged.required_outputs ?? []).filter((path) => path !== PROGRESS_FILE),
+    itemsPerIteration: merged.items_per_iteration ?? null,
+    reflectEvery: merged.reflect_every || null,
+  };
+}
+
+/** A checklist makes its claim without a promise: what it names for a gate would do nothing under none. */
+export function gateOf(
+  { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
+  kind: TaskKind,
+): TaskTerms['gate'] {
+  const asks = required_outputs.length > 0 || commands.some(({ acceptance }) => acceptance === true);
+  return completion_promise !== undefined || (kind === 'checklist' && asks) ? 'required' : 'disabled';
+}
+
+/** What the contract of a task folder's loop says: the commands with their arguments filled in and their limits. */
+export function taskTerms(settings: TaskSettings, values: CommandValues): TaskTerms {
+  const { commands, gate, requiredOutputs, itemsPerIteration, reflectEvery, timeoutSeconds } = settings;
+  return {
+    args: values.args,
+    commands: commands.map(({ name, run, timeout, acceptance }) => ({
+      name,
+      run: fillCommand(run, values),
+      timeoutSeconds: commandTimeout(timeout, timeoutSeconds),
+      acceptance: acceptance ?? false,
+      directory: run.trimStart().startsWith('./') ? 'task' : 'project',
+    })),
+    gate,
+    requiredOutputs: [...requiredOutputs],
+    itemsPerIteration,
+    reflectEvery,
+  };
+}
+
+/** What is wrong with the arguments that a start was given, one sentence each, for a RALPH.md that declares these. */
+export function argumentProblems(declared: readonly string[], given: Readonly<Record<string, string>>): string[] {
+  const known = declared.length === 0 ? 'it declares none' : `it declares ${declared.join(', ')}`;
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(given)) {
+    if (!declared.includes(name)) {
+      problems.push(`--arg ${name}: the RALPH.md has no argument of this name under "args:" (${known}).`);
+    } else if (value.includes('\0')) problems.push(`--arg ${name}: a value cannot hold a NUL character.`);
+  }
+  for (const name of declared) {
+    if (!Object.hasOwn(given, name))
+      problems.push(`the argument "${name}" has no value. Give it: --arg ${name}=VALUE.`);
+  }
+  return problems;
+}
+
+/** `name=value` pairs as a record, or what is wrong with the first pair that is none. */
+export function readArguments(
+  pairs: readonly string[],
+): { readonly args: Readonly<Record<string, string>> } | { readonly problem: string } {
+  const args: Record<string, string> = {};
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    if (at === -1) return { problem: `--arg ${pair}: write it as name=value.` };
+    const name = pair.slice(0, at);
+    if (!ARGUMENT_NAME.test(name) || name === '__proto__') {
+      return {
+        problem: `--arg ${pair}: "${name}" is no name of an argument: letters, digits, "_" and "-", not beginning with "-".`,
+      };
+    }
+    if (Object.hasOwn(args, name)) return { problem: `--arg ${name} was given twice. Give each argument once.` };
+    args[name] = pair.slice(at + 1);
+  }
+  return { args };
+}

@@ -1,0 +1,168 @@
+/** What stands in a secret's place: no longer than the shortest that is masked, so that a text never grows. */
+const MASK = '***';
+
+/** Forms by which a key or a token is known wherever it stands. Each begins at a boundary, so that nothing is read twice. */
+const TOKENS: readonly RegExp[] = [
+  /(?<!\w)(?:sk|rk)_(?:live|test)_\w{10,}/g,
+  /(?<!\w)gh[oprsu]_[A-Za-z0-9]{20,}/g,
+  /(?<!\w)github_pat_\w{20,}/g,
+  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])/g,
+  /(?<![\w-])xox[abeoprs]-[A-Za-z0-9-]{10,}/g,
+  /(?<![\w-])xapp-[A-Za-z0-9-]{10,}/g,
+  /(?<![\w-])glpat-[\w-]{20,}/g,
+  /(?<!\w)npm_[A-Za-z0-9]{30,}/g,
+  /(?<!\w)hf_[A-Za-z0-9]{30,}/g,
+  /(?<![\w-])AIza[\w-]{35}/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?/g, // JSON web tokens
+];
+
+/** Stylesheets have names that begin so, too: only a key has a long piece without a hyphen, and a digit. */
+const SK_KEY = /(?<![\w-])sk-[\w-]{20,}/g;
+const AUTHORIZATION =
+  /(\bauthorization\\{0,4}["']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,4}["']?(?:bearer|basic|token)[ \t]{1,8})[^\s"'`\\]{4,}/gi;
+const BEARER = /(\bbearer[ \t]{1,8})([\w.~+/-]{16,}=*)/gi;
+const URL_PASSWORD = /(:\/\/[^\s/:@"'`<>]*:)[^\s/"'`<>,]{3,}@/g;
+
+/**
+ * The same text with what looks like a secret masked: API keys and tokens of the common forms, bearer tokens, private key
+ * blocks, values given to a name that says password, secret, token or key, and passwords in addresses. Everything else
+ * stays byte for byte, and no text grows. Takes time in proportion to the text, whatever it holds. A secret without a
+ * known form or name is not seen.
+ */
+export function redact(text: string): string {
+  let out = redactKeyBlocks(text, MASK);
+  for (const form of TOKENS) out = out.replace(form, MASK);
+  out = out
+    .replace(SK_KEY, (found) => (/\d/.test(found) && /[A-Za-z0-9]{16}/.test(found) ? MASK : found))
+    .replace(AUTHORIZATION, `$1${MASK}`)
+    .replace(BEARER, (whole, head: string, token: string) => (/\d/.test(token) ? head + MASK : whole))
+    .replace(URL_PASSWORD, `$1${MASK}@`);
+  return redactAssignments(out, MASK);
+}
+
+/** The same for every text within a record that is written as JSON, whatever its depth. */
+export function redactRecord<T extends object>(record: T): T {
+  return JSON.parse(JSON.stringify(record, (_key, value) => (typeof value === 'string' ? redact(value) : value))) as T;
+}
+
+const MARK = /-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+/** Shorter ones are words between two marks that a text only speaks of. */
+const KEY_TEXT = /[A-Za-z0-9+/=]{16}/;
+/** What follows an opening mark whose block was cut off: lines of the key, or line ends that JSON has escaped. */
+const CUT_OFF = /(?:[ \t]*(?:\\r)?(?:\\n|\r?\n)[ \t]*[A-Za-z0-9+/=]{16,})+/y;
+
+/** Masks what lies between the marks of a private key, and what follows a mark whose end was cut off. */
+export function redactKeyBlocks(text: string, mask: string): string {
+  const marks = [...text.matchAll(MARK)];
+  let out = '';
+  let done = 0;
+  for (const [index, mark] of marks.entries()) {
+    if (mark[1] !== 'BEGIN') continue;
+    const from = mark.index + mark[0].length;
+    const next = marks[index + 1];
+    const to = next?.[1] === 'END' ? next.index : endOfCutOff(text, from);
+    if (!KEY_TEXT.test(text.slice(from, to))) continue;
+    out += `${text.slice(done, from)}\n${mask}\n`;
+    done = to;
+  }
+  return out + text.slice(done);
+}
+
+function endOfCutOff(text: string, from: number): number {
+  CUT_OFF.lastIndex = from;
+  return CUT_OFF.test(text) ? CUT_OFF.lastIndex : from;
+}
+
+/** A name and what separates it from its value. The name begins at a boundary, so that a long word is read once. */
+const NAMED = /(?<![\w.-])([\w.-]+)\\{0,4}["']?([ \t]{0,8}(?::=|=>|[:=])[ \t]{0,8})/g;
+const QUOTE = /\\{0,4}["'`]/y;
+const BARE = /[^\s"'`&<>\\]+/y;
+/** A value that must be all that is left of its line is looked at no further than this: it is not stepped over. */
+const BOUNDED = /[^\s"'`&<>\\]{1,512}/y;
+
+const WORDS = new Set(['password', 'passwd', 'passphrase', 'secret', 'token', 'apikey', 'credential', 'credentials']);
+const KEYS = new Set(['api', 'access', 'private', 'secret', 'auth', 'signing', 'encryption', 'account']);
+const NO_SECRETS = /^(?:true|false|null|none|nil|undefined|required|optional|missing|string|number|boolean|unknown)$/i;
+/** A reference, a placeholder, the rest of an operator, or a mask. */
+const REFERENCE = /^(?:[$<[({*=:%]|(?:process\.env|os\.environ|env|secrets|vars)\b|[\w.]+\()/;
+const LONGEST_NAME = 100;
+/** More words than that are a sentence, not a pass phrase. */
+const MOST_WORDS = 6;
+
+/** Masks the values that are given to names which say password, secret, token or key: KEY=value, JSON, YAML, options. */
+export function redactAssignments(text: string, mask: string): string {
+  let out = '';
+  let done = 0;
+  NAMED.lastIndex = 0;
+  for (let found = NAMED.exec(text); found !== null; found = NAMED.exec(text)) {
+    const [, name = '', separator = ''] = found;
+    if (!isSecretName(name)) continue;
+    const value = valueAt(text, NAMED.lastIndex, separator);
+    if (value === null || value.to - value.from < mask.length) continue;
+    out += text.slice(done, value.from) + mask;
+    done = value.to;
+    NAMED.lastIndex = value.to;
+  }
+  return out + text.slice(done);
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where the secret behind a separator stands; null where none does. */
+function valueAt(text: string, at: number, separator: string): Span | null {
+  QUOTE.lastIndex = at;
+  const [quote] = QUOTE.exec(text) ?? [];
+  if (quote !== undefined) return quotedAt(text, at + quote.length, quote);
+  if (REFERENCE.test(text.slice(at, at + LONGEST_NAME))) return null;
+  const form = separator === '=' ? BARE : BOUNDED;
+  form.lastIndex = at;
+  const [bare] = form.exec(text) ?? [];
+  if (bare === undefined) return null;
+  const value = bare.replace(/[),;.\]}]{1,8}$/, '');
+  const end = at + bare.length;
+  if (NO_SECRETS.test(value)) return null;
+  return separator === '=' || isSure(separator, value, text.slice(end, end + 9))
+    ? { from: at, to: at + value.length }
+    : null;
+}
+
+/**
+ * In prose and code a colon says little, and a spaced sign less: the value must be all that is left of its line, and
+ * behind a sign it must not be a mere word, such as the name of a variable.
+ */
+function isSure(separator: string, value: string, rest: string): boolean {
+  if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|$)/.test(rest)) return false;
+  return separator.trim() === ':' || /\d/.test(value);
+}
+
+function quotedAt(text: string, from: number, quote: string): Span | null {
+  let to = text.indexOf(quote, from);
+  if (quote.length === 1) while (to > from && isEscaped(text, to)) to = text.indexOf(quote, to + 1);
+  if (to === -1) return null;
+  const value = text.slice(from, to);
+  const sentence = value.includes('\n') || value.split(/\s+/, MOST_WORDS + 1).length > MOST_WORDS;
+  return sentence || NO_SECRETS.test(value) || REFERENCE.test(value.slice(0, LONGEST_NAME)) ? null : { from, to };
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let slashes = 0;
+  while (text[at - slashes - 1] === '\\') slashes += 1;
+  return slashes % 2 === 1;
+}
+
+/** By its last words: DB_PASSWORD, clientSecret, api-key; not max_tokens, passwordLength or tokenizer. */
+function isSecretName(name: string): boolean {
+  const words = name
+    .slice(-LONGEST_NAME)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== '');
+  const [last = '', before = ''] = words.reverse();
+  if (WORDS.has(last)) return true;
+  if (last === 'key') return KEYS.has(before);
+  return before !== '' && (last === 'pwd' || last === 'pass');
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemErrorText } from '../../../src/cli/system-error-text.ts';
+
+const failed = (code: string, syscall: string, path: string): Error =>
+  Object.assign(new Error(code), { code, syscall, path });
+const below = join(tmpdir(), 'no-such-folder', 'nor-this');
+
+test('a folder that cannot be made on a read-only file system is not said to have a file in its way', () => {
+  const asked: string[] = [];
+  const text = systemErrorText(failed('ENOENT', 'mkdir', below), (folder) => {
+    asked.push(folder);
+    return 'EROFS';
+  });
+  assert.match(text ?? '', /nor-this cannot be used: the file system is read-only \(EROFS, mkdir\)/);
+  assert.deepEqual(asked, [tmpdir()], 'the nearest folder that is there says why');
+});
+
+test('where something could be made in the folder above, a link or a file lies in the way', () => {
+  assert.match(systemErrorText(failed('ENOENT', 'mkdir', below)) ?? '', /leads nowhere.*\(ENOENT, mkdir\)/);
+  assert.match(systemErrorText(failed('EEXIST', 'mkdir', below), () => 'EROFS') ?? '', /leads nowhere.*\(EEXIST/);
+});
+
+test('an error that no call of the system gave is none of the machine’s', () => {
+  assert.equal(systemErrorText(new TypeError('undefined is no function')), null);
+  assert.equal(
+    systemErrorText(failed('ENOENT', 'open', below), () => 'EROFS'),
+    null,
+  );
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { lastEnded } from '../../../../src/cli/show/last-ended.ts';
+import { heedCancelFlag } from '../../../../src/drive/hook/abort-stop.ts';
+import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import { deliverSteering } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { judgeToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
+import { PARTS } from '../../guard/support/evaluate.ts';
+import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../support/a-project.ts';
+import { aTaskFolder, JOB, type TaskFolder } from '../support/a-task-folder.ts';
+
+/** Its client is this process: a live one, which a cancel has to reach. */
+function aLiveLoop(t: TestContext): TaskFolder {
+  const project = aTaskFolder(t);
+  rewrite(project, { clientPid: process.pid, clientStartedAt: null });
+  return project;
+}
+
+let asked = 0;
+
+function call(project: Project, session = 'session-1'): Promise<PreToolAnswer | null> {
+  const payload = { tool_name: 'Read', tool_input: { file_path: 'a' }, tool_use_id: 'c', cwd: project.directory };
+  const context = aHook(project, 'PreToolUse', { ...payload, session_id: session }, JOB);
+  const judge: Parameters<typeof preToolUse>[1] = async () => ({ decision: 'allow', recorded: [] });
+  const cancelByFlag: Parameters<typeof preToolUse>[2] = (...args) => {
+    asked += 1;
+    return heedCancelFlag(...args);
+  };
+  return preToolUse({ ...context, now: () => AT }, judge, cancelByFlag, deliverSteering);
+}
+
+const ended = ({ files }: Project) => lastEnded(files);
+
+test('a cancel flag meets the next tool call: it is refused, the turn ends, and the loop is over', async (t) => {
+  const project = aLiveLoop(t);
+  assert.equal(await call(project), null);
+  writeFileSync(project.run.cancelFlag, '');
+  const answer = await call(project);
+  assert.equal(answer?.continue, false);
+  assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny');
+  assert.equal(existsSync(project.run.cancelFlag), false);
+  assert.equal(ended(project)?.status, 'cancelled');
+  assert.match(ended(project)?.message ?? '', /^cancelled by the file cancel\.flag after 0 iterations/);
+  assert.equal((await call(project))?.continue, false, 'a call of the same turn, asked for at the same time');
+});
+
+test('a stop flag, or the flag of another session, changes no tool call and is left for the Stop', async (t) => {
+  const project = aLiveLoop(t);
+  writeFileSync(project.run.stopFlag, '');
+  assert.equal(await call(project), null);
+  assert.equal(existsSync(project.run.stopFlag), true);
+  writeFileSync(project.run.cancelFlag, '');
+  assert.equal(await call(project, 'session-2'), null);
+  assert.equal(existsSync(project.run.cancelFlag), true);
+});
+
+test('what cancels is loaded for a flag alone', async (t) => {
+  const project = aLiveLoop(t);
+  asked = 0;
+  await call(project);
+  assert.equal(asked, 0);
+  mkdirSync(project.run.cancelFlag);
+  assert.equal(await call(project), null, 'a directory in its place is no flag');
+  assert.equal(asked, 1);
+});
+
+test('run state that leads out of the folder is not heard', async (t) => {
+  const project = aLiveLoop(t);
+  rmSync(project.run.dir, { recursive: true });
+  mkdirSync(join(project.directory, 'away'));
+  writeFileSync(join(project.directory, 'away/cancel.flag'), '');
+  symlinkSync(join(project.directory, 'away'), project.run.dir);
+  assert.equal(await call(project), null);
+  assert.equal(stateOf(project).status, 'running');
+  assert.equal(existsSync(join(project.directory, 'away/cancel.flag')), true);
+});
+
+test('the end says that a file stopped the loop, and not that the user did', async (t) => {
+  const project = aLiveLoop(t);
+  writeFileSync(project.run.stopFlag, '');
+  const answer = await aStop(project, {}, JOB);
+  assert.match(answer && 'systemMessage' in answer ? String(answer.systemMessage) : '', /by the file stop\.flag/);
+  assert.equal(ended(project)?.message, 'stopped by the file stop.flag after 1 iteration.');
+});
+
+test('the agent cannot raise a flag by a file tool, nor by a shell command that the parser reads', async (t) => {
+  const project = aLiveLoop(t);
+  const shell = [
+    'touch job/.ralph-runner/cancel.flag',
+    ': > job/.ralph-runner/stop.flag',
+    'cd job && echo now >.ralph-runner/stop.flag',
+    'cp RALPH.md "job/.ralph-runner/"stop.flag',
+    'ln -s /dev/null job/.ralph-runner/cancel.flag',
+    'mv job/.ralph-runner elsewhere',
+    'D=job/.ralph-runner; tee $D/stop.flag < /dev/null',
+  ].map((command) => ['Bash', { command }] as const);
+  const files = ['stop.flag', 'cancel.flag'].map(
+    (name) => ['Write', { file_path: join(project.directory, 'job/.ralph-runner', name), content: '' }] as const,
+  );
+  for (const [tool_name, tool_input] of [...shell, ...files]) {
+    const context = aHook(project, 'PreToolUse', { tool_name, tool_input, cwd: project.directory }, JOB);
+    const judge: Parameters<typeof preToolUse>[1] = (each, rules) => judgeToolCall(each, rules, PARTS);
+    const answer = await preToolUse(context, judge, heedCancelFlag, deliverSteering);
+    assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny', JSON.stringify(tool_input));
+  }
+});

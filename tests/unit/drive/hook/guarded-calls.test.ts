@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { heedCancelFlag } from '../../../../src/drive/hook/abort-stop.ts';
+import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import { deliverSteering } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import type { CallRecord } from '../../../../src/engine/schema/records.ts';
+import { judgeToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
+import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
+import { PARTS } from '../../guard/support/evaluate.ts';
+import { AT, aHook, aProject, type Project, put, rewrite, start } from '../support/a-project.ts';
+
+const GUARDED = `---
+guardrails:
+  block_commands:
+    - 'git\\s+push'
+    - { command: npm, args: [publish], reason: Releases are made by people }
+  protected_files: ['.env*']
+  private_files: ['*.pem']
+---
+
+Do the work.
+`;
+
+/** A loop of session-1 with the user's guardrails. */
+function aGuardedLoop(t: TestContext, task = GUARDED): Project {
+  const project = aProject(t, task);
+  start(project, true);
+  rewrite(project, { sessionId: 'session-1' });
+  return project;
+}
+
+interface Asked {
+  readonly tool?: string;
+  readonly input: object;
+  readonly payload?: Record<string, unknown>;
+  readonly env?: Record<string, string>;
+  readonly now?: string;
+}
+
+function ask(project: Project, { tool = 'Bash', input, payload, env, now }: Asked): Promise<PreToolAnswer | null> {
+  const call = { tool_name: tool, tool_input: input, tool_use_id: 'call-1', cwd: project.directory };
+  const context = aHook(project, 'PreToolUse', { ...call, ...payload }, env);
+  const judge: Parameters<typeof preToolUse>[1] = (each, rules) => judgeToolCall(each, rules, PARTS);
+  return preToolUse({ ...context, now: () => now ?? AT }, judge, heedCancelFlag, deliverSteering);
+}
+
+function reasonOf(answer: PreToolAnswer | null): string | undefined {
+  return answer?.hookSpecificOutput?.permissionDecisionReason;
+}
+
+function journal({ files }: Project): CallRecord[] {
+  if (!existsSync(files.calls)) return [];
+  const lines = readFileSync(files.calls, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as CallRecord);
+}
+
+const TEST = { input: { command: 'npm test' } };
+const PUSH = { input: { command: 'git -C . push' } };
+
+test('A denial names its rule, for the model and in the journal.', async (t) => {
+  const project = aGuardedLoop(t);
+  assert.match(
+    reasonOf(await ask(project, PUSH)) ?? '',
+    /^\[blocked by guardrail: git\\s\+push\] The user does not allow/,
+  );
+  assert.match(
+    reasonOf(await ask(project, { input: { command: 'npm publish' } })) ?? '',
+    /^\[blocked by guardrail: \{command: npm, args: \[publish\]\}\] .* Releases are made by people\. /,
+  );
+  assert.match(
+    reasonOf(await ask(project, { tool: 'Write', input: { file_path: '.env' } })) ?? '',
+    /^\[blocked by guardrail: protected_files: \.env\*\] Write would change \.env, /,
+  );
+  assert.match(
+    reasonOf(await ask(project, { tool: 'Read', input: { file_path: join(project.directory, 'a.pem') } })) ?? '',
+    /^\[blocked by guardrail: private_files: \*\.pem\] Read would read /,
+  );
+  assert.deepEqual(
+    journal(project).map(({ phase, rule }) => [phase, rule]),
+    [
+      ['denied', 'git\\s+push'],
+      ['denied', '{command: npm, args: [publish]}'],
+      ['denied', 'protected_files: .env*'],
+      ['denied', 'private_files: *.pem'],
+    ],
+  );
+});
+
+test('A call that no rule forbids goes ahead, and what could not be decided is in the journal.', async (t) => {
+  const project = aGuardedLoop(t);
+  assert.equal(await ask(project, { input: { command: 'npm test' } }), null);
+  assert.equal(await ask(project, { input: { command: 'node -e 1 > "$OUT"' } }), null);
+  assert.deepEqual(
+    journal(project).map(({ phase, undecided }) => [phase, undecided]),
+    [
+      ['asked', undefined],
+      ['asked', ['dynamic-write-target: "$OUT"', 'interpreter-code: -e\n1']],
+    ],
+  );
+});
+
+test('Control: without guardrails in its contract the same loop lets the same calls go ahead.', async (t) => {
+  const project = aGuardedLoop(t, 'Do the work.\n');
+  assert.equal(await ask(project, PUSH), null);
+  assert.equal(await ask(project, { tool: 'Write', input: { file_path: '.env' } }), null);
+});
+
+test('Guardrails that were taken out of the task file during the run hold on.', async (t) => {
+  const project = aGuardedLoop(t);
+  put(join(project.directory, '.claude', 'ralph', 'PROMPT.md'), 'Do the work.\n');
+  assert.notEqual(reasonOf(await ask(project, PUSH)), undefined);
+});
+
+test('The rules hold in subagents, and the journal says so.', async (t) => {
+  const project = aGuardedLoop(t);
+  assert.notEqual(reasonOf(await ask(project, { ...PUSH, payload: { agent_id: 'agent-7' } })), undefined);
+  assert.deepEqual(
+    journal(project).map(({ agentId, rule }) => [agentId, rule]),
+    [['agent-7', 'git\\s+push']],
+  );
+});
+
+test('The rules hold for a loop that is not bound yet, and for nobody else once it is.', async (t) => {
+  const project = aGuardedLoop(t);
+  const other = { ...PUSH, payload: { session_id: 'session-2' } };
+  assert.equal(await ask(project, other), null);
+  assert.equal(await ask(project, { ...PUSH, env: { RALPH_LOOP_ID: 'another-loop' } }), null);
+  rewrite(project, { sessionId: null });
+  assert.notEqual(reasonOf(await ask(project, other)), undefined);
+  assert.equal(await ask(project, { ...other, env: { RALPH_LOOP_ID: 'another-loop' } }), null);
+});
+
+test('A client that somebody else drives has rules of its own; the files of the loop are guarded there too.', async (t) => {
+  const project = aGuardedLoop(t);
+  for (const driver of ['runner', 'router']) {
+    const env = { RALPH_DRIVER: driver };
+    assert.equal(await ask(project, { ...PUSH, env }), null);
+    const own = await ask(project, { tool: 'Write', input: { file_path: project.files.state }, env });
+    assert.match(reasonOf(own) ?? '', /^\[blocked by guardrail: own-files\]/);
+  }
+});
+
+test('The rules outlive a state that somebody made unreadable.', async (t) => {
+  const project = aGuardedLoop(t);
+  put(project.files.state, '{"torn');
+  assert.notEqual(reasonOf(await ask(project, PUSH)), undefined);
+});
+
+test('A contract whose guardrails cannot be read lets no call through.', async (t) => {
+  const project = aGuardedLoop(t);
+  const stored = readContract(project.files);
+  assert.ok(stored !== null);
+  for (const guardrails of [undefined, null, {}, { ...stored.contract.guardrails, blockCommands: [7] }]) {
+    writeContract(project.files, {
+      ...stored,
+      contract: { ...stored.contract, guardrails },
+    } as unknown as typeof stored);
+    await assert.rejects(ask(project, TEST), /guardrails in the contract cannot be read/);
+  }
+});
+
+test("The loop's own rules come before the user's.", async (t) => {
+  const project = aGuardedLoop(t);
+  const answer = await ask(project, { input: { command: 'rm -rf .claude && git push' } });
+  assert.match(reasonOf(answer) ?? '', /^\[blocked by guardrail: own-files\]/);
+});
+
+const LATER = new Date(Date.parse(AT) + 61_000).toISOString();
+
+/** The same loop, whose iterations have a minute each. */
+function aTimedLoop(t: TestContext): Project {
+  const project = aGuardedLoop(t);
+  const stored = readContract(project.files);
+  assert.ok(stored !== null);
+  const { contract } = stored;
+  const pace = { ...contract.policy.pace, iterationTimeoutMs: 60_000 };
+  writeContract(project.files, { ...stored, contract: { ...contract, policy: { ...contract.policy, pace } } });
+  return project;
+}
+
+test('After the time of an iteration every further call is told to end the message.', async (t) => {
+  const project = aTimedLoop(t);
+  for (const kind of ['started', 'prompt']) {
+    rewrite(project, { turn: 'agent', lastDecision: { at: AT, kind, detail: '' } });
+    assert.equal(await ask(project, { ...TEST, now: AT }), null);
+    for (const call of [TEST, { tool: 'Read', input: { file_path: 'README.md' } }]) {
+      assert.equal(
+        reasonOf(await ask(project, { ...call, now: LATER })),
+        '[blocked by guardrail: timeout] time is up: end your message with what is done and what is next. The next iteration goes on from there.',
+      );
+    }
+  }
+  assert.deepEqual(
+    journal(project).map(({ phase, rule }) => rule ?? phase),
+    ['asked', 'timeout', 'timeout', 'asked', 'timeout', 'timeout'],
+  );
+});
+
+test('Time is never up for the user, between iterations, or without a limit.', async (t) => {
+  const project = aTimedLoop(t);
+  rewrite(project, { turn: 'user', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
+  assert.equal(await ask(project, { ...TEST, now: LATER }), null);
+  rewrite(project, { turn: 'agent', lastDecision: { at: AT, kind: 'allow', detail: '' } });
+  assert.equal(await ask(project, { ...TEST, now: LATER }), null);
+  const unlimited = aGuardedLoop(t);
+  rewrite(unlimited, { turn: 'agent', lastDecision: { at: AT, kind: 'prompt', detail: '' } });
+  assert.equal(await ask(unlimited, { ...TEST, now: LATER }), null);
+});
+
+test('In a subagent of a router’s host the rules hold, in one of another session the files alone.', async (t) => {
+  const project = aGuardedLoop(t);
+  rewrite(project, { mode: 'router' });
+  const env = { RALPH_DRIVER: 'router' };
+  assert.match(reasonOf(await ask(project, { ...PUSH, env })) ?? '', /git\\s\+push/);
+  const other = { env, payload: { session_id: 'session-2' } };
+  assert.equal(await ask(project, { ...PUSH, ...other }), null);
+  const own = await ask(project, { tool: 'Write', input: { file_path: project.files.state }, ...other });
+  assert.match(reasonOf(own) ?? '', /own-files/);
+  assert.equal(await ask(project, PUSH), null, 'control: the host itself has no such hook, and would not be held');
+  put(project.files.state, '{"torn');
+  assert.notEqual(reasonOf(await ask(project, { ...PUSH, env })), undefined, 'an unreadable state holds the rules');
+});
+
+test('A subagent of a router’s host hears what the user says, and is told when its time is up.', async (t) => {
+  const project = aGuardedLoop(t, '---\ntimeout: 60\n---\n\nDo the work.\n');
+  rewrite(project, { mode: 'router' });
+  const env = { RALPH_DRIVER: 'router' };
+  const steering = [{ id: 's', at: AT, text: 'Mind the gap.', delivery: 'now' }];
+  rewrite(project, { steering });
+  const told = await ask(project, { ...TEST, env });
+  assert.match(told?.hookSpecificOutput?.additionalContext ?? '', /Mind the gap\./);
+  assert.equal(await ask(project, { ...TEST, env }), null, 'once');
+  const late = await ask(project, { ...TEST, env, now: '2026-02-28T10:01:01Z' });
+  assert.match(reasonOf(late) ?? '', /time is up/);
+});
+
+test('A subagent of a router’s host is refused what the host alone may call, and may look.', async (t) => {
+  const project = aGuardedLoop(t);
+  rewrite(project, { mode: 'router' });
+  const env = { RALPH_DRIVER: 'router' };
+  const main = join(project.directory, '.claude/skills/ralph-loop/scripts/main.cjs');
+  const run = (words: string): { input: object } => ({ input: { command: `node '${main}' ${words}` } });
+  for (const words of ['router report --spawn 1 --file said.txt', 'router next', 'router start --loop other']) {
+    assert.match(reasonOf(await ask(project, { ...run(words), env })) ?? '', /"router" is not a command for agents/);
+    assert.equal(await ask(project, run(words)), null, 'control: an agent that no router drives may be a host');
+  }
+  assert.equal(await ask(project, { ...run('status'), env }), null);
+});
+
+test('The part of the command line that does its work is guarded as the command line is.', async (t) => {
+  const project = aGuardedLoop(t);
+  const scripts = join(project.directory, '.claude/skills/ralph-loop/scripts');
+  for (const name of ['main.cjs', 'ralph-main.cjs']) {
+    const call = (words: string): { input: object } => ({
+      input: { command: `node '${join(scripts, name)}' ${words}` },
+    });
+    assert.match(reasonOf(await ask(project, call('cancel'))) ?? '', /"cancel" is not a command for agents/);
+    assert.equal(await ask(project, call('status')), null);
+  }
+});

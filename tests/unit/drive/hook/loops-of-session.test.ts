@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { overLoops } from '../../../../src/drive/hook/tool-use.ts';
+import { aHook, aProject, put } from '../support/a-project.ts';
+
+const STATES = [
+  'ralph-state.json',
+  'ralph-archive/x.json',
+  'ralph-state.lint.json',
+  'ralph-state..evil.json',
+  'ralph-events.jsonl',
+];
+const ROUTER = { RALPH_DRIVER: 'router' };
+const says = (text: string): { hookSpecificOutput: { additionalContext: string } } => ({
+  hookSpecificOutput: { additionalContext: text },
+});
+
+test('a tool hook of a router’s subagent decides for every loop of the project, and says all that they say', async (t) => {
+  const project = aProject(t);
+  mkdirSync(project.files.runtimeDir, { recursive: true });
+  for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
+  const asked: (string | null)[] = [];
+  const answer = await overLoops(aHook(project, 'PreToolUse', {}, ROUTER), ({ files }) => {
+    asked.push(files.name);
+    return says(files.name ?? 'default');
+  });
+  assert.deepEqual(asked.sort(), ['lint', null].sort());
+  assert.deepEqual(answer?.hookSpecificOutput.additionalContext.split('\n').sort(), ['default', 'lint']);
+});
+
+test('the first loop that refuses the call answers', async (t) => {
+  const project = aProject(t);
+  for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
+  const denied = { hookSpecificOutput: { permissionDecision: 'deny' as const } };
+  const context = aHook(project, 'PreToolUse', {}, ROUTER);
+  assert.equal(await overLoops(context, ({ files }) => (files.name === 'lint' ? denied : null)), denied);
+});
+
+test('a tool hook of a session decides for the loop of its environment alone, and where there is no loop for none', async (t) => {
+  const project = aProject(t);
+  const asked: (string | null)[] = [];
+  const note = ({ files }: { files: { name: string | null } }): null => {
+    asked.push(files.name);
+    return null;
+  };
+  await overLoops(aHook(project, 'PreToolUse', {}, { RALPH_LOOP: 'lint' }), note);
+  assert.deepEqual(asked, ['lint']);
+  await overLoops(aHook(project, 'PreToolUse', {}, ROUTER), note);
+  assert.deepEqual(asked, ['lint']);
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
+import { carryOn } from '../../../../src/drive/hook/carry-on.ts';
+import { driverContext } from '../../../../src/drive/turn/driver-context.ts';
+import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
+import type { Effect } from '../../../../src/engine/effects.ts';
+import { initialState } from '../../../../src/engine/initial-state.ts';
+import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
+import { DEFAULT_POLICY, IDLE } from '../../../../src/task/settings/defaults.ts';
+import { instantOf } from '../../../../src/text/instant.ts';
+
+const HOUR = 3_600_000;
+
+/** A hook in the middle of a wait that lasts `delayMs` more; its task file was written after the wait had begun. */
+async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'waiting'>['waiting']>): Promise<void> {
+  const project = mkdtempSync(join(tmpdir(), 'ralph-pace-'));
+  t.after(() => rmSync(project, { recursive: true, force: true }));
+  const input = parseHookInput(
+    JSON.stringify({ hook_event_name: 'Stop', session_id: 's', last_assistant_message: 'x' }),
+  );
+  assert.ok(input !== null);
+  const env = { CLAUDE_PROJECT_DIR: project, XDG_STATE_HOME: join(project, 'outside') };
+  const context = driverContext(input, env);
+  const now = Date.now();
+  const at = instantOf(now - 60_000);
+  const until = instantOf(now + delayMs);
+  const { status: _status, ...loop } = initialState({
+    ...{ loopId: 'l', name: null, mode: 'hook', taskPath: 'tasks/a/RALPH.md', contractHash: null },
+    ...{ maxIterations: 25, at, consented: true },
+  });
+  const state: LoopState = {
+    ...loop,
+    sessionId: 's',
+    status: 'waiting',
+    waiting: { since: at, until, delayMs, last: false, woken: false, seen: null, ...why },
+  };
+  for (const [path, text] of [
+    [context.files.state, JSON.stringify(state)],
+    [join(project, state.taskPath), 'Do it.\n'],
+  ] as const) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  const policy = { ...DEFAULT_POLICY, idle: IDLE, pace: { ...DEFAULT_POLICY.pace, delayMs } };
+  const effects: Effect[] = [{ type: 'wait', until }];
+  const answer = await carryOn(
+    {
+      context,
+      // One that sits out an hour is told to go, and gives no answer.
+      options: { timeoutMs: HOUR, signal: AbortSignal.timeout(60_000), work: turnWork },
+      deadline: now + HOUR,
+      notes: [],
+      loaded: { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false },
+    },
+    effects,
+  );
+  assert.equal(answer?.decision, 'block');
+}
+
+test('a task file that is edited in the delay between two iterations does not cut it short', async (t) => {
+  const began = performance.now();
+  await waited(t, 1_500, { why: 'pace' });
+  assert.ok(performance.now() - began >= 1_400, `${performance.now() - began} ms`);
+});
+
+test('control: it does end the wait of an idle agent', async (t) => {
+  await waited(t, HOUR, {});
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { stopQuickly } from '../../../../src/drive/hook/stop-quickly.ts';
+import { AT, aHook, aProject, aStop, type Project, put, rewrite, start, stateOf } from '../support/a-project.ts';
+
+/** A loop of this session, beside a contract that was torn. */
+function torn(t: TestContext, sessionId: string | null): Project {
+  const project = aProject(t);
+  start(project, true);
+  rewrite(project, { sessionId });
+  put(project.files.contract, '{"torn');
+  return project;
+}
+
+const BACKGROUND = { background_tasks: [{ id: 'b1', status: 'running' }] };
+
+for (const [what, sessionId, env] of [
+  ['of another session', 'session-2', {}],
+  ['of another loop', 'session-2', { RALPH_LOOP_ID: 'loop-2' }],
+  ['that no loop is bound to', null, {}],
+  ['that a runner drives', 'session-1', { RALPH_DRIVER: 'runner' }],
+] as const) {
+  test(`A Stop ${what} is let through in silence beside a contract that cannot be read.`, async (t) => {
+    const project = torn(t, sessionId);
+    const before = readFileSync(project.files.state, 'utf8');
+    for (const payload of [{}, BACKGROUND]) assert.equal(await aStop(project, payload, env), null);
+    assert.equal(readFileSync(project.files.state, 'utf8'), before);
+  });
+}
+
+test('The session whose loop it is hears that its contract cannot be read, and what to do.', async (t) => {
+  const project = torn(t, 'session-1');
+  for (const payload of [{}, BACKGROUND]) await assert.rejects(aStop(project, payload), /cannot be read.*--fresh/);
+  assert.equal(stateOf(project).status, 'running');
+});
+
+test('A contract that cannot even be opened is no different.', async (t) => {
+  for (const sessionId of ['session-1', 'session-2']) {
+    const project = torn(t, sessionId);
+    rmSync(project.files.contract);
+    mkdirSync(project.files.contract);
+    if (sessionId === 'session-1') await assert.rejects(aStop(project), /cannot be read/);
+    else assert.equal(await aStop(project), null);
+  }
+});
+
+test('A contract that cannot be read is nobody’s trouble where no state lies beside it.', async (t) => {
+  const project = torn(t, 'session-1');
+  rmSync(project.files.state);
+  assert.equal(await aStop(project), null);
+  assert.ok(existsSync(project.files.contract));
+});
+
+test('The quick way leaves an unreadable contract to the whole way.', (t) => {
+  const project = torn(t, 'session-1');
+  assert.equal(stopQuickly(aHook(project, 'Stop', { last_assistant_message: 'x' })), 'slow');
+});
+
+test('A state of the four keys beside an unreadable contract is a loop that was tampered with, which is told.', async (t) => {
+  const project = torn(t, 'session-1');
+  put(project.files.state, JSON.stringify({ iteration: 1, startedAt: AT, lastRunAt: AT, lastFindingsCount: null }));
+  await assert.rejects(aStop(project), /cannot be read/);
+});

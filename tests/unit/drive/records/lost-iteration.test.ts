@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { operate } from '../../../../src/drive/control/operate.ts';
+import { stop } from '../../../../src/drive/hook/stop.ts';
+import { startLoop } from '../../../../src/drive/start/start-loop.ts';
+import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
+import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/run-status.ts';
+import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
+import { ENV } from '../../task/support/repository.ts';
+import { AT, aHook, type Project, rewrite, stateOf } from '../support/a-project.ts';
+import { aTaskFolder, JOB, type TaskFolder } from '../support/a-task-folder.ts';
+
+const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE';
+
+/** An iteration that ends within its time. */
+async function aTurn(project: TaskFolder, last_assistant_message: string, work = turnWork): Promise<void> {
+  const context = { ...aHook(project, 'Stop', { last_assistant_message }, JOB), now: () => AT };
+  await stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work });
+}
+
+/** A Stop whose process dies in the middle of its gate: nothing of what comes after is done. */
+async function dieInTheGate(project: TaskFolder): Promise<void> {
+  const work = { ...turnWork, runChecks: () => Promise.reject(new Error('killed')) };
+  await assert.rejects(aTurn(project, '<promise>DONE</promise>', work), /killed/);
+}
+
+function records({ run }: TaskFolder): TaskIterationRecord[] {
+  if (!existsSync(run.iterations)) return [];
+  const lines = readFileSync(run.iterations, 'utf8').trim().split('\n');
+  return lines.map((line) => taskIterationRecord.parse(JSON.parse(line)));
+}
+
+const shown = (project: TaskFolder): string[] =>
+  records(project).map(({ iteration, status }) => `${iteration} ${status}`);
+
+function resume({ directory, env }: Project, at = '2026-02-28T10:01:00Z'): void {
+  startLoop({
+    ...{ projectDir: directory, name: 'job', task: 'job', flags: {}, env, at, existing: 'resume' },
+    ...{ headless: false, launched: false, consented: true, clientVersion: null, bundleDir: null },
+  });
+}
+
+test('an iteration whose gate was killed is shown by the next Stop, before its own, once', async (t) => {
+  const project = aTaskFolder(t, GATED);
+  await aTurn(project, 'one');
+  await dieInTheGate(project);
+  assert.deepEqual(shown(project), ['1 completed'], 'control: it is missing');
+  assert.equal(stateOf(project).iteration, 2);
+  await aTurn(project, 'three');
+  await aTurn(project, 'four');
+  assert.deepEqual(shown(project), ['1 completed', '2 interrupted', '3 completed', '4 completed']);
+  const [, lost] = records(project);
+  assert.deepEqual(
+    [lost?.progress, lost?.changedFiles, lost?.completion.promiseSeen, lost?.completion.gateChecked],
+    ['unknown', [], true, false],
+  );
+  assert.match(readFileSync(join(project.run.transcriptsDir, '002.md'), 'utf8'), /final message\n\nNot known\./);
+});
+
+test('a resumed loop shows it, with what its commands had shown, and once however often it is resumed', async (t) => {
+  const project = aTaskFolder(t, `${GATED}\ncommands: [{ name: look, run: echo seen }]`);
+  await aTurn(project, 'one');
+  await dieInTheGate(project);
+  resume(project);
+  resume(project, '2026-02-28T10:02:00Z');
+  assert.deepEqual(shown(project), ['1 completed', '2 interrupted']);
+  assert.deepEqual(
+    records(project)[1]?.commands.map(({ name, preview }) => [name, preview]),
+    [['look', 'seen']],
+  );
+  assert.match(readFileSync(join(project.run.transcriptsDir, '002.md'), 'utf8'), /Iteration 2 of 9/);
+});
+
+test('the very first iteration is shown as well, also where the journal of the loop lacks it', async (t) => {
+  const project = aTaskFolder(t, GATED);
+  await dieInTheGate(project);
+  rmSync(project.files.iterations);
+  resume(project);
+  assert.deepEqual(shown(project), ['1 interrupted']);
+});
+
+test('cancel shows it where the client is gone, and leaves it to a client that lives', async (t) => {
+  const gone = aTaskFolder(t, GATED);
+  await dieInTheGate(gone);
+  rewrite(gone, { clientPid: 2 ** 22 + 1, clientStartedAt: null });
+  operate(gone.files, gone.env, AT, () => ({ kind: 'cancel' }));
+  assert.deepEqual(shown(gone), ['1 interrupted']);
+
+  const live = aTaskFolder(t, GATED);
+  await dieInTheGate(live);
+  rewrite(live, { clientPid: process.pid, clientStartedAt: null });
+  operate(live.files, live.env, AT, () => ({ kind: 'cancel' }));
+  assert.deepEqual(shown(live), []);
+});
+
+test('run state that was put into the archive or emptied meanwhile lost nothing', async (t) => {
+  const project = aTaskFolder(t, GATED);
+  await aTurn(project, 'one');
+  archiveRun(project.run, AT);
+  resume(project);
+  rewrite(project, { sessionId: 'session-1' });
+  assert.deepEqual(shown(project), []);
+  await aTurn(project, 'two');
+  assert.deepEqual(shown(project), ['2 completed']);
+  await aTurn(project, 'three');
+  rmSync(project.run.dir, { recursive: true });
+  await aTurn(project, 'four');
+  assert.deepEqual(shown(project), ['4 completed']);
+});
+
+test('a Stop that is told to go while it measures gives up measuring and decides all the same', async (t) => {
+  const project = aTaskFolder(t, 'commands: [{ name: look, run: echo seen }]');
+  execFileSync('git', ['init', '--quiet'], { cwd: project.directory, env: ENV });
+  await aTurn(project, 'one');
+  const context = { ...aHook(project, 'Stop', { last_assistant_message: 'two' }, JOB), now: () => AT };
+  await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort(), work: turnWork });
+  const [, second] = records(project);
+  assert.deepEqual([second?.iteration, second?.progress, second?.snapshotBounds], [2, 'unknown', ['interrupted']]);
+  const state = stateOf(project);
+  assert.deepEqual([state.status, state.iteration], ['paused', 2]);
+});

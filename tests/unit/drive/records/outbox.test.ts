@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { recordJournal } from '../../../../src/drive/records/journal.ts';
+import { forgetDue, keepDue, tellDue } from '../../../../src/drive/records/outbox.ts';
+import { unaccounted } from '../../../../src/drive/runner/failed-run-usage.ts';
+import type { Effect } from '../../../../src/engine/effects.ts';
+import { initialState } from '../../../../src/engine/initial-state.ts';
+import type { LoopState } from '../../../../src/engine/schema/state.ts';
+import { readLines } from '../../../../src/state/files/journal-lines.ts';
+import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
+import { withState } from '../../../../src/state/with-state.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const later = '2026-01-01T00:01:00.000Z';
+
+const stateAt = (iteration: number): LoopState => ({
+  ...initialState({
+    ...{ loopId: 'l', name: null, mode: 'runner', taskPath: 'PROMPT.md', contractHash: null },
+    ...{ maxIterations: 5, at, consented: true },
+  }),
+  iteration,
+});
+
+/** What the engine says at the end of the first iteration. */
+const effects: readonly Effect[] = [
+  {
+    type: 'record-iteration',
+    record: {
+      ...{ loopId: 'l', iteration: 1, idleIterations: 0, kind: 'working', startedAt: at, endedAt: later },
+      ...{ durationMs: 60_000, findings: null, states: [], claimed: false, toolCalls: 2, deniedCalls: 0 },
+      ...{ outputTokens: 7, decision: 'running' },
+    },
+  },
+  { type: 'record-event', event: { type: 'iteration.ended', at: later, loopId: 'l', iteration: 1 } },
+  { type: 'prompt', notices: { rejection: [], misplacedSignal: null, warnings: [] }, steering: [] },
+];
+
+function inFiles(body: (files: LoopFiles) => void): void {
+  const root = mkdtempSync(join(tmpdir(), 'ralph-due-'));
+  try {
+    const files = loopFiles(root, null, { XDG_STATE_HOME: join(root, 'state') });
+    mkdirSync(files.runtimeDir, { recursive: true });
+    mkdirSync(files.outsideDir, { recursive: true });
+    body(files);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+const write = (files: LoopFiles, state: LoopState): void =>
+  withState(files, { waitMs: 1_000 }, () => ({ next: state, result: undefined }));
+const told = (files: LoopFiles): [number, number] => [
+  readLines(files.iterations).entries.length,
+  readLines(files.events).entries.length,
+];
+
+test('A runner that was killed after the state counted its iteration leaves the journals to the next one, whole.', () => {
+  inFiles((files) => {
+    keepDue(files, later, effects);
+    write(files, stateAt(1));
+    tellDue(files, later);
+    assert.deepEqual(told(files), [1, 1]);
+    tellDue(files, later);
+    assert.deepEqual(told(files), [1, 1]);
+  });
+});
+
+test('What was told before the kill is not told again, line by line.', () => {
+  inFiles((files) => {
+    keepDue(files, later, effects);
+    write(files, stateAt(1));
+    recordJournal(files, later, effects.slice(0, 1));
+    tellDue(files, later);
+    assert.deepEqual(told(files), [1, 1]);
+  });
+});
+
+test('An iteration that the state never counted is not told of, nor one of another loop, nor one that was forgotten.', () => {
+  inFiles((files) => {
+    keepDue(files, later, effects);
+    write(files, stateAt(0));
+    tellDue(files, later);
+    assert.deepEqual(told(files), [0, 0]);
+    keepDue(files, later, effects);
+    write(files, { ...stateAt(3), loopId: 'another' });
+    tellDue(files, later);
+    assert.deepEqual(told(files), [0, 0]);
+    keepDue(files, later, effects);
+    forgetDue(files);
+    write(files, stateAt(1));
+    tellDue(files, later);
+    assert.deepEqual(told(files), [0, 0]);
+  });
+});
+
+test('What agents used after the last counted turn is found again, of this loop alone.', () => {
+  inFiles((files) => {
+    const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 };
+    const ended = (loopId: string, time: string, more: object): Effect => ({
+      type: 'record-event',
+      event: { type: 'agent.ended', at: time, loopId, iteration: 1, costUsd: 0.1, usage, ...more },
+    });
+    recordJournal(files, at, [
+      ended('l', '2026-01-01T00:00:30.000Z', {}),
+      ended('l', '2026-01-01T00:01:01.000Z', {}),
+      ended('other', '2026-01-01T00:01:02.000Z', {}),
+      ended('l', '2026-01-01T00:01:03.000Z', { costUsd: 0.2 }),
+      ended('l', '2026-01-01T00:01:04.000Z', { costUsd: null, usage: null }),
+      ended('l', '2026-01-01T00:01:05.000Z', { costUsd: 'much', usage: { inputTokens: -1 } }),
+    ]);
+    const found = unaccounted(files, { ...stateAt(1), lastRunAt: later });
+    assert.deepEqual(found.usage, { inputTokens: 20, outputTokens: 4, cacheReadTokens: 6, cacheWriteTokens: 8 });
+    assert.ok(Math.abs((found.costUsd ?? 0) - 0.3) < 1e-9);
+    const none = unaccounted(files, { ...stateAt(1), lastRunAt: '2026-01-01T01:00:00.000Z' });
+    assert.deepEqual(none, { usage: null, costUsd: null });
+  });
+});

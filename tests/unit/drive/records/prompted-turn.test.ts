@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import {
+  type PromptedTurn,
+  promptedTurnPath,
+  readPromptedTurn,
+  writePromptedTurn,
+} from '../../../../src/drive/records/prompted-turn.ts';
+import { compare, snapshot } from '../../../../src/task/progress/snapshot.ts';
+import { writeFiles } from '../../task/support/project.ts';
+import { ENV, PATIENT, repository } from '../../task/support/repository.ts';
+import { AT, aProject } from '../support/a-project.ts';
+
+test('a noted turn is the same again, and whatever else lies there is none', async (t) => {
+  const { files } = aProject(t);
+  const directory = repository(t);
+  writeFiles(directory, { 'src/a.ts': 'A', 'tasks/one/__proto__': 'x' });
+  const evidence = {
+    name: 'a',
+    run: 'ls',
+    outcome: 'ok',
+    durationMs: 1,
+    truncated: false,
+    bytes: 2,
+    preview: 'x',
+  } as const;
+  const turn: PromptedTurn = {
+    ...{ loopId: 'loop-1', iteration: 2, at: AT, prompt: 'Do it.' },
+    evidence: [{ ...evidence, exitCode: null, output: 'x' }],
+    snapshot: await snapshot(directory, 'tasks/one', { env: ENV, ...PATIENT }),
+  };
+  writePromptedTurn(files, turn);
+  assert.deepEqual(readPromptedTurn(files, 'loop-1'), turn);
+  const again = readPromptedTurn(files, 'loop-1')?.snapshot ?? assert.fail();
+  assert.equal(compare(turn.snapshot, again).progress, 'no');
+  assert.equal(readPromptedTurn(files, 'loop-2'), null, "another loop's");
+
+  const path = promptedTurnPath(files);
+  const { snapshot: taken } = turn;
+  const odd: object[] = [
+    ...[{ version: 2 }, { task: null }, { git: {} }, { git: [] }, { taskDir: 1 }],
+    { task: { ...taken.task, files: { a: 1 } } },
+    { task: { ...taken.task, limits: [1] } },
+    { git: { ...taken.git, committed: { since: 'a' } } },
+    { git: { ...taken.git, tree: [] } },
+  ].map((change) => ({ ...turn, snapshot: { ...taken, ...change } }));
+  odd.push(
+    { ...turn, evidence: [{}] },
+    { ...turn, evidence: null },
+    { ...turn, prompt: 1 },
+    { ...turn, iteration: -1 },
+  );
+  for (const value of [...odd, null, [], 1, {}]) {
+    writeFileSync(path, JSON.stringify(value));
+    assert.equal(readPromptedTurn(files, 'loop-1'), null, JSON.stringify(value));
+  }
+  writeFileSync(path, JSON.stringify(turn).slice(0, -1));
+  assert.equal(readPromptedTurn(files, 'loop-1'), null, 'a torn one');
+  rmSync(path);
+  assert.equal(readPromptedTurn(files, 'loop-1'), null);
+  mkdirSync(dirname(path), { recursive: true });
+  execFileSync('mkfifo', [path]);
+  assert.equal(readPromptedTurn(files, 'loop-1'), null, 'a FIFO');
+});

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { identityOf } from '../../../../src/state/process/identity.ts';
+import { aProject, rewrite, start, stateOf } from '../support/a-project.ts';
+import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
+
+/** A process that lives and is no ancestor of ours: another session's client. */
+const OTHER = { clientPid: 1, clientStartedAt: identityOf(1).startedAt };
+
+test('another session is told busy and by whom, and nothing of the loop changes', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, OTHER);
+  const before = stateOf(project);
+  const told = { spawn: 1, text: 'Mine.' };
+  for (const report of [null, told]) {
+    const answer = await called(project, report, { env: host('host-2') });
+    assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
+    assert.deepEqual(answer.holder, { sessionId: 'host-1', pid: 1 });
+  }
+  assert.deepEqual(stateOf(project), before);
+});
+
+test('the same session in a second process is told busy while the first one lives', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, OTHER);
+  const answer = await called(project);
+  assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
+});
+
+test('the loop of a client that is gone is taken over, and what it had in hand is handed out again', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, text: 'One.' });
+  rewrite(project, await goneClient());
+  const { epoch } = stateOf(project);
+  const taken = await spawned(project, null, { env: host('host-2') });
+  assert.deepEqual([taken.spawn, taken.iteration], [3, 2]);
+  assert.match(taken.notes.join(), /taken it over/);
+  assert.deepEqual([stateOf(project).sessionId, stateOf(project).epoch], ['host-2', epoch + 1]);
+  const again = await spawned(project, null, { env: host('host-2') });
+  assert.deepEqual([again.spawn, again.notes], [3, []], 'taken over once');
+});
+
+test('a report of the one before, told to the one who took over, counts for nothing', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, await goneClient());
+  await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: host('host-2') });
+  assert.equal(stateOf(project).iteration, 0);
+});
+
+/** A script, or a person at a terminal. */
+const SCRIPT = { CLAUDECODE: '', CLAUDE_CODE_SESSION_ID: '' };
+
+test('a report counts though each call of a script comes from a process of its own, and the loop has its end', async (t) => {
+  const project = aProject(t, '---\nmax_iterations: 2\n---\n\nDo the work.\n');
+  startedRouter(project, { env: { ...project.env, ...SCRIPT } });
+  const first = await spawned(project, null, { env: SCRIPT });
+  const leave = async (): Promise<void> => rewrite(project, { sessionId: 'terminal-1', ...(await goneClient()) });
+  await leave();
+  const again = await spawned(project, null, { env: SCRIPT });
+  assert.deepEqual([again.spawn, again.prompt], [first.spawn, first.prompt], 'the same piece of work');
+  await leave();
+  const next = await spawned(project, { spawn: 1, text: 'One.' }, { env: SCRIPT });
+  assert.deepEqual([next.spawn, next.iteration, stateOf(project).iteration], [2, 2, 1]);
+  assert.match(next.notes.join(), /goes on with what it had in hand/);
+  await leave();
+  const end = await called(project, { spawn: 2, text: 'Two.' }, { env: SCRIPT });
+  assert.ok(end.action === 'stop' && end.status === 'max-iterations', JSON.stringify(end));
+});
+
+test('a script that takes over from a client’s session is handed out anew what that one had in hand', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, await goneClient());
+  const taken = await spawned(project, { spawn: 1, text: 'Of the dead.' }, { env: SCRIPT });
+  assert.deepEqual([taken.spawn, stateOf(project).iteration], [2, 0]);
+});
+
+test('after /clear the same client goes on with its loop under a new session', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  const { epoch } = stateOf(project);
+  const after = await spawned(project, null, { env: host('host-1-cleared') });
+  assert.deepEqual([after.spawn, stateOf(project).epoch], [1, epoch]);
+  await spawned(project, { spawn: 1, text: 'One.' }, { env: host('host-1-cleared') });
+  assert.equal(stateOf(project).iteration, 1);
+});
+
+test('a client that does not name its process is known by its session alone', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project, null, { env: host('host-1', null) });
+  const other = await called(project, null, { env: host('host-2', null) });
+  assert.ok(other.action === 'stop' && other.status === 'busy', JSON.stringify(other));
+  assert.equal((await spawned(project, null, { env: host('host-1', null) })).spawn, 1);
+});
+
+test('a session that cannot see its own client takes nothing over, whoever may be gone', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  rewrite(project, await goneClient());
+  // As in a sandbox: the number that the client names is no ancestor here.
+  const answer = await called(project, null, { env: host('host-2', 1) });
+  assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
+  assert.match(answer.message, /router start --resume/);
+});
+
+test('its own session, seen from a sandbox, keeps the loop and the process that is known', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  const { clientPid } = stateOf(project);
+  assert.equal(clientPid, process.ppid);
+  await spawned(project, { spawn: 1, text: 'One.' }, { env: host('host-1', 1) });
+  assert.deepEqual([stateOf(project).clientPid, stateOf(project).iteration], [clientPid, 1]);
+});
+
+test('a loop of the Stop hook is left alone', async (t) => {
+  const project = aProject(t);
+  start(project, true);
+  const before = stateOf(project);
+  const answer = await called(project);
+  assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
+  assert.match(answer.message, /Stop hook/);
+  assert.deepEqual(stateOf(project), before);
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AgentMessage } from '../../../../src/claude/agent/agent-message.ts';
+import { readMessages } from '../../../../src/claude/agent/read-messages.ts';
+import { watchAgent } from '../../../../src/drive/runner/agent-activity.ts';
+import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
+
+const told = (messages: readonly AgentMessage[]): { events: RunnerEvent[]; heard: string[] } => {
+  const events: RunnerEvent[] = [];
+  const heard: string[] = [];
+  const watch = watchAgent(
+    (event) => events.push(event),
+    (id) => heard.push(id),
+  );
+  for (const message of messages) watch(message);
+  return { events, heard };
+};
+
+const line = (value: object): AgentMessage[] => [...(readMessages(JSON.stringify(value)) ?? [])];
+const delta = (text: string, parent: string | null = null): object => ({
+  type: 'stream_event',
+  event: { type: 'content_block_delta', delta: { type: 'text_delta', text } },
+  parent_tool_use_id: parent,
+});
+const whole = (text: string): object => ({ type: 'assistant', message: { content: [{ type: 'text', text }] } });
+const request = (input: number, cached: number): object => ({
+  type: 'stream_event',
+  event: { type: 'message_start', message: { usage: { input_tokens: input, cache_read_input_tokens: cached } } },
+});
+
+test('words that were told as they came are marked when they come whole', () => {
+  const { events } = told([
+    ...line(request(1, 0)),
+    ...line(delta('One ')),
+    ...line(delta('two.')),
+    ...line(whole('One two.')),
+  ]);
+  assert.deepEqual(events.slice(1), [
+    { type: 'text-delta', text: 'One ' },
+    { type: 'text-delta', text: 'two.' },
+    { type: 'text', text: 'One two.', streamed: true },
+  ]);
+});
+
+test('an agent that does not stream tells its words whole', () => {
+  assert.deepEqual(told(line(whole('One.'))).events, [{ type: 'text', text: 'One.' }]);
+});
+
+test('a message that breaks off and is asked for again ends where it broke', () => {
+  const again = [request(1, 0), delta('One tw'), request(1, 0), delta('One two.'), whole('One two.')].flatMap(line);
+  assert.deepEqual(
+    told(again).events.filter(({ type }) => type !== 'usage'),
+    [
+      { type: 'text-delta', text: 'One tw' },
+      { type: 'text-delta', text: '…\n' },
+      { type: 'text-delta', text: 'One two.' },
+      { type: 'text', text: 'One two.', streamed: true },
+    ],
+  );
+});
+
+test('what a subagent says while it says it, and what the model thinks, is told to nobody', () => {
+  const thinking = { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'Hm.' } };
+  const messages = [delta('inner', 'toolu_1'), { type: 'stream_event', event: thinking }].flatMap(line);
+  assert.deepEqual(told(messages).events, []);
+});
+
+test('the context is that of the last request, the tokens are those of all, and the window is the largest model’s', () => {
+  const answered = { type: 'stream_event', event: { type: 'message_delta', usage: { output_tokens: 20 } } };
+  const result = {
+    type: 'result',
+    modelUsage: { small: { contextWindow: 200_000 }, big: { contextWindow: 1_000_000 } },
+  };
+  const { events } = told([request(100, 1_000), answered, request(50, 1_200), answered, result].flatMap(line));
+  assert.deepEqual(events.at(-1), { type: 'usage', tokens: 2_390, context: 1_270, window: 1_000_000 });
+});
+
+test('what the agent has heard is told by its id', () => {
+  assert.deepEqual(told(line({ type: 'user', isReplay: true, uuid: 'id-1', message: { content: [] } })).heard, [
+    'id-1',
+  ]);
+});

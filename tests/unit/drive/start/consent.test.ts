@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { acceptContract, giveConsent } from '../../../../src/drive/start/consent.ts';
+import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
+import { hashContract } from '../../../../src/state/hash-contract.ts';
+import { RalphError } from '../../../../src/text/ralph-error.ts';
+import { AT, aProject, aStop, type Project, put, rewrite, start, stateOf } from '../support/a-project.ts';
+
+const FOUR_KEYS = { iteration: 1, startedAt: AT, lastRunAt: AT, lastFindingsCount: null };
+
+/** A loop that an agent asked for, bound to session-1. */
+function askedFor(t: TestContext): Project {
+  const project = aProject(t);
+  start(project, false);
+  rewrite(project, { sessionId: 'session-1' });
+  return project;
+}
+
+function contractOf({ files }: Project): NonNullable<ReturnType<typeof readContract>> {
+  const stored = readContract(files);
+  assert.ok(stored !== null);
+  return stored;
+}
+
+/** Status of the state, consent of the contract, and whether each is the other's. */
+function agreement(project: Project): [string, boolean, boolean] {
+  const { hash, contract } = contractOf(project);
+  const { status, contractHash } = stateOf(project);
+  return [status, contract.consented, contractHash === hash && hash === hashContract(contract)];
+}
+
+test('A loop that an agent asks for awaits consent, and one of the user does not: state and contract both say so.', (t) => {
+  assert.deepEqual(agreement(askedFor(t)), ['awaiting-consent', false, true]);
+  const project = aProject(t);
+  start(project, true);
+  assert.deepEqual(agreement(project), ['running', true, true]);
+});
+
+test('Consent is told to the contract and to the state, and the loop goes on at its next Stop.', async (t) => {
+  const project = askedFor(t);
+  assert.match((await aStop(project))?.systemMessage ?? '', /awaits your consent/);
+  assert.equal(giveConsent(project.files, project.env, AT).after.status, 'running');
+  assert.deepEqual(agreement(project), ['running', true, true]);
+  giveConsent(project.files, project.env, AT);
+  assert.deepEqual(agreement(project), ['running', true, true]);
+  assert.equal((await aStop(project))?.decision, 'block');
+});
+
+for (const [what, change] of [
+  ['says that it runs', { status: 'running' }],
+  ['says that it runs under more iterations', { status: 'running', maxIterations: 99 }],
+  [
+    'says that it was paused',
+    { status: 'paused', paused: { since: AT, reason: 'operator', message: '', resumesAt: null } },
+  ],
+] as const) {
+  test(`A loop without consent whose state ${what} awaits consent again.`, async (t) => {
+    const project = askedFor(t);
+    rewrite(project, change);
+    const answer = await aStop(project);
+    assert.equal(answer?.decision, undefined);
+    assert.match(answer?.systemMessage ?? '', /had been rewritten.*awaits your consent/s);
+    assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
+  });
+}
+
+test('Control: the same state is believed where the contract says that the user has agreed.', async (t) => {
+  const project = aProject(t);
+  start(project, true);
+  rewrite(project, { sessionId: 'session-1', status: 'running' });
+  const answer = await aStop(project);
+  assert.deepEqual([answer?.decision, /rewritten/.test(answer?.systemMessage ?? '')], ['block', false]);
+});
+
+test('A loop without consent that was reduced to the four keys awaits consent again.', async (t) => {
+  const project = askedFor(t);
+  put(project.files.state, JSON.stringify(FOUR_KEYS));
+  assert.equal((await aStop(project))?.decision, undefined);
+  assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
+});
+
+test('A loop without consent that the user cancels is over, and not restored.', async (t) => {
+  const project = askedFor(t);
+  const ended = { status: 'ended', ended: { at: AT, as: 'cancelled', message: 'cancelled', verified: false } };
+  rewrite(project, ended);
+  assert.deepEqual(await aStop(project), { systemMessage: 'ralph: cancelled' });
+  assert.equal(readContract(project.files), null);
+});
+
+test('A crash between contract and state loses no consent: the next Stop, or the user once more, makes them one.', async (t) => {
+  for (const again of [false, true]) {
+    const project = askedFor(t);
+    const before = readFileSync(project.files.state, 'utf8');
+    giveConsent(project.files, project.env, AT);
+    put(project.files.state, before);
+    assert.deepEqual(agreement(project), ['awaiting-consent', true, false]);
+    if (again) giveConsent(project.files, project.env, AT);
+    assert.equal((await aStop(project))?.decision, 'block');
+    assert.deepEqual(agreement(project), ['running', true, true]);
+  }
+});
+
+test('Nobody agrees to a contract that is gone, or that is not what its hash says.', (t) => {
+  const project = askedFor(t);
+  const stored = contractOf(project);
+  const changed = {
+    ...stored,
+    contract: { ...stored.contract, validation: [{ name: 'x', run: 'x', timeoutSeconds: 1 }] },
+  };
+  const refused = (code: string): void => {
+    const consent = (): unknown => giveConsent(project.files, project.env, AT);
+    assert.throws(consent, (error) => error instanceof RalphError && error.code === code);
+    assert.equal(stateOf(project).status, 'awaiting-consent');
+  };
+  writeContract(project.files, changed);
+  refused('contract-changed');
+  assert.deepEqual(contractOf(project), changed);
+  rmSync(project.files.contract);
+  refused('contract-missing');
+});
+
+test('What the user accepts of a changed task is no consent to the loop.', (t) => {
+  const project = askedFor(t);
+  put(join(project.directory, '.claude', 'ralph', 'PROMPT.md'), '---\nmax_iterations: 7\n---\nDo the work.\n');
+  acceptContract(project.files, project.env, AT);
+  assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
+  assert.equal(stateOf(project).maxIterations, 7);
+});
+
+test('A user who starts or resumes the loop that an agent asked for agrees to it.', (t) => {
+  for (const existing of ['refuse', 'resume'] as const) {
+    const project = aProject(t);
+    start(project, false);
+    start(project, true, existing);
+    assert.deepEqual(agreement(project), ['running', true, true]);
+  }
+});
+
+test('An agent that resumes a loop of the user has to ask, for it brings a contract of its own.', (t) => {
+  const project = aProject(t);
+  start(project, true);
+  rewrite(project, { iteration: 3 });
+  start(project, false, 'resume');
+  assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
+  assert.equal(stateOf(project).iteration, 3);
+});

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
+import { type TestContext, test } from 'node:test';
+import { operate } from '../../../../src/drive/control/operate.ts';
+import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { AT, aHook, aProject, aStop, type Project, rewrite, start, stateOf } from '../support/a-project.ts';
+
+/** The user's loop, bound to session-1, in the middle of an iteration. */
+function running(t: TestContext): Project {
+  const project = aProject(t);
+  start(project, true);
+  rewrite(project, { sessionId: 'session-1', turn: 'agent', promptId: 'prompt-1', iteration: 2 });
+  return project;
+}
+
+function forged(project: Project): void {
+  rewrite(project, { status: 'running', paused: undefined, maxIterations: 99 });
+}
+
+const command = (project: Project, kind: 'pause' | 'resume'): unknown =>
+  operate(project.files, project.env, AT, () => ({ kind }));
+
+test('A loop that the user had paused comes back paused when somebody rewrote its state, and goes on with resume.', async (t) => {
+  const project = running(t);
+  command(project, 'pause');
+  forged(project);
+  const answer = await aStop(project);
+  assert.equal(answer?.decision, undefined);
+  assert.match(answer?.systemMessage ?? '', /had been rewritten.*paused by the user/s);
+  const { status, maxIterations } = stateOf(project);
+  assert.deepEqual([status, maxIterations], ['paused', 25]);
+  command(project, 'resume');
+  assert.equal((await aStop(project, { last_assistant_message: 'More work.' }))?.decision, 'block');
+});
+
+test('So does one that the user had interrupted.', async (t) => {
+  const project = running(t);
+  userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Wait!', prompt_id: 'prompt-2' }));
+  assert.equal(stateOf(project).status, 'paused');
+  forged(project);
+  assert.equal((await aStop(project))?.decision, undefined);
+  const state = stateOf(project);
+  assert.equal(state.status === 'paused' && state.paused.reason, 'interrupted');
+});
+
+test('What is told of a paused loop, and what other loops did, ends no pause.', async (t) => {
+  const project = running(t);
+  command(project, 'pause');
+  operate(project.files, project.env, AT, () => ({ kind: 'steer', id: '1', text: 'Look.', delivery: 'next' }));
+  appendFileSync(project.files.events, '{"type":"loop.resumed","loopId":"loop-2"}\nnull\n{"torn\n{"loopId":5}\n');
+  forged(project);
+  await aStop(project);
+  assert.equal(stateOf(project).status, 'paused');
+});
+
+test('A loop that went on after its pause comes back running.', async (t) => {
+  const went = [
+    (project: Project) => command(project, 'resume'),
+    (project: Project) =>
+      appendFileSync(project.files.events, `{"type":"iteration.completed","loopId":"${stateOf(project).loopId}"}\n`),
+  ];
+  for (const goOn of went) {
+    const project = running(t);
+    command(project, 'pause');
+    goOn(project);
+    forged(project);
+    assert.equal((await aStop(project))?.decision, 'block');
+  }
+});
+
+test('A pause that nobody made (a rate limit) is none when the loop comes back: its client works.', async (t) => {
+  const project = running(t);
+  const { loopId } = stateOf(project);
+  appendFileSync(project.files.events, `{"type":"loop.paused","loopId":"${loopId}","reason":"rate-limited"}\n`);
+  forged(project);
+  assert.equal((await aStop(project))?.decision, 'block');
+});
+
+test('A journal that holds nonsense under the loop’s own id keeps no loop from being restored.', async (t) => {
+  const project = running(t);
+  const { loopId } = stateOf(project);
+  const record = { loopId, iteration: 4, idleIterations: -1, findings: 'many', endedAt: 'soon' };
+  appendFileSync(project.files.iterations, `${JSON.stringify(record)}\n`);
+  forged(project);
+  assert.equal((await aStop(project))?.decision, 'block');
+  const { iteration, lastFindingsCount } = stateOf(project);
+  assert.deepEqual([iteration, lastFindingsCount], [1, null]);
+});

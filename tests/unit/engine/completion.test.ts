@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { CheckResult } from '../../../src/engine/events.ts';
+import { reasonText } from '../../../src/engine/messages.ts';
+import { transition } from '../../../src/engine/transition.ts';
+import {
+  after,
+  at,
+  awaitingConsent,
+  effect,
+  paused,
+  policy,
+  recorded,
+  running,
+  SIGNAL,
+  saying,
+  step,
+  turnEnded,
+  verifying,
+} from './support/loop.ts';
+
+const ok = (name: string): CheckResult => ({ name, outcome: 'ok', detail: '' });
+const failed = (name: string, detail = '2 tests fail'): CheckResult => ({ name, outcome: 'failed', detail });
+const verified = (...results: CheckResult[]) => ({ type: 'verified', at: at(70), results }) as const;
+
+describe('a claim of completion', () => {
+  test('is counted and verified before anything else is decided', () => {
+    const { state, effects } = after(running({ iteration: 3 }), policy(), turnEnded(SIGNAL, { at: at(60) }));
+    assert.deepEqual(state.status === 'verifying' && state.verifying, { since: at(60) });
+    assert.deepEqual([state.iteration, state.lastRunAt], [4, at(60)]);
+    assert.deepEqual(state.lastDecision, { at: at(60), kind: 'verify', detail: 'completion claimed' });
+    assert.deepEqual(recorded(effects), ['iteration.completed', 'completion.claimed']);
+    assert.equal(step(effects)?.type, 'verify');
+    const { claimed, decision } = effect(effects, 'record-iteration').record;
+    assert.deepEqual([claimed, decision], [true, 'verifying']);
+  });
+
+  test('is accepted when every check passed', () => {
+    const { state, effects } = transition(verifying(), verified(ok('tests'), ok('types')), policy());
+    assert.ok(state.status === 'ended');
+    assert.deepEqual(state.ended, {
+      at: at(70),
+      as: 'complete',
+      message: 'complete after 1 iteration, verified by 2 checks.',
+      verified: true,
+    });
+    assert.equal(saying(effects, 'loop.ended')['verified'], true);
+    assert.equal(effect(effects, 'archive').as, 'complete');
+  });
+
+  test('is accepted by a single check, and the message counts it', () => {
+    const { state } = transition(verifying({ iteration: 3 }), verified(ok('tests')), policy());
+    assert.equal(state.status === 'ended' && state.ended.message, 'complete after 3 iterations, verified by 1 check.');
+  });
+
+  test('is accepted without a check, and the end says that nothing was verified', () => {
+    const { state } = transition(verifying(), verified(), policy());
+    assert.ok(state.status === 'ended');
+    assert.deepEqual([state.ended.as, state.ended.verified], ['complete', false]);
+    assert.match(state.ended.message, /^complete after 1 iteration \(verified: false, .*Add "validation:"/);
+  });
+
+  test('is rejected when one check failed, and the next prompt says why', () => {
+    const { state, effects } = transition(verifying(), verified(ok('types'), failed('tests')), policy());
+    assert.deepEqual([state.status, state.turn], ['running', 'agent']);
+    assert.deepEqual(effect(effects, 'prompt').notices.rejection, ['tests: 2 tests fail']);
+    assert.deepEqual(effect(effects, 'notify'), { type: 'notify', message: 'completion rejected: tests.' });
+    assert.deepEqual(saying(effects, 'completion.rejected')['reasons'], ['tests: 2 tests fail']);
+    assert.deepEqual(state.notices.rejection, []);
+  });
+
+  for (const outcome of ['timeout', 'vacuous', 'changed', 'unavailable'] as const) {
+    test(`is rejected by a check that is ${outcome}, and the reason says so`, () => {
+      const result: CheckResult = { name: 'tests', outcome, detail: 'after 60 s' };
+      const { effects } = transition(verifying(), verified(result), policy());
+      assert.deepEqual(effect(effects, 'prompt').notices.rejection, [`tests: ${outcome}: after 60 s`]);
+    });
+  }
+
+  test('at the last iteration ends at max-iterations when it is rejected', () => {
+    const { state } = transition(verifying({ iteration: 25 }), verified(failed('tests')), policy());
+    assert.equal(state.status === 'ended' && state.ended.as, 'max-iterations');
+  });
+
+  test('at the last iteration completes when it is accepted', () => {
+    const { state } = transition(verifying({ iteration: 25 }), verified(ok('tests')), policy());
+    assert.equal(state.status === 'ended' && state.ended.as, 'complete');
+  });
+
+  test('after a stop request is accepted or ends as stopped', () => {
+    const stopping = verifying({ stopRequested: true });
+    const accepted = transition(stopping, verified(ok('tests')), policy()).state;
+    assert.equal(accepted.status === 'ended' && accepted.ended.as, 'complete');
+    const rejected = transition(stopping, verified(failed('tests')), policy()).state;
+    assert.equal(rejected.status === 'ended' && rejected.ended.as, 'stopped');
+  });
+
+  test('in a promise loop is the promise', () => {
+    const promised = policy({ completion: { kind: 'promise', text: 'DONE' } });
+    assert.equal(after(running(), promised, turnEnded('<promise>DONE</promise>')).state.status, 'verifying');
+    assert.equal(after(running(), promised, turnEnded(SIGNAL)).state.status, 'running');
+  });
+});
+
+describe('a gate that fails', () => {
+  const claim = (detail: string) =>
+    [turnEnded(SIGNAL), verified(failed('tests', detail), failed('types', 'x'))] as const;
+
+  test('once leaves no sign', () => {
+    const { effects } = after(running(), policy(), ...claim('one'));
+    assert.equal(
+      effects.some(({ type }) => type === 'add-sign'),
+      false,
+    );
+  });
+
+  test('is said to the user with every check that failed, and nothing else', () => {
+    const { effects } = after(running(), policy(), ...claim('one'));
+    assert.deepEqual(
+      effects.map(({ type }) => type),
+      ['record-event', 'notify', 'prompt'],
+    );
+    assert.equal(effect(effects, 'notify').message, 'completion rejected: tests, types.');
+  });
+
+  test('for a script that changed is said to the user with the way to adopt it', () => {
+    const changed = { name: 'types', outcome: 'changed', detail: 'check.sh was changed' } as const;
+    const { effects } = transition(verifying(), verified(failed('tests'), changed), policy());
+    assert.equal(
+      effect(effects, 'notify').message,
+      'completion rejected: tests, types. Not run, since a script of it changed while the loop runs: types. Look at the change; main.cjs accept adopts it.',
+    );
+  });
+
+  test('twice for the same reason leaves a sign', () => {
+    const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'));
+    assert.deepEqual(effect(effects, 'add-sign').sign, {
+      name: 'Completion rejected twice: tests, types',
+      trigger: 'Before claiming completion while tests, types may still fail.',
+      instruction: 'Run tests, types yourself first, and read the output to its end.',
+      addedAfter: 'tests: two; types: x',
+    });
+  });
+
+  test('three times for the same reason leaves no second sign', () => {
+    const { effects } = after(running(), policy(), ...claim('one'), ...claim('two'), ...claim('three'));
+    assert.equal(
+      effects.some(({ type }) => type === 'add-sign'),
+      false,
+    );
+  });
+
+  test('for another reason the second time leaves no sign', () => {
+    for (const other of [failed('lint'), { ...failed('tests'), outcome: 'timeout' } as const]) {
+      const { effects } = after(
+        running(),
+        policy(),
+        turnEnded(SIGNAL),
+        verified(failed('tests')),
+        turnEnded(SIGNAL),
+        verified(other),
+      );
+      assert.equal(
+        effects.some(({ type }) => type === 'add-sign'),
+        false,
+      );
+    }
+  });
+
+  test('with pages of output leaves a short sign', () => {
+    const { effects } = after(running(), policy(), ...claim('y'.repeat(9_000)), ...claim('y'.repeat(9_000)));
+    assert.equal(effect(effects, 'add-sign').sign.addedAfter.length, 300);
+  });
+});
+
+describe('a verdict that comes too late', () => {
+  test('changes nothing of a loop that was paused meanwhile, and the turn ends with the reason', () => {
+    const { state, effects } = transition(paused(), verified(ok('tests')), policy());
+    assert.deepEqual([state.status, state.turn], ['paused', 'rest']);
+    assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
+  });
+
+  test('changes nothing of a loop that went on or awaits consent', () => {
+    for (const before of [running({ iteration: 3 }), awaitingConsent()]) {
+      const { state, effects } = transition(before, verified(ok('tests')), policy());
+      assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
+    }
+  });
+});
+
+test('a plain failure needs no second word', () => {
+  assert.equal(reasonText(failed('tests')), 'tests: 2 tests fail');
+});

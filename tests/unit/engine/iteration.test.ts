@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { transition } from '../../../src/engine/transition.ts';
+import { digest } from '../../../src/text/digest.ts';
+import { after, at, effect, policy, recorded, running, SIGNAL, saying, step, turnEnded } from './support/loop.ts';
+
+const SILENT_LOOP = policy();
+
+describe('an iteration', () => {
+  test('is counted, and the task is sent back', () => {
+    const { state, effects } = after(running({ iteration: 3 }), SILENT_LOOP, turnEnded('Work.', { at: at(60) }));
+    assert.deepEqual([state.iteration, state.status, state.turn, state.lastRunAt], [4, 'running', 'agent', at(60)]);
+    assert.deepEqual(state.lastDecision, { at: at(60), kind: 'prompt', detail: 'next iteration' });
+    assert.equal(step(effects)?.type, 'prompt');
+  });
+
+  test('is recorded from the decision before it to its end', () => {
+    const before = running({ iteration: 3, lastDecision: { at: at(20), kind: 'prompt', detail: '' } });
+    const usage = { inputTokens: 1, outputTokens: 7, cacheReadTokens: 2, cacheWriteTokens: 3 };
+    const turn = turnEnded('RALPH_ITERATION_COMPLETE: 2 findings remain\n<!-- ralph:state busy -->', {
+      at: at(60),
+      toolCalls: 5,
+      deniedCalls: 2,
+      usage,
+    });
+    const { state, effects } = after(before, SILENT_LOOP, turn);
+    assert.deepEqual(effect(effects, 'record-iteration').record, {
+      loopId: 'loop-1',
+      iteration: 4,
+      idleIterations: 0,
+      kind: 'working',
+      startedAt: at(20),
+      endedAt: at(60),
+      durationMs: 40_000,
+      findings: 2,
+      states: ['busy'],
+      claimed: false,
+      toolCalls: 5,
+      deniedCalls: 2,
+      outputTokens: 7,
+      decision: 'running',
+    });
+    assert.deepEqual(saying(effects, 'iteration.completed'), {
+      type: 'iteration.completed',
+      at: at(60),
+      loopId: 'loop-1',
+      iteration: 4,
+      findings: 2,
+      states: ['busy'],
+    });
+    assert.equal(state.lastFindingsCount, 2);
+    assert.equal(state.usage.outputTokens, 7);
+  });
+
+  test('is recorded from the start where no decision is known', () => {
+    const { effects } = after(running({ lastDecision: null }), SILENT_LOOP, turnEnded('Work.', { at: at(60) }));
+    const { startedAt, durationMs, outputTokens } = effect(effects, 'record-iteration').record;
+    assert.deepEqual([startedAt, durationMs, outputTokens], [at(0), 60_000, null]);
+  });
+
+  test('that named no state says so by leaving the key out', () => {
+    const { effects } = after(running(), SILENT_LOOP, turnEnded('Work.'));
+    assert.equal('states' in saying(effects, 'iteration.completed'), false);
+  });
+
+  test('that failed is recorded as failed, with its error', () => {
+    const { effects } = after(running(), SILENT_LOOP, turnEnded('<!-- ralph:state busy -->', { error: 'timed out' }));
+    assert.deepEqual(recorded(effects), ['iteration.failed']);
+    const { error, states, findings } = saying(effects, 'iteration.failed');
+    assert.deepEqual([error, states, findings], ['timed out', ['busy'], null]);
+  });
+
+  test('without a findings count leaves the last one', () => {
+    const { state } = after(running({ lastFindingsCount: 4 }), SILENT_LOOP, turnEnded('Work.'));
+    assert.equal(state.lastFindingsCount, 4);
+  });
+
+  test('keeps the last known mark of the project', () => {
+    const marked = after(running(), SILENT_LOOP, turnEnded('Work.', { projectMark: 'abc' }));
+    assert.equal(marked.state.projectMark, 'abc');
+    assert.equal(transition(marked.state, turnEnded('Work.'), SILENT_LOOP).state.projectMark, 'abc');
+  });
+
+  test('counts after a turn that was let go for background work', () => {
+    assert.equal(after(running({ turn: 'rest' }), SILENT_LOOP, turnEnded('Work.')).state.iteration, 1);
+  });
+
+  test('counts when it is the first one of the loop', () => {
+    assert.equal(after(running({ turn: 'first' }), SILENT_LOOP, turnEnded('Work.')).state.iteration, 1);
+  });
+});
+
+describe('the same delivery', () => {
+  const turn = turnEnded('Work.', { promptId: 'p1', transcriptMark: '100', usage: null });
+
+  test('counts once, and the second time nothing is changed or printed', () => {
+    const first = transition(running(), turn, SILENT_LOOP);
+    const second = transition(first.state, { ...turn, at: at(61) }, SILENT_LOOP);
+    assert.equal(second.state, first.state);
+    assert.deepEqual(second.effects, [{ type: 'ignore' }]);
+  });
+
+  test('is remembered by a digest and not by its text', () => {
+    const { lastTurn } = transition(running(), turn, SILENT_LOOP).state;
+    assert.deepEqual(lastTurn, { promptId: 'p1', text: digest('Work.'), transcriptMark: '100' });
+  });
+
+  for (const [name, change] of [
+    ['another text', { text: 'Other work.' }],
+    ['another prompt', { promptId: 'p2' }],
+    ['a transcript that grew: the agent said the same again', { transcriptMark: '200' }],
+  ] as const) {
+    test(`is another one with ${name}`, () => {
+      const first = transition(running(), turn, SILENT_LOOP);
+      assert.equal(transition(first.state, { ...turn, ...change }, SILENT_LOOP).state.iteration, 2);
+    });
+  }
+});
+
+describe('an iteration shows the breaker', () => {
+  const thresholds = { findings: 3, noProgress: 3, sameReply: 3, sameError: 3, denials: 3, tdd: 3 };
+  const strict = policy({ breaker: thresholds });
+  const times = (count: number, ...given: Parameters<typeof turnEnded>) =>
+    Array.from({ length: count }, () => turnEnded(...given));
+  let told = 0;
+  const different = () => `Reply number ${++told}.`;
+  const ends = (count: number, make: () => ReturnType<typeof turnEnded>) => {
+    const { state, effects } = after(running(), strict, ...Array.from({ length: count }, make));
+    return state.status === 'ended' ? { as: state.ended.as, message: state.ended.message, effects } : null;
+  };
+
+  test('the same findings count, and the fourth one opens it', () => {
+    const turn = () => turnEnded(`${different()}\nRALPH_ITERATION_COMPLETE: 2 findings remain`);
+    assert.equal(ends(3, turn), null);
+    const end = ends(4, turn);
+    assert.equal(end?.as, 'circuit-open');
+    assert.match(
+      end?.message ?? '',
+      /^stopped by the circuit breaker, signal findings: 2 findings remain, as 3 times before\. .*main\.cjs start --resume/,
+    );
+  });
+
+  test('the same reply, normalised', () => {
+    let turns = 0;
+    const turn = () => turnEnded(++turns % 2 === 0 ? 'Still failing.' : '  still   FAILING ');
+    assert.equal(ends(3, turn), null);
+    assert.match(ends(4, turn)?.message ?? '', /signal same-reply/);
+  });
+
+  test('an empty reply only where no tool was called', () => {
+    assert.match(ends(4, () => turnEnded('', { toolCalls: 0 }))?.message ?? '', /signal same-reply/);
+    assert.equal(
+      ends(9, () => turnEnded('', { toolCalls: 1 })),
+      null,
+    );
+  });
+
+  test('a reply that is nothing but a signal as an empty one', () => {
+    const turn = () => turnEnded('<!-- ralph:state busy -->', { toolCalls: 1 });
+    assert.equal(ends(9, turn), null);
+  });
+
+  test('the same error', () => {
+    const turn = () => turnEnded(different(), { error: 'EACCES' });
+    assert.equal(ends(3, turn), null);
+    assert.match(ends(4, turn)?.message ?? '', /signal same-error: the same error as 3 times before: EACCES/);
+  });
+
+  test('no durable change', () => {
+    const turn = () => turnEnded(different(), { progress: 'no' });
+    assert.equal(ends(2, turn), null);
+    assert.match(ends(3, turn)?.message ?? '', /signal no-progress/);
+  });
+
+  test('every tool call denied', () => {
+    const turn = () => turnEnded(different(), { toolCalls: 2, deniedCalls: 2 });
+    assert.equal(ends(2, turn), null);
+    assert.match(ends(3, turn)?.message ?? '', /signal denials/);
+  });
+
+  test('an unchanged scenario', () => {
+    const turn = () => turnEnded(different(), { scenario: 'S1' });
+    assert.equal(ends(3, turn), null);
+    assert.match(ends(4, turn)?.message ?? '', /signal tdd/);
+  });
+
+  test('and leaves a sign when it opens', () => {
+    const { effects } = after(running(), strict, ...times(4, 'Still failing.'));
+    const { sign } = effect(effects, 'add-sign');
+    assert.deepEqual(sign, {
+      name: 'Circuit breaker: same-reply',
+      trigger: 'Iterations repeat themselves (same-reply).',
+      instruction: 'Do it another way, or say plainly what blocks you.',
+      addedAfter: 'the same reply as 3 times before',
+    });
+    assert.equal(effect(effects, 'archive').as, 'circuit-open');
+  });
+});
+
+describe('a signal that was seen where it does not count', () => {
+  test('is explained with the next prompt', () => {
+    const { effects } = after(running(), policy(), turnEnded(`I would say ${SIGNAL} but cannot.`));
+    assert.match(
+      effect(effects, 'prompt').notices.misplacedSignal ?? '',
+      new RegExp(`contained ${SIGNAL} inside other text.*alone on a line`),
+    );
+  });
+
+  test('is explained once', () => {
+    const { effects } = after(running(), policy(), turnEnded(`No ${SIGNAL}.`), turnEnded('Work.'));
+    assert.equal(effect(effects, 'prompt').notices.misplacedSignal, null);
+  });
+
+  test('is a promise in a loop with a promise', () => {
+    const promised = policy({ completion: { kind: 'promise', text: 'DONE' } });
+    const { effects } = after(running(), promised, turnEnded('I will give <promise>DONE</promise> later.'));
+    assert.match(effect(effects, 'prompt').notices.misplacedSignal ?? '', /<promise>DONE<\/promise>/);
+  });
+});

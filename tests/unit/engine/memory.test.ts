@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countEntries, memoryText } from '../../../src/engine/prompt/memory.ts';
+
+const LEARNINGS = '.claude/context/memory/learnings.md';
+const DECISIONS = '.claude/context/memory/decisions.md';
+
+test('a context that knows nothing is told where the memory lies, how much is in it, and where its decisions go', () => {
+  assert.equal(
+    memoryText([
+      { path: LEARNINGS, entries: 3 },
+      { path: DECISIONS, entries: 1 },
+    ]),
+    `Earlier work left its memory here; read it before you begin: ${LEARNINGS} (3 entries), ${DECISIONS} (1 entry). A decision about the architecture goes to ${DECISIONS}, with its reason.`,
+  );
+});
+
+test('an empty memory is not to be read, and a project without one is told nothing', () => {
+  assert.equal(
+    memoryText([
+      { path: LEARNINGS, entries: 0 },
+      { path: DECISIONS, entries: 0 },
+    ]),
+    `A decision about the architecture goes to ${DECISIONS}, with its reason.`,
+  );
+  assert.equal(memoryText([{ path: LEARNINGS, entries: 0 }]), null);
+  assert.equal(memoryText([]), null);
+});
+
+test('a memory that is too long to be counted is named all the same', () => {
+  assert.match(memoryText([{ path: LEARNINGS, entries: null }]) ?? '', /learnings\.md \(very long: read its end\)/);
+});
+
+test('what counts as an entry is a heading below the title, or else an item of a list', () => {
+  assert.equal(countEntries('# Learnings\n\nWhat finished loops taught.\n'), 0);
+  assert.equal(countEntries('# Learnings\n\n- one\n  - part of it\n- two\n'), 2);
+  assert.equal(countEntries('# Decisions\n\n## One\n\n- why\n- what\n\n### Two\n\ntext\n'), 2);
+  assert.equal(countEntries('```\n- in code\n```\n> - quoted\n'), 0);
+});

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { OperatorCommand } from '../../../src/engine/events.ts';
+import { CLOSED_BREAKER } from '../../../src/engine/policy/breaker.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { transition } from '../../../src/engine/transition.ts';
+import {
+  after,
+  at,
+  awaitingConsent,
+  command,
+  effect,
+  IDLE_POLICY,
+  paused,
+  policy,
+  recorded,
+  running,
+  saying,
+  step,
+  timePassed,
+  turnEnded,
+  verifying,
+  waiting,
+} from './support/loop.ts';
+
+const LOOP = policy({ idle: IDLE_POLICY });
+const EVERY = {
+  running: running(),
+  waiting: waiting(),
+  verifying: verifying(),
+  paused: paused(),
+  awaiting: awaitingConsent(),
+};
+const give = (state: LoopState, given: OperatorCommand) => transition(state, command(given), LOOP);
+
+describe('stop', () => {
+  const alive = { kind: 'stop', clientAlive: true } as const;
+
+  test('lets an agent at work finish its iteration first', () => {
+    for (const before of [running(), verifying(), running({ turn: 'first' }), running({ turn: 'user' })]) {
+      const { state, effects } = give(before, alive);
+      assert.deepEqual(
+        [state, recorded(effects), step(effects)],
+        [{ ...before, stopRequested: true }, ['operator.stop'], null],
+      );
+    }
+  });
+
+  test('ends the loop at the iteration’s end', () => {
+    const { state } = after(running(), LOOP, command(alive), turnEnded('Work.'));
+    assert.equal(state.status === 'ended' && state.ended.message, 'stopped by the user after 1 iteration.');
+  });
+
+  test('given twice changes nothing more', () => {
+    const first = give(running(), alive).state;
+    const { state, effects } = give(first, alive);
+    assert.deepEqual([state, effects], [first, []]);
+  });
+
+  test('ends a loop where nobody works at once', () => {
+    for (const before of [
+      waiting(),
+      paused(),
+      awaitingConsent(),
+      running({ turn: 'rest' }),
+      verifying({ turn: 'rest' }),
+    ]) {
+      const { state, effects } = give(before, alive);
+      assert.equal(state.status === 'ended' && state.ended.as, 'stopped');
+      assert.equal(effect(effects, 'archive').as, 'stopped');
+    }
+  });
+
+  test('ends a loop whose client is dead at once', () => {
+    const { state } = give(running(), { kind: 'stop', clientAlive: false });
+    assert.equal(state.status === 'ended' && state.ended.as, 'stopped');
+  });
+});
+
+test('cancel ends a loop in any state at once, and says where it lies', () => {
+  for (const before of Object.values(EVERY)) {
+    const { state, effects } = give(before, { kind: 'cancel' });
+    assert.ok(state.status === 'ended');
+    assert.deepEqual(
+      [state.ended.as, state.ended.at, effect(effects, 'archive').as],
+      ['cancelled', at(5), 'cancelled'],
+    );
+    assert.match(
+      state.ended.message,
+      /^cancelled by the user after \d iterations?\. Nothing was deleted: main\.cjs archive/,
+    );
+  }
+});
+
+describe('pause', () => {
+  test('pauses a loop that is on', () => {
+    for (const before of [running(), waiting(), verifying()]) {
+      const { state, effects } = give(before, { kind: 'pause' });
+      assert.ok(state.status === 'paused');
+      const { message } = state.paused;
+      assert.deepEqual(state.paused, { since: at(5), reason: 'operator', message, resumesAt: null });
+      assert.match(message, /^paused by the user\. .*main\.cjs resume/);
+      assert.deepEqual(state.lastDecision, { at: at(5), kind: 'allow', detail: 'paused: operator' });
+      assert.equal(saying(effects, 'loop.paused')['reason'], 'operator');
+      assert.equal(step(effects), null);
+    }
+  });
+
+  test('leaves a paused loop its reason and an unconsented one without consent', () => {
+    for (const before of [paused('rate-limited'), awaitingConsent()]) {
+      assert.deepEqual(give(before, { kind: 'pause' }), { state: before, effects: [] });
+    }
+  });
+
+  test('lets the turns of the client end uncounted, with the reason', () => {
+    const { state, effects } = after(paused(), LOOP, turnEnded('Work.'));
+    assert.deepEqual([state.status, state.iteration, state.turn], ['paused', 0, 'rest']);
+    assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
+  });
+
+  test('still counts what those turns cost, each once', () => {
+    const usage = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 };
+    const turn = turnEnded('Work.', { usage });
+    const { state, effects } = after(paused(), LOOP, turn, turn);
+    assert.deepEqual([state.usage.outputTokens, effects], [2, [{ type: 'ignore' }]]);
+  });
+
+  test('ends a wait, and the turn with it', () => {
+    const { state, effects } = after(waiting(), LOOP, command({ kind: 'pause' }), timePassed('elapsed', 6));
+    assert.deepEqual([state.status, state.turn], ['paused', 'rest']);
+    assert.match(effect(effects, 'allow').message ?? '', /^paused by the user/);
+  });
+});
+
+describe('resume', () => {
+  test('lets a paused loop go on with the breaker closed', () => {
+    const open = { ...CLOSED_BREAKER, denials: 2 };
+    const { state, effects } = give(paused('operator', { breaker: open, turn: 'rest', iteration: 7 }), {
+      kind: 'resume',
+    });
+    assert.deepEqual(
+      [state.status, state.breaker, state.iteration, state.turn],
+      ['running', CLOSED_BREAKER, 7, 'rest'],
+    );
+    assert.equal('paused' in state, false);
+    assert.deepEqual(
+      [recorded(effects), saying(effects, 'loop.resumed')['why'], step(effects)],
+      [['loop.resumed'], 'operator', null],
+    );
+  });
+
+  test('by a launcher expects its own prompt next', () => {
+    const { state } = give(paused('rate-limited', { turn: 'rest' }), { kind: 'resume', by: 'launcher' });
+    assert.deepEqual([state.status, state.turn], ['running', 'first']);
+  });
+
+  test('changes nothing of a loop that is not paused', () => {
+    for (const before of [running(), waiting(), verifying(), awaitingConsent()]) {
+      assert.deepEqual(give(before, { kind: 'resume' }), { state: before, effects: [] });
+    }
+  });
+});
+
+describe('wake', () => {
+  test('is noted in a waiting loop, which goes on when its driver looks', () => {
+    const { state, effects } = give(waiting(), { kind: 'wake' });
+    assert.equal(state.status === 'waiting' && state.waiting.woken, true);
+    assert.deepEqual([recorded(effects), step(effects)], [['operator.wake'], null]);
+    assert.equal(step(transition(state, timePassed('elapsed', 6), LOOP).effects)?.type, 'prompt');
+  });
+
+  test('changes nothing twice, and nothing where nobody waits', () => {
+    for (const before of [waiting({ woken: true }), running(), paused()]) {
+      assert.deepEqual(give(before, { kind: 'wake' }), { state: before, effects: [] });
+    }
+  });
+});
+
+describe('consent', () => {
+  test('lets a loop that an agent asked for begin', () => {
+    const { state, effects } = give(awaitingConsent(), { kind: 'consent', contractHash: 'agreed' });
+    assert.deepEqual([state.status, recorded(effects), step(effects)], ['running', ['operator.consent'], null]);
+    assert.equal(state.contractHash, 'agreed');
+  });
+
+  test('changes nothing of another loop', () => {
+    for (const before of [running(), waiting(), paused()]) {
+      assert.deepEqual(give(before, { kind: 'consent', contractHash: 'agreed' }), { state: before, effects: [] });
+    }
+  });
+
+  test('is awaited by every turn until it is given, and nothing is counted', () => {
+    const { state, effects } = after(awaitingConsent(), LOOP, turnEnded('Work.'));
+    assert.deepEqual([state.status, state.iteration], ['awaiting-consent', 0]);
+    assert.deepEqual(effects, [{ type: 'allow', message: 'this loop awaits your consent: main.cjs start --consent.' }]);
+  });
+
+  test('cannot be had by way of a pause', () => {
+    for (const given of [
+      command({ kind: 'pause' }),
+      { type: 'suspended', at: at(5), reason: 'contract-changed', message: 'm' } as const,
+      { type: 'interrupted', at: at(5), by: 'client-exit' } as const,
+      { type: 'api-error', at: at(5), error: { kind: 'overloaded', message: 'm', resetsAt: null } } as const,
+    ]) {
+      const { state } = after(awaitingConsent(), LOOP, given, command({ kind: 'resume' }));
+      assert.equal(state.status, 'awaiting-consent');
+    }
+  });
+});
+
+describe('accept', () => {
+  const accepted = { kind: 'accept', contractHash: 'h2', maxIterations: 40 } as const;
+
+  test('adopts the new contract in any state', () => {
+    for (const before of Object.values(EVERY)) {
+      const { state, effects } = give(before, accepted);
+      assert.deepEqual([state.contractHash, state.maxIterations, state.status], ['h2', 40, before.status]);
+      assert.equal(saying(effects, 'operator.accept')['contractHash'], 'h2');
+    }
+  });
+
+  test('lets a loop go on that was paused for the contract', () => {
+    assert.equal(give(paused('contract-changed'), accepted).state.status, 'running');
+  });
+
+  test('of a lower limit ends the loop before its next prompt', () => {
+    const { state } = after(
+      waiting({}, { iteration: 9 }),
+      LOOP,
+      command({ ...accepted, maxIterations: 5 }),
+      timePassed('elapsed', 30),
+    );
+    assert.equal(state.status === 'ended' && state.ended.as, 'max-iterations');
+  });
+});

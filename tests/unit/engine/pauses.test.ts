@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ApiError, EngineEvent } from '../../../src/engine/events.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { transition } from '../../../src/engine/transition.ts';
+import {
+  after,
+  at,
+  awaitingConsent,
+  command,
+  effect,
+  IDLE_POLICY,
+  paused,
+  policy,
+  recorded,
+  running,
+  saying,
+  step,
+  timePassed,
+  turnEnded,
+  verifying,
+  waiting,
+} from './support/loop.ts';
+
+const LOOP = policy({ idle: IDLE_POLICY });
+const refused = (error: Partial<ApiError>): EngineEvent => ({
+  type: 'api-error',
+  at: at(5),
+  error: { kind: 'rate-limited', message: 'no', resetsAt: null, ...error },
+});
+const spoken = (seconds: number): EngineEvent => ({
+  type: 'user-prompt',
+  at: at(seconds),
+  promptId: `at ${seconds}`,
+  by: 'user',
+});
+
+describe('a rate limit', () => {
+  test('pauses the loop until it resets', () => {
+    for (const before of [running(), waiting(), verifying()]) {
+      const { state, effects } = after(before, LOOP, refused({ resetsAt: at(100) }));
+      assert.ok(state.status === 'paused');
+      assert.deepEqual([state.paused.reason, state.paused.resumesAt, state.turn], ['rate-limited', at(100), 'rest']);
+      assert.match(state.paused.message, new RegExp(`^paused by a rate limit until ${at(100)}`));
+      const { reason, error, resetsAt } = saying(effects, 'loop.paused');
+      assert.deepEqual([reason, error, resetsAt], ['rate-limited', 'rate-limited', at(100)]);
+      assert.deepEqual([effect(effects, 'notify').message, step(effects)], [state.paused.message, null]);
+    }
+  });
+
+  test('without a known end says how to go on', () => {
+    const { state } = after(running(), LOOP, refused({}));
+    assert.match(state.status === 'paused' ? state.paused.message : '', /did not say until when.*main\.cjs resume/);
+  });
+
+  test('that has passed lets the loop go on once the user has been answered', () => {
+    const { state, effects } = after(running({ iteration: 3 }), LOOP, refused({ resetsAt: at(100) }), spoken(100));
+    assert.deepEqual(
+      [state.status, state.turn, saying(effects, 'loop.resumed')['why']],
+      ['running', 'user', 'the rate limit has passed'],
+    );
+    const answered = transition(state, turnEnded('Hello again.'), LOOP);
+    assert.deepEqual([step(answered.effects)?.type, answered.state.iteration], ['prompt', 3]);
+  });
+
+  test('that has not passed keeps the loop paused', () => {
+    const { state, effects } = after(running(), LOOP, refused({ resetsAt: at(100) }), spoken(99));
+    assert.deepEqual([state.status, state.turn], ['paused', 'user']);
+    assert.match(effect(effects, 'notify').message, /^paused by a rate limit until/);
+  });
+
+  test('without a known end keeps the loop paused', () => {
+    assert.equal(after(running(), LOOP, refused({}), spoken(99_999)).state.status, 'paused');
+  });
+
+  test('is not what another pause waits for', () => {
+    assert.equal(after(paused('interrupted', {}, at(1)), LOOP, spoken(99)).state.status, 'paused');
+  });
+});
+
+describe('an API error', () => {
+  const texts: [ApiError['kind'], RegExp][] = [
+    ['authentication', /^paused: the API refused the credentials \(no\)\. Log in again/],
+    ['billing', /^paused: the API refused for billing reasons \(no\)\. Mend the account/],
+    ['invalid-request', /^paused by an API error \(invalid-request: no\)\..*main\.cjs resume/],
+    ['overloaded', /^paused by an API error \(overloaded: no\)\./],
+    ['other', /^paused by an API error \(other: no\)\./],
+  ];
+  for (const [kind, text] of texts) {
+    test(`of the kind ${kind} pauses the loop and says what to do`, () => {
+      const { state } = after(running(), LOOP, refused({ kind }));
+      assert.ok(state.status === 'paused');
+      assert.equal(state.paused.reason, 'api-error');
+      assert.match(state.paused.message, text);
+    });
+  }
+
+  test('leaves a pause its reason, and consent still to be given', () => {
+    for (const before of [paused('operator'), awaitingConsent()]) {
+      assert.deepEqual(transition(before, refused({}), LOOP), { state: before, effects: [] });
+    }
+  });
+});
+
+describe('an interruption', () => {
+  const interrupted = (by: 'signal' | 'client-exit'): EngineEvent => ({ type: 'interrupted', at: at(5), by });
+
+  test('by Esc pauses the loop and says how to go on', () => {
+    for (const before of [running(), waiting(), verifying()]) {
+      const { state, effects } = after(before, LOOP, interrupted('signal'));
+      assert.ok(state.status === 'paused');
+      assert.deepEqual([state.paused.reason, state.turn], ['interrupted', 'rest']);
+      assert.match(state.paused.message, /^paused, because it was interrupted\./);
+      assert.deepEqual(
+        [saying(effects, 'loop.paused')['by'], step(effects)],
+        ['signal', { type: 'allow', message: state.paused.message }],
+      );
+      assert.equal(saying(effects, 'loop.paused')['reason'], 'interrupted');
+    }
+  });
+
+  test('by Esc with which the client went says how to go on without it', () => {
+    const { state, effects } = after(waiting(), LOOP, interrupted('signal'), interrupted('client-exit'));
+    assert.deepEqual(effects, [{ type: 'allow', message: null }]);
+    assert.match(state.status === 'paused' ? state.paused.message : '', /the client ended.*start --resume/);
+    assert.equal(state.status === 'paused' && state.paused.since, at(5));
+  });
+
+  test('by the end of the client says so', () => {
+    const { state } = after(running(), LOOP, interrupted('client-exit'));
+    assert.match(
+      state.status === 'paused' ? state.paused.message : '',
+      /^interrupted: the client ended.*start --resume/,
+    );
+  });
+
+  test('by the end of the client says so of a pause that Esc, or leaving, began, and of no other', () => {
+    const left = transition(paused('interrupted'), interrupted('client-exit'), LOOP).state;
+    assert.match(left.status === 'paused' ? left.paused.message : '', /^interrupted: the client ended/);
+    for (const [reason, by] of [
+      ['interrupted', 'signal'],
+      ['operator', 'client-exit'],
+    ] as const) {
+      assert.deepEqual(transition(paused(reason), interrupted(by), LOOP).state, paused(reason));
+    }
+  });
+
+  test('leaves a pause its reason, and consent still to be given', () => {
+    for (const before of [paused('operator'), awaitingConsent()]) {
+      const { state, effects } = transition(before, interrupted('signal'), LOOP);
+      assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
+    }
+  });
+
+  test('lets everything through until resume, and then the loop goes on', () => {
+    const away = after(running({ iteration: 3 }), LOOP, interrupted('signal'), spoken(10), turnEnded('Hello.'));
+    assert.deepEqual([away.state.status, away.state.iteration, step(away.effects)?.type], ['paused', 3, 'allow']);
+    const back = after(away.state, LOOP, command({ kind: 'resume' }), spoken(20), turnEnded('Going on.'));
+    assert.deepEqual([back.state.status, back.state.iteration, step(back.effects)?.type], ['running', 3, 'prompt']);
+  });
+});
+
+describe('a suspension', () => {
+  const suspended: EngineEvent = {
+    type: 'suspended',
+    at: at(5),
+    reason: 'contract-changed',
+    message: 'The contract is gone.',
+  };
+
+  test('pauses the loop for its reason and lets the turn end', () => {
+    const { state, effects } = after(running(), LOOP, suspended);
+    assert.ok(state.status === 'paused');
+    assert.deepEqual(state.paused, {
+      since: at(5),
+      reason: 'contract-changed',
+      message: 'The contract is gone.',
+      resumesAt: null,
+    });
+    assert.equal(state.turn, 'rest');
+    assert.deepEqual(
+      [saying(effects, 'loop.paused')['reason'], step(effects)],
+      ['contract-changed', { type: 'allow', message: 'The contract is gone.' }],
+    );
+  });
+
+  test('leaves a pause its reason', () => {
+    const { state, effects } = after(paused('operator'), LOOP, suspended);
+    assert.deepEqual([state.status === 'paused' && state.paused.reason, state.turn], ['operator', 'rest']);
+    assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
+  });
+
+  test('of a loop that awaits consent only lets the turn end', () => {
+    const { state, effects } = after(awaitingConsent(), LOOP, suspended);
+    assert.deepEqual([state.status, state.turn], ['awaiting-consent', 'rest']);
+    assert.deepEqual(effects, [{ type: 'allow', message: 'The contract is gone.' }]);
+  });
+
+  test('that was accepted takes the next message for a message, not for an interruption', () => {
+    const { state } = after(
+      running(),
+      LOOP,
+      suspended,
+      command({ kind: 'accept', contractHash: 'h2', maxIterations: 25 }),
+      spoken(10),
+    );
+    assert.deepEqual([state.status, state.turn], ['running', 'user']);
+  });
+});
+
+describe('time that passes for a loop that does not wait', () => {
+  test('changes nothing of a running or unconsented one', () => {
+    for (const before of [running(), verifying(), awaitingConsent()]) {
+      const { state, effects } = transition(before, timePassed('elapsed', 60), LOOP);
+      assert.deepEqual([state, effects], [before, [{ type: 'allow', message: null }]]);
+    }
+  });
+
+  test('lets the turn of a paused one end with its reason', () => {
+    const { state, effects } = transition(paused(), timePassed('elapsed', 60), LOOP);
+    assert.deepEqual([state.turn, effects], ['rest', [{ type: 'allow', message: 'paused for a test' }]]);
+  });
+
+  test('finds a turn that rests already', () => {
+    const before = paused('operator', { turn: 'rest', told: [`paused ${at(1)}`] });
+    assert.equal(transition(before, timePassed('elapsed', 60), LOOP).state, before);
+  });
+});
+
+describe('what a pause has to say is said once', () => {
+  const turnOver = (text: string): EngineEvent => turnEnded(text, { promptId: text });
+  const heard = (before: LoopState, ...events: EngineEvent[]): (string | null)[] => {
+    let state = before;
+    return events.map((happened) => {
+      const next = transition(state, happened, LOOP);
+      state = next.state;
+      const said = next.effects.find(({ type }) => type === 'notify' || type === 'allow');
+      return said?.type === 'notify' || said?.type === 'allow' ? said.message : null;
+    });
+  };
+
+  test('to the next message after Esc, whose own word the client drops', () => {
+    const state = transition(waiting(), { type: 'interrupted', at: at(5), by: 'signal' }, LOOP).state;
+    const [first, ...later] = heard(state, spoken(10), turnOver('Yes.'), spoken(20), turnOver('Yes, yes.'));
+    assert.match(first ?? '', /^paused, because it was interrupted\..*main\.cjs resume/);
+    assert.deepEqual(later, [null, null, null]);
+  });
+
+  test('at the turn’s end where no message came before', () => {
+    assert.deepEqual(heard(paused(), turnOver('Work.'), spoken(10), turnOver('Yes.')), [
+      'paused for a test',
+      null,
+      null,
+    ]);
+  });
+
+  test('to the message that shows it', () => {
+    const [first, ...later] = heard(running(), spoken(10), turnOver('Yes.'), spoken(20));
+    assert.match(first ?? '', /^paused, because it was interrupted/);
+    assert.deepEqual(later, [null, null]);
+  });
+
+  test('again in the next pause', () => {
+    const resume: EngineEvent = { type: 'operator', at: at(30), command: { kind: 'resume' } };
+    const pause: EngineEvent = { type: 'operator', at: at(40), command: { kind: 'pause' } };
+    const said = heard(paused(), turnOver('Work.'), resume, pause, turnOver('More work.'));
+    assert.match(said.at(-1) ?? '', /^paused by the user/);
+  });
+});
+
+test('a pause is recorded under its own name', () => {
+  assert.deepEqual(recorded(after(running(), LOOP, refused({})).effects), ['loop.paused']);
+});

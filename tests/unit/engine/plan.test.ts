@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Effect } from '../../../src/engine/effects.ts';
+import {
+  attemptVerdict,
+  type PlanAttempt,
+  planOf,
+  resumedPlan,
+  type ToldTask,
+} from '../../../src/engine/plan/attempt.ts';
+import type { PlanTaskStatus } from '../../../src/engine/plan/task-order.ts';
+import type { PlanState } from '../../../src/engine/schema/plan.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { transition } from '../../../src/engine/transition.ts';
+import { at, policy, running, verifying } from './support/loop.ts';
+
+const POLICY = policy({ plan: { maxTasks: 2, from: null }, completion: { kind: 'none' } });
+const FRESH: PlanState = { current: null, attempts: 0, done: [], blocked: null, report: null };
+const COMMIT = 'a'.repeat(40);
+
+function task(id: string, status: PlanTaskStatus = 'open', ...dependsOn: string[]): ToldTask {
+  return { id, title: `Do ${id}`, status, dependsOn, scope: [], line: 1, acceptance: [`${id} works`] };
+}
+
+function working(plan: Partial<PlanState> = {}): PlanState {
+  return { ...FRESH, blocked: [], current: { id: 'Task 1', title: 'Do Task 1', commit: COMMIT }, ...plan };
+}
+
+const read = (state: LoopState, tasks: readonly ToldTask[], more = POLICY) =>
+  transition(state, { type: 'plan-read', at: at(5), tasks, commit: COMMIT }, more);
+
+function verify(plan: PlanState, attempt: Partial<PlanAttempt>, failed: readonly string[] = [], more = POLICY) {
+  const results = failed.map((name) => ({ name, outcome: 'failed' as const, detail: 'it fails' }));
+  const whole: PlanAttempt = {
+    task: { id: 'Task 1', title: 'Do Task 1' },
+    as: 'done',
+    tasks: [],
+    notes: [],
+    ...attempt,
+  };
+  return transition(verifying({ plan }), { type: 'verified', at: at(9), results, plan: whole }, more);
+}
+
+const endOf = ({ state }: { readonly state: LoopState }) => (state.status === 'ended' ? state.ended : null);
+const promptIn = (effects: readonly Effect[]) => effects.find((effect) => effect.type === 'prompt');
+const told = (effects: readonly Effect[]) =>
+  effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
+
+test('the first prompt of a plan opens its first task, and says what is passed over', () => {
+  const { state, effects } = read(running(), [
+    task('Task 1', 'blocked'),
+    task('Task 2', 'open', 'Task 1'),
+    task('Task 3'),
+  ]);
+  assert.deepEqual(state.plan, {
+    ...FRESH,
+    blocked: ['Task 1'],
+    current: { id: 'Task 3', title: 'Do Task 3', commit: COMMIT },
+  });
+  assert.deepEqual(told(effects), ['passed over: Task 1 (blocked), Task 2 (waits for Task 1).']);
+});
+
+test('a plan that a user resumes is read anew, with the task that was begun and what is blocked by now', () => {
+  const paused = transition(
+    running({ plan: working({ attempts: 1 }) }),
+    { type: 'operator', at: at(3), command: { kind: 'pause' } },
+    POLICY,
+  );
+  const resumed = transition(paused.state, { type: 'operator', at: at(4), command: { kind: 'resume' } }, POLICY);
+  assert.deepEqual([resumed.state.plan?.blocked, resumed.state.plan?.attempts], [null, 1]);
+  const { state } = read(resumed.state, [task('Task 1'), task('Task 2', 'blocked')]);
+  assert.deepEqual([state.plan?.current?.id, state.plan?.blocked], ['Task 1', ['Task 2']]);
+});
+
+test('a task that was begun is gone on with, whatever was put before it', () => {
+  const { state } = read(running({ plan: working({ attempts: 1 }) }), [task('Task 0'), task('Task 1')]);
+  assert.deepEqual([state.plan?.current?.id, state.plan?.attempts], ['Task 1', 1]);
+});
+
+test('a task that was committed before the engine knew counts as done', () => {
+  const { state } = read(running({ plan: working({ attempts: 1 }) }), [task('Task 1', 'done'), task('Task 2')]);
+  assert.deepEqual([state.plan?.done, state.plan?.current?.id, state.plan?.attempts], [['Task 1'], 'Task 2', 0]);
+});
+
+test('every turn that ends is a claim, and what the agent says of it is kept', () => {
+  const ended = (text: string) =>
+    transition(
+      running({ plan: working() }),
+      {
+        ...{ type: 'iteration-ended', at: at(3), text, promptId: null, origin: 'loop', transcriptMark: 'm' },
+        ...{ toolCalls: 1, deniedCalls: 0, usage: null, costUsd: null, progress: 'unknown', projectMark: null },
+        ...{ error: null, timedOut: false, failedShellCalls: 0, scenario: null, seen: null },
+      },
+      POLICY,
+    );
+  for (const [text, said] of [
+    ['It works.', 'done'],
+    ['Half of it.\n\n<!-- ralph:state partial -->', 'partial'],
+    ['No key.\n<!-- ralph:state blocked -->', 'blocked'],
+    ['```\n<!-- ralph:state blocked -->\n```', 'done'],
+  ] as const) {
+    const { state, effects } = ended(text);
+    assert.equal(state.status, 'verifying');
+    assert.equal(state.plan?.report?.said, said, text);
+    assert.ok(effects.some(({ type }) => type === 'verify'));
+  }
+});
+
+test('an attempt comes to what its checks say, unless the agent itself says less', () => {
+  const report = (said: 'done' | 'partial' | 'blocked') => ({ text: '', said });
+  assert.equal(attemptVerdict(working(), true), 'done');
+  assert.equal(attemptVerdict(working(), false), 'failed');
+  assert.equal(attemptVerdict(working({ attempts: 1 }), false), 'blocked');
+  assert.equal(attemptVerdict(working({ attempts: 1 }), true), 'done');
+  assert.equal(attemptVerdict(working({ report: report('blocked') }), true), 'blocked');
+  assert.equal(attemptVerdict(working({ attempts: 1, report: report('partial') }), false), 'partial');
+});
+
+test('after a task that is done comes the next one, with a closed breaker and no attempts', () => {
+  const { state, effects } = verify(working({ attempts: 1 }), { tasks: [task('Task 1', 'done'), task('Task 2')] });
+  assert.deepEqual([state.plan?.done, state.plan?.current, state.plan?.attempts], [['Task 1'], null, 0]);
+  assert.ok(promptIn(effects));
+  assert.deepEqual(told(effects), ['Task 1 is done and committed (1 of 2).']);
+});
+
+test('an attempt that failed goes back with its reasons', () => {
+  const { state, effects } = verify(working(), { as: 'failed', tasks: [task('Task 1')] }, ['scope', 'tests']);
+  assert.equal(state.plan?.attempts, 1);
+  const prompt = promptIn(effects);
+  assert.deepEqual(prompt?.type === 'prompt' && prompt.notices.rejection, ['scope: it fails', 'tests: it fails']);
+});
+
+test('a part of a task is no failed attempt', () => {
+  assert.equal(verify(working(), { as: 'partial', tasks: [task('Task 1')] }).state.plan?.attempts, 0);
+});
+
+test('a task that becomes blocked ends the loop and names what it keeps back', () => {
+  const tasks = [task('Task 1', 'blocked'), task('Task 2', 'open', 'Task 1'), task('Task 3')];
+  const ended = endOf(verify(working(), { as: 'blocked', tasks }, ['tests']));
+  assert.equal(ended?.as, 'blocked');
+  assert.match(ended?.message ?? '', /Task 1 is blocked\. It keeps back Task 2\. The progress file .* what was tried/);
+});
+
+test('a task that was blocked before is told as one that nobody tried', () => {
+  const tasks = [task('Task 1', 'done'), task('Task 2', 'blocked'), task('Task 3', 'open', 'Task 2')];
+  const message = endOf(verify(working({ blocked: ['task 2'] }), { tasks }))?.message ?? '';
+  assert.match(message, /Task 2 is blocked .*It keeps back Task 3\. .*nothing of it was tried/);
+  assert.doesNotMatch(message, /progress file|working tree/);
+});
+
+test('a task that the user marks as blocked while the loop runs ends it, too; one that was so before does not', () => {
+  const tasks = [task('Task 1'), task('Task 2', 'blocked')];
+  assert.equal(endOf(read(running({ plan: working() }), tasks))?.as, 'blocked');
+  assert.equal(endOf(read(running({ plan: working({ blocked: ['task 2'] }) }), tasks)), null);
+});
+
+test('the loop pauses for review after as many tasks as a session may have, and completes before that', () => {
+  const paused = endOf(verify(working({ done: ['Task 0'] }), { tasks: [task('Task 1', 'done'), task('Task 2')] }));
+  assert.equal(paused?.as, 'paused-for-review');
+  assert.match(paused?.message ?? '', /2 tasks done in this session: Task 0, Task 1\. Next is Task 2/);
+  const complete = endOf(verify(working({ done: ['Task 0'] }), { tasks: [task('Task 1', 'done')] }));
+  assert.equal(complete?.as, 'complete');
+});
+
+test('the last words of a plan name the way to go on as it was driven', () => {
+  const last = (mode: LoopState['mode']): string => {
+    const state = { ...verifying({ plan: working({ done: ['Task 0'] }) }), mode, taskPath: 'docs/my plan.md' };
+    const tasks = [task('Task 1', 'done'), task('Task 2')];
+    const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], tasks };
+    const { message } = endOf(transition(state, { type: 'verified', at: at(9), results: [], plan }, POLICY)) ?? {};
+    return /go on: (.*)\./.exec(message ?? '')?.[1] ?? '';
+  };
+  assert.equal(last('runner'), 'main.cjs run "docs/my plan.md" --plan --from "Task 2"');
+  assert.equal(last('hook'), 'main.cjs start --task "docs/my plan.md" --plan --launch --from "Task 2"');
+  assert.equal(last('router'), 'main.cjs router start --task "docs/my plan.md" --plan --from "Task 2"');
+});
+
+test('completion is verified where checks ran, and comes before the limit of iterations', () => {
+  const done = { tasks: [task('Task 1', 'done')] };
+  assert.equal(endOf(verify(working(), done))?.verified, false);
+  const results = [{ name: 'tests', outcome: 'ok' as const, detail: '' }];
+  const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], ...done };
+  const last = verifying({ plan: working(), iteration: 25 });
+  const ended = endOf(transition(last, { type: 'verified', at: at(9), results, plan }, POLICY));
+  assert.deepEqual([ended?.as, ended?.verified], ['complete', true]);
+});
+
+test('what a person has to verify is told with its acceptance', () => {
+  const ended = endOf(verify(working(), { tasks: [task('Task 1', 'done'), task('Task 2', 'manual-verify')] }));
+  assert.equal(ended?.as, 'needs-verification');
+  assert.match(ended?.message ?? '', /- Task 2, Do Task 2\n {2}- Task 2 works\n/);
+});
+
+test('a stop of the user holds after the task that was in work', () => {
+  const state = verifying({ plan: working(), stopRequested: true });
+  const tasks = [task('Task 1', 'done'), task('Task 2')];
+  const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], tasks };
+  const next = transition(state, { type: 'verified', at: at(9), results: [], plan }, POLICY);
+  assert.equal(endOf(next)?.as, 'stopped');
+  assert.deepEqual(next.state.plan?.done, ['Task 1']);
+});
+
+test('a session that is resumed passes over what is blocked now, and gets its tasks anew where it had all of them', () => {
+  assert.deepEqual(
+    resumedPlan({ plan: working({ attempts: 1, done: ['a'] }) }, 2),
+    working({ blocked: null, done: ['a'] }),
+  );
+  assert.deepEqual(resumedPlan({ plan: working({ done: ['a', 'b'] }) }, 2).done, []);
+});
+
+test('a part of a state that is no session of a plan counts as one that has done nothing', () => {
+  for (const plan of [
+    undefined,
+    null,
+    1,
+    {},
+    { ...FRESH, done: [1] },
+    { ...FRESH, current: { id: 1 } },
+    { ...FRESH, report: 'x' },
+  ])
+    assert.deepEqual(planOf({ plan }), FRESH);
+  assert.deepEqual(planOf({ plan: working() }), working());
+});

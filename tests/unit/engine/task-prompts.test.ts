@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { wholePrompt } from '../../../src/engine/prompt/assemble-prompt.ts';
+import { assembleTaskPrompt, type TaskPromptParts } from '../../../src/engine/prompt/assemble-task-prompt.ts';
+import { deliverTaskPrompt } from '../../../src/engine/prompt/deliver-prompt.ts';
+
+/**
+ * Whole prompts of task folders, as the agent reads them. Each file has in its frontmatter what differs from the parts
+ * below, and after it the prompt. `UPDATE_SCENARIOS=1` writes the prompts anew: read the difference before you commit.
+ */
+/** From the root, where tests are run: this file is bundled elsewhere for mutation tests. */
+const FOLDER = join('tests', 'scenarios', 'prompts');
+const UPDATE = process.env['UPDATE_SCENARIOS'] === '1';
+const HEAD = /^---\n(.*?\n)---\n/s;
+
+const SCENARIOS = [
+  'all-sections',
+  'blank-progress',
+  'first-iteration',
+  'gate-disabled',
+  'gate-disabled-validation',
+  'gate-disabled-without-promise',
+  'gate-optional',
+  'gate-optional-validation',
+  'idle-on',
+  'last-rejection-later',
+  'long-progress',
+  'misplaced-promise',
+  'no-promise-to-check',
+  'one-item',
+  'project-folder',
+  'reflection',
+  'reflection-not-due',
+  'rejected-claim',
+  'steering',
+];
+
+const USUAL: TaskPromptParts = {
+  iteration: 2,
+  maxIterations: 20,
+  notices: { rejection: [], misplacedSignal: null, warnings: [] },
+  steering: [],
+  guardrailsPath: null,
+  findings: null,
+  taskPath: 'tasks/auth/RALPH.md',
+  body: 'Fix the failing auth tests.\n',
+  completion: { kind: 'promise', text: 'DONE' },
+  idle: false,
+  progress: 'Login is fixed.\nNext: logout.\n',
+  terms: {
+    commands: [
+      { name: 'tests', run: 'npm test', timeoutSeconds: 60, acceptance: true, directory: 'project' },
+      { name: 'notes', run: './notes.sh', timeoutSeconds: 60, acceptance: false, directory: 'task' },
+    ],
+    gate: 'required',
+    requiredOutputs: ['AUTH_FIXES.md'],
+    itemsPerIteration: null,
+    reflectEvery: null,
+  },
+  validation: [],
+  lastFailures: null,
+  elapsedMs: 720_000,
+};
+
+/** `base` with what a scenario says in its place. A key that no prompt has is a mistake in the scenario. */
+function merged<T extends object>(base: T, change: unknown, path = ''): T {
+  const said: Record<string, unknown> = { ...(change as object) };
+  for (const key of Object.keys(said)) assert.ok(key in base, `no prompt has a part ${path}${key}`);
+  const entries = Object.entries(base).map(([key, value]) => {
+    if (!(key in said)) return [key, value];
+    if (typeof value === 'number') assert.equal(typeof said[key], 'number', `${path}${key}`);
+    const nested = ['notices', 'terms'].includes(key);
+    return [key, nested ? merged(value as object, said[key], `${key}.`) : said[key]];
+  });
+  return Object.fromEntries(entries) as T;
+}
+
+/** `progress: {lines: 300}` stands for so many numbered lines. */
+function progressOf(change: { progress?: unknown }): object {
+  const { lines } = (change.progress ?? {}) as { lines?: number };
+  if (lines === undefined) return change;
+  const text = Array.from(
+    { length: lines },
+    (_, index) => `Step ${index + 1}: what was tried, what came of it, and what is to be done next because of it.`,
+  ).join('\n');
+  return { ...change, progress: text };
+}
+
+test('a scenario that gives what no prompt has is found out', () => {
+  assert.throws(() => merged(USUAL, { iterations: 3 }), /no prompt has a part iterations/);
+  assert.throws(() => merged(USUAL, { terms: { reflect: 3 } }), /no prompt has a part terms\.reflect/);
+});
+
+test('every scenario of a prompt is there, and no other', () => {
+  assert.deepEqual(readdirSync(FOLDER).sort(), SCENARIOS.map((name) => `${name}.md`).sort());
+});
+
+for (const name of SCENARIOS) {
+  test(`the prompt of a task folder: ${name.replaceAll('-', ' ')}`, () => {
+    const path = join(FOLDER, `${name}.md`);
+    const text = readFileSync(path, 'utf8').replaceAll('\r\n', '\n');
+    const [head = '', given = ''] = HEAD.exec(text) ?? [];
+    assert.notEqual(head, '', `${path} has no frontmatter`);
+    const prompt = wholePrompt(assembleTaskPrompt(merged(USUAL, progressOf(parse(given) ?? {}))));
+    if (UPDATE) writeFileSync(path, `${head}${prompt}`);
+    else assert.equal(text.slice(head.length), prompt);
+  });
+}
+
+describe('the memory in a prompt', () => {
+  const memoryOf = (progress: string) => {
+    const { preface } = assembleTaskPrompt({ ...USUAL, progress });
+    return /PROGRESS\.md\n\n(.*)\n\nBring it up/s.exec(preface)?.[1] ?? '';
+  };
+
+  test('is whole up to 4096 characters', () => {
+    assert.equal(memoryOf('x'.repeat(4096)), 'x'.repeat(4096));
+    const cut = memoryOf('x'.repeat(4097));
+    assert.match(cut, /\n\[\.\.\. 4097 characters in all \.\.\.\]\n/);
+    assert.ok(cut.length <= 4096, `${cut.length}`);
+  });
+
+  test('is never more, however long the file', () => {
+    const cut = memoryOf('y'.repeat(3_000_000));
+    assert.ok(cut.length <= 4096 && cut.length > 4000, `${cut.length}`);
+  });
+
+  test('has no half of a character where it was cut', () => {
+    for (const shift of ['', 'x']) {
+      const cut = memoryOf(shift + '\u{1F642}'.repeat(4_000));
+      assert.doesNotMatch(cut, /\p{Surrogate}/u);
+      assert.match(cut, /\u{1F642}\n\[\.\.\. .*\]\n\u{1F642}/u);
+    }
+  });
+});
+
+describe('a task folder’s prompt goes back', () => {
+  const client = { takesContext: true, promptPath: 'tasks/auth/.ralph-runner/prompt.md' };
+  const short = assembleTaskPrompt(USUAL);
+  const long = assembleTaskPrompt({ ...USUAL, body: `# Evidence\n${'x'.repeat(9_000)}` });
+
+  test('as it is where it is short enough', () => {
+    assert.deepEqual(deliverTaskPrompt(short, 'auto', client), { reason: wholePrompt(short), context: null });
+    assert.equal(deliverTaskPrompt(short, 'context', client).context, wholePrompt(short));
+  });
+
+  test('as a pointer to the file that holds all of it where it is too long', () => {
+    const reason = `[ralph] Iteration 2 of 20. The task folder is tasks/auth/
+
+Read tasks/auth/.ralph-runner/prompt.md now, whole (${wholePrompt(long).length} characters), and work by it: it holds the prompt of this iteration, with the task, the output of its commands and how to end your message.
+Its sections:
+## Your memory: tasks/auth/RALPH_PROGRESS.md
+# Evidence
+## Goal
+## Completion gate: required
+`;
+    assert.deepEqual(deliverTaskPrompt(long, 'auto', client), { reason, context: null });
+  });
+
+  test('as a pointer at any length where the loop says so', () => {
+    const { reason } = deliverTaskPrompt(short, 'pointer', client);
+    assert.match(reason, /^\[ralph\] Iteration 2 of 20\..*\n\nRead tasks\/auth\/\.ralph-runner\/prompt\.md now/);
+  });
+
+  test('in the reason, at any length, where no file holds it', () => {
+    const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, promptPath: null });
+    assert.deepEqual([reason, context], [wholePrompt(long), null]);
+  });
+
+  test('in the reason, at any length, to a client that takes no context', () => {
+    const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, takesContext: false });
+    assert.deepEqual([reason, context], [wholePrompt(long), null]);
+  });
+});

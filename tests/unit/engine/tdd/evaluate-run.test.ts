@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { judgeRun, type TddRun } from '../../../../src/engine/tdd/evaluate-run.ts';
+import { countLine, NO_COUNT } from '../../../../src/text/no-tests-run.ts';
+
+const run = (code: number, output = ''): TddRun => ({
+  end: { kind: 'exit', code },
+  output,
+  tests: output.split('\n').reduce(countLine, NO_COUNT),
+});
+const PASSING = '# tests 1\n# pass 1\n# fail 0';
+const FAILING = '# tests 1\n# pass 0\n# fail 1';
+const NONE = '# tests 0\n# pass 0\n# fail 0';
+
+test('red has to fail, green and refactored have to pass', () => {
+  assert.equal(judgeRun('red', run(1, FAILING)), null);
+  assert.match(judgeRun('red', run(0, PASSING)) ?? '', /it passes already/);
+  assert.equal(judgeRun('green', run(0, PASSING)), null);
+  assert.match(judgeRun('green', run(1, FAILING)) ?? '', /it fails still \(exit code 1\)/);
+  assert.equal(judgeRun('refactored', run(0, PASSING)), null);
+  assert.match(judgeRun('refactored', run(1, FAILING)) ?? '', /fails now/);
+});
+
+test('a program that no runner of tests is known for counts by its exit code', () => {
+  assert.equal(judgeRun('red', run(1, 'expected 3, got 2')), null);
+  assert.equal(judgeRun('green', run(0, 'all good')), null);
+});
+
+test('a run that executed no test is neither red nor green', () => {
+  for (const phase of ['red', 'green', 'refactored'] as const) {
+    for (const code of [0, 1]) assert.match(judgeRun(phase, run(code, NONE)) ?? '', /no test was executed/);
+  }
+});
+
+const NEVER_BEGAN: readonly (readonly [number, string])[] = [
+  [127, 'bash: line 1: nosuch: command not found'],
+  [126, 'bash: line 1: ./check.sh: Permission denied'],
+  [2, "bash: -c: line 1: syntax error near unexpected token `('"],
+  [2, 'bash: -c: line 1: unexpected EOF while looking for matching `"\''],
+  [2, 'sh: 1: Syntax error: "(" unexpected'],
+  [1, "Could not find '/p/tests/none.test.js'"],
+  [1, 'npm error Missing script: "test:none"\nnpm error'],
+  [1, 'npm ERR! Missing script: "test:none"'],
+  [1, ' ERR_PNPM_NO_SCRIPT  Missing script: none'],
+  [254, "npm error code ENOENT\nnpm error enoent Could not read package.json: Error: ENOENT: no such file, open 'p'"],
+  [1, '\u001b[31mnpm error\u001b[0m code E404\nnpm error 404 Not Found - GET https://registry.npmjs.org/none'],
+  [1, 'npm error could not determine executable to run'],
+  [1, ' ERR_PNPM_NO_IMPORTER_MANIFEST_FOUND  No package.json was found'],
+  [1, 'error Command "none" not found.'],
+  [1, 'error Couldn\'t find a package.json file in "/p"'],
+  [1, 'Usage Error: Couldn\'t find a script named "none".'],
+  [1, 'error: Script not found "none"'],
+  [1, "Error: Cannot find module '/p/none.js'\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}"],
+  [9, 'node: bad option: --none'],
+  [2, "/usr/bin/python3.11: can't open file '/p/none.py': [Errno 2] No such file or directory"],
+  [1, '/usr/bin/python3: No module named pytest'],
+  [1, 'ruby: No such file or directory -- none.rb (LoadError)'],
+  [2, 'Can\'t open perl script "none.pl": No such file or directory'],
+  [1, 'Could not open input file: none.php'],
+  [2, 'sh: 0: cannot open none.sh: No such file'],
+  [1, 'bash: line 1: cd: none: No such file or directory'],
+  [2, 'make: *** No targets specified and no makefile found.  Stop.'],
+  [101, 'error: could not find `Cargo.toml` in `/p` or any parent directory'],
+  [1, 'go: cannot find main module, but found .git/config in /p'],
+  [4, 'ERROR: file or directory not found: tests/none.py\n\n=== no tests ran in 0.00s ==='],
+  [4, 'ERROR: file or directory not found: tests/none.py'],
+  [2, "make: *** No rule to make target 'none'.  Stop."],
+  [101, 'error: no test target named `none`.'],
+];
+for (const [code, output] of NEVER_BEGAN) {
+  test(`a command that came to no test is no red: ${output.split('\n')[0]}`, () => {
+    assert.notEqual(judgeRun('red', run(code, output)), null);
+  });
+}
+
+test('a test that fails because what it asks for is not there yet is red', () => {
+  for (const output of [
+    "Error: Cannot find module '../src/new.js'\n# tests 1\n# pass 0\n# fail 1",
+    "Error: Cannot find module '../src/new.js'\nRequire stack:\n- /p/a.js\n  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/p/a.js' ]",
+    "ModuleNotFoundError: No module named 'add'\n=== 1 error in 0.05s ===",
+    "ImportError: cannot import name 'add'\n=== 1 error in 0.05s ===",
+    './add_test.go:5:2: undefined: Add\nFAIL\tproject [build failed]',
+  ]) {
+    assert.equal(judgeRun('red', run(1, output)), null, output);
+  }
+});
+
+test('what a test printed of a program that is not there yet keeps it from being red no more than anything else', () => {
+  for (const [code, output] of NEVER_BEGAN) {
+    if (code === 126 || code === 127 || /no tests ran/.test(output)) continue;
+    assert.equal(judgeRun('red', run(code, `${output}\n${FAILING}`)), null, output);
+  }
+});
+
+test('a crash is red, what was ended from outside is neither', () => {
+  for (const code of [134, 139]) assert.equal(judgeRun('red', run(code)), null);
+  for (const code of [130, 137, 143]) {
+    assert.match(judgeRun('red', run(code)) ?? '', /neither a failing test nor a passing one/);
+    assert.match(judgeRun('green', run(code)) ?? '', /neither/);
+  }
+});
+
+test('a command that did not end by itself, or did not run, is neither, and the answer says why', () => {
+  const ends: readonly (readonly [TddRun['end'], RegExp])[] = [
+    [{ kind: 'timeout' }, /ran out of time/],
+    [{ kind: 'signal', signal: 'SIGKILL' }, /ended by SIGKILL/],
+    [{ kind: 'unavailable', why: 'no bash' }, /could not be started: no bash/],
+    [{ kind: 'changed', what: 'check.sh was changed' }, /not run: check\.sh was changed since the list was made/],
+    [{ kind: 'blocked', rule: 'git push' }, /a guardrail blocks it \(git push\)/],
+  ];
+  for (const phase of ['red', 'green', 'refactored'] as const) {
+    for (const [end, why] of ends) assert.match(judgeRun(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
+  }
+});

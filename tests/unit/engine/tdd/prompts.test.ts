@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assemblePrompt, wholePrompt } from '../../../../src/engine/prompt/assemble-prompt.ts';
+import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
+import { nextScenario, recordBroken, recordPhase } from '../../../../src/engine/tdd/phases.ts';
+import { sectionText } from '../../../../src/engine/tdd/prompt-section.ts';
+import { after, aList, entry } from './support/a-list.ts';
+
+/**
+ * Whole prompts of a TDD loop, as the agent reads them. `UPDATE_SCENARIOS=1` writes them anew: read the difference before
+ * you commit.
+ */
+const FOLDER = join('tests', 'scenarios', 'tdd-prompts');
+const UPDATE = process.env['UPDATE_SCENARIOS'] === '1';
+
+const RED = [
+  'TAP version 13',
+  '# Subtest: adds two numbers',
+  'not ok 1 - adds two numbers',
+  "  error: 'Expected ```3```, got 2'",
+  '# tests 1',
+  '# fail 1',
+].join('\n');
+const FAILING = recordPhase(aList(3), entry('sc-001', 'red', RED));
+const GREEN = recordPhase(FAILING, entry('sc-001', 'green', 'ok 1 - adds two numbers'));
+
+const SCENARIOS: Readonly<Record<string, readonly [TddRecord, readonly string[]]>> = {
+  'nothing-yet': [aList(3), []],
+  red: [FAILING, []],
+  broken: [recordBroken(GREEN, 'sc-001', RED), []],
+  'second-scenario': [GREEN, ['.claude/context/runtime/tdd-state.json was gone; it is as it was proved again.']],
+  complete: [after(aList(1), 'sc-001 red', 'sc-001 green', 'sc-001 refactored'), []],
+};
+
+for (const [name, [record, notes]] of Object.entries(SCENARIOS)) {
+  test(`the prompt of a TDD loop: ${name}`, () => {
+    const next = nextScenario(record);
+    const section = sectionText(
+      next.record,
+      next.scenario,
+      "node '.claude/skills/ralph-loop/scripts/main.cjs' tdd",
+      notes,
+    );
+    const prompt = assemblePrompt({
+      iteration: 2,
+      maxIterations: 25,
+      notices: { rejection: [], misplacedSignal: null, warnings: [] },
+      steering: [],
+      guardrailsPath: '.claude/ralph/guardrails.md',
+      findings: null,
+      taskPath: '.claude/ralph/TDD.md',
+      beside: [section],
+      body: '# Mission\n\nBuild what the scenarios ask for.\n',
+      completion: { kind: 'signal', text: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' },
+      idle: false,
+    });
+    const path = join(FOLDER, `${name}.md`);
+    if (UPDATE) writeFileSync(path, wholePrompt(prompt));
+    assert.equal(wholePrompt(prompt), readFileSync(path, 'utf8'));
+  });
+}
+
+test('every pinned prompt of a TDD loop is held', () => {
+  assert.deepEqual(
+    readdirSync(FOLDER).sort(),
+    Object.keys(SCENARIOS)
+      .map((name) => `${name}.md`)
+      .sort(),
+  );
+});
+
+test('the red evidence stands in the prompt verbatim, whatever it holds, and cannot end its fence', () => {
+  const output = 'a\n```\n````js\nb\n# Heading\n````````';
+  const record = recordPhase(aList(1), entry('sc-001', 'red', output));
+  const text = sectionText(record, nextScenario(record).scenario, 'tdd', []);
+  assert.ok(text.includes(`\n${'`'.repeat(9)}\n${output}\n${'`'.repeat(9)}\n`), text);
+});

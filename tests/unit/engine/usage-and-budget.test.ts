@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { addUsage, readBudget } from '../../../src/engine/policy/budget.ts';
+import type { UsageState } from '../../../src/engine/schema/state.ts';
+import { validateLoopState } from '../../../src/state/read-state.ts';
+import { at, policy, running } from './support/loop.ts';
+
+const NOTHING: UsageState = running().usage;
+const TURN = { inputTokens: 10, outputTokens: 20, cacheReadTokens: 300, cacheWriteTokens: 4 };
+const { budget: NONE } = policy();
+const cost = (...figures: (number | null)[]) =>
+  figures.reduce((usage, figure) => addUsage(usage, null, figure), NOTHING);
+
+describe('usage', () => {
+  test('adds up the tokens of the turns', () => {
+    const { costUsd: _cost, costBaseUsd: _base, ...tokens } = addUsage(addUsage(NOTHING, TURN, null), TURN, null);
+    assert.deepEqual(tokens, { inputTokens: 20, outputTokens: 40, cacheReadTokens: 600, cacheWriteTokens: 8 });
+  });
+  test('stays as it is when nobody knows a turn’s tokens', () =>
+    assert.deepEqual(addUsage(NOTHING, null, null), NOTHING));
+  test('has an unknown cost until the client names one', () => assert.equal(cost(null, null).costUsd, null));
+  test('takes the client’s cumulative figure and does not add it up', () =>
+    assert.equal(cost(0.5, 0.75).costUsd, 0.75));
+  test('keeps the cost when a turn has no figure', () => assert.equal(cost(0.5, null).costUsd, 0.5));
+  test('takes only what came on top of a known base', () => {
+    assert.equal(addUsage({ ...NOTHING, costBaseUsd: 2 }, null, 2.5).costUsd, 0.5);
+  });
+  test('adds the figure of a new session to what earlier ones cost', () => {
+    const { costUsd } = cost(1, 0.25, 0.5);
+    assert.equal(costUsd, 1.5);
+  });
+  test('adds the figure of a third session as well', () => assert.equal(cost(1, 0.25, 0.125).costUsd, 1.375));
+  test('adds the whole figure after the base was forgotten, even a higher one', () => {
+    const usage = addUsage({ ...cost(1), costBaseUsd: null }, null, 1.5);
+    assert.equal(usage.costUsd, 2.5);
+  });
+  test('counts the same figure given again as nothing new, whatever its rounding', () => {
+    const first = cost(0.1, 0.05); // 0.15000000000000002 in all
+    assert.ok(Math.abs((addUsage(first, null, 0.05).costUsd ?? 0) - 0.15) < 1e-9);
+    assert.equal(addUsage(first, null, 0.05).costUsd, first.costUsd);
+    assert.equal(addUsage(cost(0.3), null, 0.3).costUsd, 0.3);
+  });
+  test('leaves a state that can be read again after a second session cost something', () => {
+    assert.equal(validateLoopState({ ...running(), usage: cost(1, 0.25) }), null);
+  });
+  test('starts from a figure of zero without a negative zero', () => {
+    assert.deepEqual(Object.is(cost(0).costBaseUsd, 0), true);
+  });
+});
+
+describe('the budget', () => {
+  const usage: UsageState = { ...NOTHING, ...TURN, costUsd: 1.25 };
+  const read = (budget: Partial<typeof NONE>, used = usage) => readBudget(used, at(0), at(90), { ...NONE, ...budget });
+
+  test('reads nothing when no ceiling is set', () => assert.deepEqual(read({}), []));
+  test('reads the cost in dollars', () => {
+    assert.deepEqual(read({ maxCostUsd: 2.5 }), [{ name: 'max_cost', used: 1.25, limit: 2.5, text: '$1.25 of $2.50' }]);
+  });
+  test('reads a cost below a cent as exactly as it is known', () => {
+    const [reading] = read({ maxCostUsd: 0.005 }, { ...usage, costUsd: 0.0008 });
+    assert.equal(reading?.text, '$0.0008 of $0.0050');
+  });
+  test('leaves an unknown cost out: unknown is not zero', () => {
+    assert.deepEqual(read({ maxCostUsd: 2.5 }, { ...usage, costUsd: null }), []);
+  });
+  test('counts input, output and cache writes as tokens, and no cache reads', () => {
+    assert.deepEqual(read({ maxTokens: 100 }), [
+      { name: 'max_tokens', used: 34, limit: 100, text: '34 of 100 tokens' },
+    ]);
+  });
+  test('reads the time since the start', () => {
+    assert.deepEqual(read({ maxTimeMs: 120_000 }), [
+      { name: 'max_time', used: 90_000, limit: 120_000, text: '1m 30s of 2m' },
+    ]);
+  });
+  test('reads cost, tokens and time in this order', () => {
+    const names = read({ maxCostUsd: 1, maxTokens: 1, maxTimeMs: 1 }).map(({ name }) => name);
+    assert.deepEqual(names, ['max_cost', 'max_tokens', 'max_time']);
+  });
+});

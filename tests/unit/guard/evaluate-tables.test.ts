@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { DANGEROUS } from './dangerous-commands.ts';
+import { createGuardProject } from './guard-project.ts';
+import { HARMLESS } from './harmless-commands.ts';
+import { judgeByRegularExpression } from './regular-expression-control.ts';
+import { judgeToolCall } from './support/evaluate.ts';
+
+const project = createGuardProject();
+after(() => rmSync(project.root, { recursive: true, force: true }));
+
+const judge = (command: string) =>
+  judgeToolCall({ tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir }, project.rules);
+
+describe('dangerous commands', () => {
+  for (const [trick, commands] of Object.entries(DANGEROUS)) {
+    for (const command of commands) {
+      it(`denies (${trick}): ${command}`, async () => {
+        const verdict = await judge(command);
+        assert.equal(verdict.decision, 'deny', JSON.stringify(verdict));
+        if (verdict.decision === 'deny') assert.match(verdict.rule, /^(own-files|control-commands)$/);
+      });
+    }
+  }
+
+  it('names the control rule for what steers the loop', async () => {
+    for (const command of DANGEROUS['control commands'] ?? []) {
+      const verdict = await judge(command);
+      assert.equal(verdict.decision === 'deny' ? verdict.rule : '', 'control-commands', command);
+    }
+  });
+
+  it('are at least 150, and a regular expression misses many of them', () => {
+    const all = Object.values(DANGEROUS).flat();
+    assert.ok(all.length >= 150, String(all.length));
+    const missed = all.filter((command) => !judgeByRegularExpression(project.fill(command)));
+    assert.ok(missed.length >= 20, `the control misses only ${missed.length}`);
+  });
+});
+
+describe('harmless commands', () => {
+  for (const command of HARMLESS) {
+    it(`allows: ${command}`, async () => {
+      const verdict = await judge(command);
+      assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));
+    });
+  }
+
+  it('are at least 100, and a regular expression denies some of them', () => {
+    assert.ok(HARMLESS.length >= 100, String(HARMLESS.length));
+    const wrong = HARMLESS.filter((command) => judgeByRegularExpression(project.fill(command)));
+    assert.ok(wrong.length >= 3, `the control is wrong on only ${wrong.length}`);
+  });
+});

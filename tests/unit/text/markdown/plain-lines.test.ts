@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainLines } from '../../../../src/text/markdown/lines.ts';
+
+const shown = (text: string) => [...plainLines(text)].map((line) => line.text);
+
+test('lines keep their numbers, counted from 1, whatever ends them', () => {
+  const lines = [...plainLines('a\r\nb\rc\n\n```\nd\n```\ne')];
+  assert.deepEqual(
+    lines.map(({ text, number }) => `${number} ${text}`),
+    ['1 a', '2 b', '3 c', '4 ', '8 e'],
+  );
+});
+
+test('a line separator does not end a line, nor hide what a fence opens or closes', () => {
+  assert.deepEqual(shown('a\u2028b\u2029c'), ['a\u2028b\u2029c']);
+  assert.deepEqual(shown('```js\u2028x\na\n```\nb'), ['b']);
+  assert.deepEqual(shown('```\na\n```\u2028x\nb\n```\nc'), ['c']);
+});
+
+test('a fence opens and closes as in CommonMark', () => {
+  assert.deepEqual(shown('   ~~~\na\n~~~~\nb'), ['b']);
+  assert.deepEqual(shown('    ```\na'), ['    ```', 'a']);
+  assert.deepEqual(shown('x ```\na'), ['x ```', 'a']);
+  assert.deepEqual(shown('``\na'), ['``', 'a']);
+  assert.deepEqual(shown('```a`b\nc'), ['```a`b', 'c']);
+  assert.deepEqual(shown('~~~a`b\nc\n~~~\nd'), ['d']);
+  assert.deepEqual(shown('````\na\n```\nb\n````  \nc'), ['c']);
+  assert.deepEqual(shown('```\na\n~~~\nb\n``` c\nd'), []);
+});
+
+test('a comment is taken out, in a line and over lines', () => {
+  assert.deepEqual(shown('a<!-- b -->c<!--d-->e'), ['ace']);
+  assert.deepEqual(shown('  <!-- a\nb\nc -->d\ne'), ['  ', '', 'd', 'e']);
+  assert.deepEqual(shown('<!-- a'), ['']);
+});
+
+test('a fence in a comment and a comment in a fence are no more than that', () => {
+  assert.deepEqual(shown('<!--\n```\n-->\na'), ['', '', '', 'a']);
+  assert.deepEqual(shown('```\n<!--\n```\na'), ['a']);
+});
+
+test('what somebody writes about a comment hides nothing that comes after it', () => {
+  assert.deepEqual(shown('Problem: an unclosed `<!--` in a page\na\n-->\nb'), [
+    'Problem: an unclosed `<!--` in a page',
+    'a',
+    '-->',
+    'b',
+  ]);
+  assert.deepEqual(shown('a <!-- b --> c <!-- d\ne'), ['a  c <!-- d', 'e']);
+  assert.deepEqual(shown('a --> <!-- b\nc'), ['a --> <!-- b', 'c']);
+});
+
+test('a line of a million marks is read in linear time', () => {
+  shown(`<!--${'<!-- '.repeat(200_000)}\n${'-->'.repeat(300_000)}${'<!---->'.repeat(150_000)}`);
+});

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { planStopText } from '../../../src/engine/plan/messages.ts';
+import { quoted } from '../../../src/text/quote.ts';
+
+const NAMES = ['plan.md', 'my plan.md', 'a "b" c', "it's $HOME!", 'a`b`', 'back\\slash', 'né w', '*'];
+
+for (const name of NAMES) {
+  test(`a shell reads back what is quoted for it: ${name}`, () => {
+    assert.equal(execFileSync('sh', ['-c', `printf %s ${quoted(name)}`], { encoding: 'utf8' }), name);
+  });
+}
+
+test('the command that goes on with a plan can be put into a shell as it is shown', () => {
+  const next = { id: 'Task "x"', title: 'X', status: 'open', dependsOn: [], scope: [], line: 1 } as const;
+  const choice = { next, stop: null, passed: [] };
+  const plan = { current: null, attempts: 0, done: ['Task 1'], blocked: [], report: null };
+  const shown = (path: string): string =>
+    planStopText({ as: 'paused-for-review', why: 'max-tasks', choice }, plan, [], { taskPath: path, mode: 'runner' });
+  assert.match(shown('my plan.md'), /main\.cjs run "my plan\.md" --plan --from 'Task "x"'\.$/);
+  assert.match(shown('-p.md'), /main\.cjs run \.\/-p\.md --plan/);
+  const here = { taskPath: 'PLAN.md', mode: 'runner' } as const;
+  const blocked = planStopText({ as: 'blocked', became: ['Task 1'], choice }, plan, [], here);
+  assert.match(blocked, /main\.cjs run PLAN\.md --plan --resume\.$/);
+});
