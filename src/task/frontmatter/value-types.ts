@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import * as z from 'zod';
 import { parseDuration } from '../../text/duration.ts';
-import { toNativePattern } from '../../text/re2/re2-pattern.ts';
+import { compilePattern } from '../../text/pattern.ts';
 
 /** The forms that a value of the frontmatter can have. Each message is the rule: it follows the key's path. */
 
@@ -80,7 +80,7 @@ export function list<T extends z.ZodType>(of: T, what: string) {
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** null when this is a pattern in RE2 syntax that the hooks can match too, else what is wrong with it. */
+/** Returns what is wrong with a pattern; null if RE2 accepts it and JavaScript reads it alike. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.trim() === '') return 'must not be blank';
   if (pattern.length > MAX_PATTERN_LENGTH) return `must have at most ${MAX_PATTERN_LENGTH} characters`;
@@ -90,15 +90,14 @@ export function patternProblem(pattern: string): string | null {
     return `must be a pattern in RE2 syntax (${unknownToRe2(pattern) ?? plainReason(error)})`;
   }
   try {
-    const { source, flags } = toNativePattern(pattern);
-    new RegExp(source, flags);
+    compilePattern(pattern);
     return null;
   } catch (error) {
-    return `must be a pattern that the hooks can match (${(error as Error).message})`;
+    return `must be a pattern that RE2 and JavaScript read alike (${plainReason(error)})`;
   }
 }
 
-/** What people know from other dialects, by its own name. */
+/** Names the features of other dialects that RE2 does not have. */
 function unknownToRe2(pattern: string): string | null {
   const bare = pattern.replace(/\\[^1-9k]/gs, '');
   if (/\(\?<?[=!]/.test(bare)) return 'RE2 has no look-around, such as (?=…) or (?!…)';
@@ -108,5 +107,5 @@ function unknownToRe2(pattern: string): string | null {
 }
 
 function plainReason(error: unknown): string {
-  return (error as Error).message.replace(/^error parsing regexp: /, '');
+  return (error as Error).message.replace(/^(?:error parsing regexp|Invalid regular expression): /, '');
 }

@@ -1,0 +1,70 @@
+/**
+ * Patterns of the user: the subset of RE2 that JavaScript reads alike. A pattern may begin with the flags `(?i)`, `(?s)`
+ * and `(?m)`. RE2 itself checks the syntax once, at the start of a loop; this module refuses what the two read differently.
+ */
+
+const LEADING_FLAGS = /^(?:\(\?[ims]+\))*/;
+const TOKEN = /\{\d+(?:,\d*)?\}|\\[pP](?:\{\^?\w*\}|\w)|\\x\{\w*\}|\\[\s\S]|\[:\^?\w+:\]|\[\^?\]?|\(\?P?<?.?|[\s\S]/gu;
+/** Escapes of RE2 alone, with the spelling that both know. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  '\\A': 'write ^',
+  '\\z': 'write $',
+  '\\a': 'write \\x07',
+  '\\Q': 'put a backslash before each special character',
+  '\\C': 'write .',
+};
+
+/**
+ * Compiles a pattern; with `whole` it matches entire texts only. Throws a SyntaxError that names the spelling to use if the
+ * pattern is outside the subset.
+ */
+export function compilePattern(pattern: string, whole = false): RegExp {
+  const [head] = LEADING_FLAGS.exec(pattern) ?? [''];
+  const body = pattern.slice(head.length);
+  const flags = [...new Set(head.replace(/[^ims]/g, ''))].join('');
+  const problem = unsupported(body, flags.includes('i'));
+  if (problem !== null) throw new SyntaxError(problem);
+  // Under (?m), ^ and $ are the bounds of a line.
+  const [start, end] = flags.includes('m') ? ['(?<![sS])', '(?![sS])'] : ['^', '$'];
+  return new RegExp(whole ? `${start}(?:${body})${end}` : body, `${flags}u`);
+}
+
+/** Text as patterns see it: white space and line terminators that only JavaScript knows as such become spaces. */
+export function patternText(text: string): string {
+  return text.replace(/[^\S\t\n\f ]/g, ' ');
+}
+
+function unsupported(body: string, ignoreCase: boolean): string | null {
+  let inClass = false;
+  for (const [token] of body.matchAll(TOKEN)) {
+    const problem = tokenProblem(token, inClass, ignoreCase);
+    if (problem !== null) return problem;
+    inClass = inClass ? token !== ']' : token.startsWith('[');
+  }
+  return null;
+}
+
+function tokenProblem(token: string, inClass: boolean, ignoreCase: boolean): string | null {
+  if (token.startsWith('\\')) return escapeProblem(token, inClass, ignoreCase);
+  if (inClass && token.startsWith('[:'))
+    return `${token} is not supported: write the characters, such as A-Za-z or \\d`;
+  if (inClass) return null;
+  if (token === '[]' || token === '[sS]') return 'a class cannot begin with ]: write \\]';
+  if (/^[{}\]]$/.test(token)) return `a single ${token} is not supported: write \\${token}`;
+  if (token.startsWith('(?P')) return 'named groups are not supported: write (?:…)';
+  if (token.startsWith('(?') && !/^\(\?(?::|<\w)$/.test(token))
+    return 'flags count only at the beginning of a pattern: (?i), (?s), (?m)';
+  return null;
+}
+
+function escapeProblem(token: string, inClass: boolean, ignoreCase: boolean): string | null {
+  const spelling = SPELLINGS[token];
+  if (spelling !== undefined) return `${token} is not supported: ${spelling}`;
+  if (/^\\[pP](?:\w|\{\^)/.test(token))
+    return `${token} is not supported: write it in braces, such as \\p{L} or \\P{L}`;
+  if (token.startsWith('\\P') && (ignoreCase || inClass)) return `${token} is not supported under (?i) or in brackets`;
+  if (token.startsWith('\\x{')) return `${token} is not supported: write \\x and two digits, or the character itself`;
+  if (/^\\[1-9]$/.test(token)) return `${token} is not supported: write \\x and two digits`;
+  const isPlain = inClass ? /^\\[^\w^$\\.*+?()[\]{}|/-]$/u : /^\\[^\w^$\\.*+?()[\]{}|/]$/u;
+  return isPlain.test(token) || token === '\\_' ? `${token} is not supported: write ${token.slice(1)}` : null;
+}
