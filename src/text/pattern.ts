@@ -25,7 +25,7 @@ export function compilePattern(pattern: string, whole = false): RegExp {
   const problem = unsupported(body, flags.includes('i'));
   if (problem !== null) throw new SyntaxError(problem);
   // Under (?m), ^ and $ are the bounds of a line.
-  const [start, end] = flags.includes('m') ? ['(?<![sS])', '(?![sS])'] : ['^', '$'];
+  const [start, end] = flags.includes('m') ? ['(?<![\\s\\S])', '(?![\\s\\S])'] : ['^', '$'];
   return new RegExp(whole ? `${start}(?:${body})${end}` : body, `${flags}u`);
 }
 
@@ -49,7 +49,7 @@ function tokenProblem(token: string, inClass: boolean, ignoreCase: boolean): str
   if (inClass && token.startsWith('[:'))
     return `${token} is not supported: write the characters, such as A-Za-z or \\d`;
   if (inClass) return null;
-  if (token === '[]' || token === '[sS]') return 'a class cannot begin with ]: write \\]';
+  if (token === '[]' || token === '[^]') return 'a class cannot begin with ]: write \\]';
   if (/^[{}\]]$/.test(token)) return `a single ${token} is not supported: write \\${token}`;
   if (token.startsWith('(?P')) return 'named groups are not supported: write (?:…)';
   if (token.startsWith('(?') && !/^\(\?(?::|<\w)$/.test(token))
