@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunnerEvent } from '../../src/engine/runner-event.ts';
 import { NOTHING_DRAWN, nextPicture } from '../../src/term/live/draw.ts';
 import { frameOf } from '../../src/term/live/frame.ts';
-import { edited, inserted, NEW_INPUT, sent } from '../../src/term/live/input-line.ts';
-import { NOTHING_UNREAD, readKeys } from '../../src/term/live/keys.ts';
+import { EDITS, inserted, NEW_INPUT, sent } from '../../src/term/live/input-line.ts';
+import { type Key, readKeys } from '../../src/term/live/keys.ts';
 import { nextView } from '../../src/term/live/next-view.ts';
 import { NEW_VIEW, rowCells } from '../../src/term/live/view.ts';
 import { painter, printable } from '../../src/term/paint.ts';
@@ -170,7 +172,7 @@ test('whatever is written stands in the terminal once, in order, however often t
   );
 });
 
-test('whatever the keyboard sends in whatever pieces, the same keys come out, and nothing is left', () => {
+test('whatever the keyboard sends in whatever pieces, the same keys come out, and nothing is left', async () => {
   const key = fc.constantFrom(
     'a',
     'é',
@@ -184,27 +186,30 @@ test('whatever the keyboard sends in whatever pieces, the same keys come out, an
     '\u0003',
   );
   const paste = said.map((text) => `\u001b[200~${text.replaceAll('\u001b', '')}\u001b[201~`);
-  const texts = (keys: ReturnType<typeof readKeys>['keys']): string =>
+  const texts = (keys: readonly Key[]): string =>
     keys.map((one) => ('text' in one ? one.text : JSON.stringify(one))).join('');
+  const terminals: { readonly input: PassThrough; readonly keys: Key[]; readonly stop: () => void }[] = [];
+  const press = (chunks: readonly string[]): Key[] => {
+    const [input, keys] = [new PassThrough(), [] as Key[]];
+    terminals.push({ input, keys, stop: readKeys(input, (one) => keys.push(one)) });
+    for (const chunk of chunks) input.emit('data', chunk);
+    return keys;
+  };
   fc.assert(
     fc.property(fc.array(fc.oneof(key, paste)), fc.array(fc.nat()), (parts, cuts) => {
       const all = parts.join('');
-      const whole = readKeys(NOTHING_UNREAD, all);
-      const end = readKeys(whole.unread, '', true);
       const places = [...new Set(cuts.map((at) => at % (all.length + 1)))].sort((a, b) => a - b);
-      let unread = NOTHING_UNREAD;
-      let keys: typeof whole.keys = [];
-      for (const [index, from] of [0, ...places].entries()) {
-        const read = readKeys(unread, all.slice(from, places[index] ?? all.length));
-        keys = [...keys, ...read.keys];
-        unread = read.unread;
-      }
-      keys = [...keys, ...readKeys(unread, '', true).keys];
+      const pieces = press([0, ...places].map((from, index) => all.slice(from, places[index] ?? all.length)));
       // A line end of two characters may come in two pieces.
-      assert.equal(texts(keys).replace(/\n+/g, '\n'), texts([...whole.keys, ...end.keys]).replace(/\n+/g, '\n'));
-      assert.deepEqual(end.unread, NOTHING_UNREAD);
+      assert.equal(texts(pieces).replace(/\n+/g, '\n'), texts(press([all])).replace(/\n+/g, '\n'));
     }),
   );
+  await sleep(100);
+  for (const { input, keys, stop } of terminals) {
+    input.emit('data', 'q');
+    stop();
+    assert.deepEqual(keys.at(-1), { kind: 'text', text: 'q' }, 'nothing was left of what came before');
+  }
 });
 
 test('whatever keys edit the line, the cursor stays in it, between two characters', () => {
@@ -218,7 +223,7 @@ test('whatever keys edit the line, the cursor stays in it, between two character
       let line = NEW_INPUT;
       for (const one of actions) {
         if (one === 'sent') line = sent(line);
-        else if ((edits as readonly string[]).includes(one)) line = edited(line, one as (typeof edits)[number]);
+        else if ((edits as readonly string[]).includes(one)) line = EDITS[one as (typeof edits)[number]](line);
         else line = inserted(line, one);
         assert.ok(line.at >= 0 && line.at <= line.text.length, `${line.at} of ${line.text.length}`);
       }

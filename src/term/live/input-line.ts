@@ -17,20 +17,26 @@ export const NEW_INPUT: InputLine = { text: '', at: 0, history: [], recalled: nu
 
 const REMEMBERED = 100;
 
-export type Edit =
-  | 'left'
-  | 'right'
-  | 'word-left'
-  | 'word-right'
-  | 'home'
-  | 'end'
-  | 'up'
-  | 'down'
-  | 'backspace'
-  | 'delete'
-  | 'delete-word'
-  | 'delete-before'
-  | 'delete-after';
+/** What a key can do to the line. */
+export const EDITS = {
+  left: (input) => ({ ...input, at: input.at - lengthBefore(input) }),
+  right: (input) => ({ ...input, at: input.at + lengthAfter(input) }),
+  'word-left': (input) => ({ ...input, at: wordStart(input) }),
+  'word-right': (input) => {
+    return { ...input, at: input.at + (/^\s*\S*/.exec(input.text.slice(input.at))?.[0].length ?? 0) };
+  },
+  home: (input) => ({ ...input, at: lineStart(input.text, input.at) }),
+  end: (input) => ({ ...input, at: lineEnd(input.text, input.at) }),
+  up: (input) => (lineStart(input.text, input.at) > 0 ? toLine(input, -1) : recalled(input, -1)),
+  down: (input) => (lineEnd(input.text, input.at) < input.text.length ? toLine(input, 1) : recalled(input, 1)),
+  backspace: (input) => without(input, input.at - lengthBefore(input), input.at),
+  delete: (input) => without(input, input.at, input.at + lengthAfter(input)),
+  'delete-word': (input) => without(input, wordStart(input), input.at),
+  'delete-before': (input) => without(input, lineStart(input.text, input.at), input.at),
+  'delete-after': (input) => without(input, input.at, lineEnd(input.text, input.at)),
+} satisfies Record<string, (input: InputLine) => InputLine>;
+
+export type Edit = keyof typeof EDITS;
 
 export function inserted(input: InputLine, text: string): InputLine {
   const { at } = input;
@@ -42,40 +48,6 @@ export function sent(input: InputLine): InputLine {
   const { text, history } = input;
   const known = text.trim() === '' || history.at(-1) === text;
   return { ...NEW_INPUT, history: known ? history : [...history, text].slice(-REMEMBERED) };
-}
-
-export function edited(input: InputLine, edit: Edit): InputLine {
-  const { text, at } = input;
-  switch (edit) {
-    case 'left':
-      return { ...input, at: at - lengthBefore(text, at) };
-    case 'right':
-      return { ...input, at: at + lengthAfter(text, at) };
-    case 'word-left':
-      return { ...input, at: wordStart(text, at) };
-    case 'word-right':
-      return { ...input, at: at + (/^\s*\S*/.exec(text.slice(at))?.[0].length ?? 0) };
-    case 'home':
-      return { ...input, at: lineStart(text, at) };
-    case 'end':
-      return { ...input, at: lineEnd(text, at) };
-    case 'up':
-      return lineStart(text, at) > 0 ? { ...input, at: toLine(text, at, -1) } : recalled(input, -1);
-    case 'down':
-      return lineEnd(text, at) < text.length ? { ...input, at: toLine(text, at, 1) } : recalled(input, 1);
-    case 'backspace':
-      return without(input, at - lengthBefore(text, at), at);
-    case 'delete':
-      return without(input, at, at + lengthAfter(text, at));
-    case 'delete-word':
-      return without(input, wordStart(text, at), at);
-    case 'delete-before':
-      return without(input, lineStart(text, at), at);
-    case 'delete-after':
-      return without(input, at, lineEnd(text, at));
-    default:
-      return edit satisfies never;
-  }
 }
 
 function without(input: InputLine, from: number, to: number): InputLine {
@@ -91,7 +63,7 @@ function recalled(input: InputLine, step: 1 | -1): InputLine {
   return { ...input, text: line, at: line.length, recalled: next === history.length ? null : next, draft: kept };
 }
 
-function wordStart(text: string, at: number): number {
+function wordStart({ text, at }: InputLine): number {
   return at - (/\S*\s*$/.exec(text.slice(0, at))?.[0].length ?? 0);
 }
 
@@ -104,17 +76,18 @@ function lineEnd(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** The same column of the line above or below. */
-function toLine(text: string, at: number, step: 1 | -1): number {
+/** Moves the cursor to the same column of the line above or below. */
+function toLine(input: InputLine, step: 1 | -1): InputLine {
+  const { text, at } = input;
   const start = lineStart(text, at);
   const other = step === -1 ? lineStart(text, start - 1) : lineEnd(text, at) + 1;
-  return Math.min(other + (at - start), lineEnd(text, other));
+  return { ...input, at: Math.min(other + (at - start), lineEnd(text, other)) };
 }
 
-function lengthBefore(text: string, at: number): number {
+function lengthBefore({ text, at }: InputLine): number {
   return graphemes(text.slice(0, at)).at(-1)?.text.length ?? 0;
 }
 
-function lengthAfter(text: string, at: number): number {
+function lengthAfter({ text, at }: InputLine): number {
   return graphemes(text.slice(at))[0]?.text.length ?? 0;
 }

@@ -1,168 +1,95 @@
-import type { Edit } from './input-line.ts';
+import { createInterface, emitKeypressEvents, type Key as PressedKey } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { EDITS, type Edit } from './input-line.ts';
 
-/** What the user pressed. */
+/** A key as the live view understands it. A paste is one text. */
 export type Key =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'edit'; readonly edit: Edit }
-  | { readonly kind: 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'suspend' | 'redraw' };
+  | { readonly kind: Action };
 
-/** What came and is no whole key yet. */
-export interface Unread {
-  readonly rest: string;
-  /** Within a paste: everything is text until its end. */
-  readonly pasting: boolean;
-}
+type Action = 'enter' | 'alt-enter' | 'escape' | 'interrupt' | 'suspend' | 'redraw';
 
-export const NOTHING_UNREAD: Unread = { rest: '', pasting: false };
+/** Keys by node's names for them, with `C-` for Ctrl and `M-` for Alt. */
+const BY_NAME = new Map<string, Edit | Action | 'newline'>(
+  Object.entries({
+    ...{ return: 'enter', enter: 'newline', 'M-return': 'alt-enter', 'M-enter': 'alt-enter', 'M-n': 'alt-enter' },
+    ...{ 'M-escape': 'escape', 'C-c': 'interrupt', 'C-z': 'suspend', 'C-l': 'redraw' },
+    ...{ left: 'left', 'C-b': 'left', right: 'right', 'C-f': 'right', up: 'up', 'C-p': 'up', down: 'down' },
+    ...{ 'C-n': 'down', home: 'home', 'C-a': 'home', end: 'end', 'C-e': 'end' },
+    ...{ 'C-left': 'word-left', 'M-left': 'word-left', 'M-b': 'word-left' },
+    ...{ 'C-right': 'word-right', 'M-right': 'word-right', 'M-f': 'word-right' },
+    ...{ backspace: 'backspace', delete: 'delete', 'C-d': 'delete', 'C-w': 'delete-word' },
+    ...{ 'M-backspace': 'delete-word', 'C-u': 'delete-before', 'C-k': 'delete-after' },
+  } as const),
+);
 
-const PASTE_START = '\u001b[200~';
-const PASTE_END = '\u001b[201~';
-const ESCAPE = '\u001b';
+/** Sequences of terminals with extended keys, which node has no name for. */
+const BY_SEQUENCE = new Map<string, Action | 'newline'>([
+  ['\u001b[13;2u', 'newline'],
+  ['\u001b[27;2;13~', 'newline'],
+  ['\u001b[13;3u', 'alt-enter'],
+  ['\u001b[27;3;13~', 'alt-enter'],
+  ['\u001b[27u', 'escape'],
+]);
 
-const CONTROL: Readonly<Record<string, Key>> = {
-  '\r': { kind: 'enter' },
-  '\n': { kind: 'text', text: '\n' },
-  '\u0001': { kind: 'edit', edit: 'home' },
-  '\u0002': { kind: 'edit', edit: 'left' },
-  '\u0003': { kind: 'interrupt' },
-  '\u0004': { kind: 'edit', edit: 'delete' },
-  '\u0005': { kind: 'edit', edit: 'end' },
-  '\u0006': { kind: 'edit', edit: 'right' },
-  '\b': { kind: 'edit', edit: 'backspace' },
-  '\u000b': { kind: 'edit', edit: 'delete-after' },
-  '\u000c': { kind: 'redraw' },
-  '\u000e': { kind: 'edit', edit: 'down' },
-  '\u0010': { kind: 'edit', edit: 'up' },
-  '\u0015': { kind: 'edit', edit: 'delete-before' },
-  '\u0017': { kind: 'edit', edit: 'delete-word' },
-  '\u001a': { kind: 'suspend' },
-  '\u007f': { kind: 'edit', edit: 'backspace' },
-};
-
-/** What follows Escape, whole: as terminals send it with and without their modes. */
-const SEQUENCES: Readonly<Record<string, Key>> = {
-  '[A': { kind: 'edit', edit: 'up' },
-  '[B': { kind: 'edit', edit: 'down' },
-  '[C': { kind: 'edit', edit: 'right' },
-  '[D': { kind: 'edit', edit: 'left' },
-  '[H': { kind: 'edit', edit: 'home' },
-  '[F': { kind: 'edit', edit: 'end' },
-  '[1~': { kind: 'edit', edit: 'home' },
-  '[7~': { kind: 'edit', edit: 'home' },
-  '[4~': { kind: 'edit', edit: 'end' },
-  '[8~': { kind: 'edit', edit: 'end' },
-  '[3~': { kind: 'edit', edit: 'delete' },
-  '[1;5C': { kind: 'edit', edit: 'word-right' },
-  '[1;3C': { kind: 'edit', edit: 'word-right' },
-  '[1;5D': { kind: 'edit', edit: 'word-left' },
-  '[1;3D': { kind: 'edit', edit: 'word-left' },
-  '[13;3u': { kind: 'alt-enter' },
-  '[27;3;13~': { kind: 'alt-enter' },
-  '[13;2u': { kind: 'text', text: '\n' },
-  '[27;2;13~': { kind: 'text', text: '\n' },
-  '[27u': { kind: 'escape' },
-  '\r': { kind: 'alt-enter' },
-  '\n': { kind: 'alt-enter' },
-  n: { kind: 'alt-enter' },
-  b: { kind: 'edit', edit: 'word-left' },
-  f: { kind: 'edit', edit: 'word-right' },
-  '\u007f': { kind: 'edit', edit: 'delete-word' },
-  '\b': { kind: 'edit', edit: 'delete-word' },
-};
-
-/**
- * The keys in what the terminal sent, and what is left of it: a sequence whose end is still to come. With `last` nothing
- * is still to come: a lone Escape is the key, and a paste without an end is over.
- */
-export function readKeys({ rest, pasting }: Unread, chunk: string, last = false): { keys: Key[]; unread: Unread } {
-  const keys: Key[] = [];
-  let left = rest + chunk;
-  let inPaste = pasting;
-  while (left !== '') {
-    if (inPaste) {
-      const end = left.indexOf(PASTE_END);
-      const kept = end === -1 && !last ? openEnd(left, PASTE_END) : 0;
-      const text = left.slice(0, end === -1 ? left.length - kept : end);
-      if (text !== '') keys.push({ kind: 'text', text: text.replace(/\r\n?/g, '\n') });
-      left = left.slice(end === -1 ? left.length - kept : end + PASTE_END.length);
-      inPaste = end === -1 && !last;
-      if (end === -1) break;
-      continue;
-    }
-    if (left.startsWith(PASTE_START)) {
-      left = left.slice(PASTE_START.length);
-      inPaste = true;
-      continue;
-    }
-    const one = readOne(left, last);
-    if (one === null) break;
-    if (one.key !== null) keys.push(one.key);
-    left = left.slice(one.length);
-  }
-  return { keys, unread: { rest: left, pasting: inPaste && !last } };
-}
-
-/** The first key of a text that is not empty; null where its end is still to come. */
-function readOne(text: string, last: boolean): { readonly key: Key | null; readonly length: number } | null {
-  const first = text[0] ?? '';
-  if (first === ESCAPE) return readEscape(text, last);
-  const control = CONTROL[first];
-  if (control !== undefined) return { key: control, length: 1 };
-  const plain = /^[^\u0000-\u001f\u007f]+/.exec(text)?.[0];
-  return plain === undefined ? { key: null, length: 1 } : { key: { kind: 'text', text: plain }, length: plain.length };
-}
-
-function readEscape(text: string, last: boolean): { readonly key: Key | null; readonly length: number } | null {
-  const after = text.slice(1);
-  if (after === '') return last ? { key: { kind: 'escape' }, length: 1 } : null;
-  if (after.startsWith(ESCAPE)) return { key: { kind: 'escape' }, length: 1 };
-  const whole = /^(?:\[[0-?]*[ -/]*[@-~]|O[ -~])/.exec(after)?.[0];
-  if (whole === undefined && /^[[O]/.test(after)) {
-    // Cut off, or no sequence at all: Escape, and then something else.
-    if (!last && /^(?:\[[0-?]*[ -/]*|O)$/.test(after)) return null;
-    return { key: { kind: 'escape' }, length: 1 };
-  }
-  const name = whole ?? /^./su.exec(after)?.[0] ?? '';
-  const key = SEQUENCES[name.replace(/^O(?=[A-Z])/, '[')] ?? null;
-  return { key, length: 1 + name.length };
-}
-
-/** How much of the end of a text may be the beginning of `mark`. */
-function openEnd(text: string, mark: string): number {
-  for (let length = Math.min(mark.length - 1, text.length); length > 0; length -= 1) {
-    if (mark.startsWith(text.slice(-length))) return length;
-  }
-  return 0;
-}
-
-/** A lone Escape is a key when nothing follows it for so long; a sequence comes at once. */
+/** A control sequence whose last byte is missing: node cuts those that have more parameters than it knows. */
+const CUT_SEQUENCE = /^\u001b\[[0-?]+$/;
+const CONTROL = /[\u0000-\u001f\u007f]/;
+/** Time after which a lone Escape is the key and not the beginning of a sequence, in milliseconds. */
 const ESCAPE_MS = 40;
-/** A paste of which nothing more comes is over, whether or not its end was seen. */
+/** Time after which a paste without an end is over, in milliseconds. */
 const PASTE_MS = 1_000;
 
-export interface KeyReader {
-  readonly read: (chunk: string) => void;
-  /** What is not read yet is forgotten. */
-  readonly stop: () => void;
+/** Calls `onKey` for each key that the terminal sends, in order. Returns a function that stops it. */
+export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void): () => void {
+  let cut = '';
+  let paste: { text: string; readonly timeout: NodeJS.Timeout } | null = null;
+  const endPaste = (): void => {
+    if (paste === null) return;
+    clearTimeout(paste.timeout);
+    const text = paste.text.replace(/\r\n?/g, '\n');
+    paste = null;
+    if (text !== '') onKey({ kind: 'text', text });
+  };
+  const onKeypress = (text: string | undefined, pressed: PressedKey): void => {
+    const sequence = cut + (pressed.sequence ?? '');
+    if (pressed.name === 'paste-end') return endPaste();
+    if (paste !== null) {
+      paste.text += sequence;
+      paste.timeout.refresh();
+      return;
+    }
+    if (pressed.name === 'paste-start') {
+      paste = { text: '', timeout: setTimeout(endPaste, PASTE_MS) };
+      return;
+    }
+    const isCut = CUT_SEQUENCE.test(sequence);
+    const known = BY_SEQUENCE.get(sequence) ?? (cut === '' ? BY_NAME.get(nameOf(pressed)) : undefined);
+    const typed = cut === '' && text !== undefined && !CONTROL.test(text) ? text : null;
+    cut = isCut ? sequence : '';
+    if (known !== undefined) onKey(keyOf(known));
+    else if (!isCut && typed !== null) onKey({ kind: 'text', text: typed });
+  };
+  // The interface only carries the time limit.
+  emitKeypressEvents(input, createInterface({ input: new PassThrough(), escapeCodeTimeout: ESCAPE_MS }));
+  input.on('keypress', onKeypress);
+  return () => {
+    input.off('keypress', onKeypress);
+    if (paste !== null) clearTimeout(paste.timeout);
+    paste = null;
+  };
 }
 
-/** Cuts what the terminal sends into keys, in order. */
-export function keyReader(onKey: (key: Key) => void): KeyReader {
-  let unread = NOTHING_UNREAD;
-  let waiting: NodeJS.Timeout | undefined;
-  const hear = (chunk: string, last: boolean): void => {
-    clearTimeout(waiting);
-    const read = readKeys(unread, chunk, last);
-    unread = read.unread;
-    for (const key of read.keys) onKey(key);
-    if (unread.rest === '' && !unread.pasting) return;
-    waiting = setTimeout(() => hear('', true), unread.pasting ? PASTE_MS : ESCAPE_MS);
-  };
-  return {
-    read: (chunk) => hear(chunk, false),
-    stop: () => {
-      clearTimeout(waiting);
-      unread = NOTHING_UNREAD;
-    },
-  };
+function nameOf({ name = '', ctrl, meta }: PressedKey): string {
+  return `${ctrl === true ? 'C-' : ''}${meta === true ? 'M-' : ''}${name}`;
+}
+
+function keyOf(known: Edit | Action | 'newline'): Key {
+  if (known === 'newline') return { kind: 'text', text: '\n' };
+  return isEdit(known) ? { kind: 'edit', edit: known } : { kind: known };
+}
+
+function isEdit(known: Edit | Action): known is Edit {
+  return Object.hasOwn(EDITS, known);
 }

@@ -3,8 +3,7 @@ import { inForeground } from '../write-text.ts';
 import { type Drawn, erasing, lastPicture, NOTHING_DRAWN, nextPicture } from './draw.ts';
 import type { Size } from './frame.ts';
 import type { InputLine } from './input-line.ts';
-import type { Key } from './keys.ts';
-import { keyReader } from './keys.ts';
+import { type Key, readKeys } from './keys.ts';
 import type { View } from './view.ts';
 
 /** Drawing more often than that shows nobody anything. */
@@ -64,7 +63,6 @@ export function takeTerminal(
     if (open) due ??= setTimeout(paintNow, FRAME_MS);
   };
 
-  const keys = keyReader(shown.key);
   const takeKeys = (): void => {
     input.resume();
     input.setRawMode(true);
@@ -82,14 +80,13 @@ export function takeTerminal(
     open = false;
     clearInterval(tick);
     if (due !== null) clearTimeout(due);
-    keys.stop();
+    stopKeys();
     try {
       write(lastPicture(drawn, shown.get().view, size().columns, paint));
       drawn = NOTHING_DRAWN;
     } finally {
       giveBack();
     }
-    input.off('data', keys.read);
     input.pause();
     output.off('resize', paintNow);
     process.off('exit', close);
@@ -113,7 +110,7 @@ export function takeTerminal(
 
   // What a closed terminal answers is told by SIGHUP as well.
   for (const stream of [input, output]) stream.on('error', () => undefined);
-  input.setEncoding('utf8').on('data', keys.read);
+  const stopKeys = readKeys(input.setEncoding('utf8'), shown.key);
   output.on('resize', paintNow);
   process.on('exit', close);
   process.on('uncaughtExceptionMonitor', close);

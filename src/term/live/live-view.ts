@@ -1,6 +1,6 @@
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { painter, printable } from '../paint.ts';
-import { edited, inserted, NEW_INPUT, sent } from './input-line.ts';
+import { EDITS, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
 import { type LiveTerminal, takeTerminal } from './live-terminal.ts';
 import { LIVE_TEXTS } from './messages.ts';
@@ -57,7 +57,7 @@ export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, e
         line = inserted(line, printable(key.text).replaceAll('\t', '  '));
         break;
       case 'edit':
-        line = edited(line, key.edit);
+        line = EDITS[key.edit](line);
         break;
       case 'enter':
         submit('now');
