@@ -54,8 +54,11 @@ export function readKeys(input: NodeJS.ReadableStream, onKey: (key: Key) => void
   };
   const onKeypress = (text: string | undefined, pressed: PressedKey): void => {
     const sequence = cut + (pressed.sequence ?? '');
-    if (pressed.name === 'paste-end') return endPaste();
     if (paste !== null) {
+      if (pressed.name === 'paste-end') {
+        endPaste();
+        return;
+      }
       paste.text += sequence;
       paste.timeout.refresh();
       return;
