@@ -2,14 +2,37 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/ralph-error.ts';
+import { atLeast } from '../text/version.ts';
+
+/** The oldest supported client: hooks of an older one cannot tell which process runs them. */
+export const OLDEST_CLIENT = '2.1.213';
 
 export interface FoundClient {
   readonly path: string;
-  /** As the client names it, `2.1.330`; null when it does not answer in time. */
+  /** Such as `2.1.330`; null if the client does not report it in time. */
   readonly version: string | null;
 }
 
-/** The Claude Code client: RALPH_CLAUDE, or `claude` on PATH. Throws RalphError `client-missing` with what to do. */
+/**
+ * Returns the client that a loop is to be started with. Throws RalphError `client-missing`, and `client-too-old` for a
+ * version below the floor; a client that does not report its version is accepted.
+ */
+export function requireClient(env: NodeJS.ProcessEnv): FoundClient {
+  const client = findClient(env);
+  if (client.version !== null && !atLeast(client.version, OLDEST_CLIENT)) {
+    throw new RalphError('client-too-old', `${tooOld(client.path, client.version)} ${UPDATE_CLIENT}`);
+  }
+  return client;
+}
+
+/** Describes a client below the floor. */
+export function tooOld(path: string, version: string): string {
+  return `Claude Code ${version} (${path}) is not supported: ralph-loop needs ${OLDEST_CLIENT} or newer.`;
+}
+
+export const UPDATE_CLIENT = `Update it: claude update, or npm install -g @anthropic-ai/claude-code@${OLDEST_CLIENT} or a later version.`;
+
+/** Finds the Claude Code client: RALPH_CLAUDE, or `claude` on PATH. Throws RalphError `client-missing`. */
 export function findClient(env: NodeJS.ProcessEnv): FoundClient {
   const path = locate(env);
   if (path === null) {

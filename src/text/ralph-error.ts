@@ -12,7 +12,8 @@ export type ErrorCode =
   | 'mode-missing'
   | 'refused'
   | 'no-loop'
-  | 'client-missing';
+  | 'client-missing'
+  | 'client-too-old';
 
 /** The one error of this program: a stable code, a message that says what, where and what to do, and the cause. */
 export class RalphError extends Error {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { project } from './support/project.ts';
 
-const CONTROL = ['stop', 'cancel', 'pause', 'resume', 'accept', 'reset', 'config', 'init', 'uninit'];
-const FOR_AGENTS = ['status', 'list', 'explain', 'logs', 'signs', 'archive'];
+const CONTROL = ['archive', 'stop', 'cancel', 'pause', 'resume', 'accept', 'reset', 'config', 'init', 'uninit'];
+const FOR_AGENTS = ['status', 'list', 'explain', 'logs', 'signs'];
 /** Their word is the path of a task folder or task file. */
 const TAKE_PATHS = [
   'status',

@@ -24,7 +24,7 @@ export const ARCHIVE_COMMAND: Command = {
   usage: '[show FILE | PATH] [--loop NAME]',
   help: 'Lists the archived states of the default loop, or of the one that --loop names, newest last. archive show FILE prints one of them as it lies there. archive PATH moves the run state of a task folder, .ralph-runner, whole into .ralph-runner-archive beside it, under the time of now; it refuses while a loop is active there, and is for the user alone.',
   options: {},
-  control: false,
+  control: true,
   run(context) {
     const [action, file, ...more] = context.positionals;
     if (action === undefined) return listing(context);

@@ -1,4 +1,4 @@
-import { findClient } from '../../claude/find-client.ts';
+import { requireClient } from '../../claude/find-client.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { patience, type RunnerOptions } from '../../drive/runner/runner.ts';
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
@@ -87,7 +87,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   rateLimitWait(env, 0); // a bad value is told before anything begins
   refuseOverLoop(context, files, 'runner');
   const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
-  const client = once(() => findClient(env));
+  const client = once(() => requireClient(env));
   const request: StartRequest = {
     ...wantedStart(context, target),
     plan,

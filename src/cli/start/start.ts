@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { findClient } from '../../claude/find-client.ts';
+import { requireClient } from '../../claude/find-client.ts';
 import { giveConsent } from '../../drive/start/consent.ts';
 import { launch } from '../../drive/start/launch.ts';
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
@@ -80,7 +80,7 @@ export const START_COMMAND: Command = {
     const plan = await planToStart(context, files, task, mayAsk(context) && !byAgent);
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
-    const client = wanted ? findClient(context.env) : null;
+    const client = wanted ? requireClient(context.env) : null;
     if (wanted && !hooksAreInstalled(context.projectDir)) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
     }

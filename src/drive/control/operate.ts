@@ -31,9 +31,8 @@ export function operate(
   const done = withState<Operated & { readonly effects: readonly Effect[] }>(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
-    const live = clientAlive(current.state) && current.state.sessionId !== null;
     const policy = policyOf(files, env, command);
-    if (command.kind === 'cancel' && live) raiseTombstone(files, current.state);
+    if (command.kind === 'cancel' && mayStillWork(current.state)) raiseTombstone(files, current.state);
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
   });
@@ -42,6 +41,11 @@ export function operate(
     mirrorOf(files, at).lost(countedBy(done.before));
   carryOut(files, at, done.effects);
   return done;
+}
+
+/** Returns whether a session may still be at work: it is bound, and its client is alive or unknown. */
+function mayStillWork(state: LoopState): boolean {
+  return state.sessionId !== null && (state.clientPid === null || clientAlive(state));
 }
 
 /** A cancel asks for no contract: it is the way out where that cannot be read. */

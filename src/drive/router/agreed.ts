@@ -55,8 +55,8 @@ function changedAt(path: string): number {
 }
 
 /** When the client began, in epoch milliseconds; null where the system does not tell, or not by one clock. */
-function beginningOf({ client, named, clientStartedAt }: HostSession): number | null {
-  const began = client && named ? beganAt(clientStartedAt) : Number.NaN;
+function beginningOf({ client, clientStartedAt }: HostSession): number | null {
+  const began = client ? beganAt(clientStartedAt) : Number.NaN;
   const node = Date.now() - process.uptime() * 1000;
   // A container can count its uptime from another moment than its processes.
   const askew = Math.abs(beganAt(identityOf(process.pid).startedAt) - node);

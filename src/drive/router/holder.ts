@@ -23,7 +23,7 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
   if (state.sessionId === null) return 'free';
   const sameSession = state.sessionId === host.sessionId;
   const known = state.clientPid !== null && host.clientPid !== null;
-  if (known && sameClient(state, host)) return sameSession || host.named ? 'mine' : 'theirs';
+  if (known && sameClient(state, host)) return 'mine';
   if (sameSession && !known) return 'mine';
   // A host that cannot see its own client, in a sandbox, sees nobody else's either.
   if (!known) return 'unseen';

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
 import { atLeast } from '../../text/version.ts';
 import { type Examined, type Finding, fine } from './finding.ts';
 
-const TAKES_CONTEXT = '2.1.163';
 const BLOCKS_ON_FAILURE = '2.1.295';
 const TESTED = '2.1.330';
 
@@ -18,10 +18,8 @@ export function checkClient({ client }: Examined): Finding[] {
   const update = 'update it: claude update.';
   const warning = (message: string, mend = update): Finding[] => [{ check, level: 'warning', message, mend }];
   if (version === null) return warning(`${path} does not say its version.`, 'see whether it starts: claude --version.');
-  if (!atLeast(version, TAKES_CONTEXT)) {
-    return warning(
-      `claude ${version} is older than ${TAKES_CONTEXT}: the prompt can go back as a reason only, and guardrails that fail let calls through.`,
-    );
+  if (!atLeast(version, OLDEST_CLIENT)) {
+    return [{ check, level: 'error', message: tooOld(path, version), mend: UPDATE_CLIENT }];
   }
   if (!atLeast(version, BLOCKS_ON_FAILURE)) {
     return warning(

@@ -13,7 +13,7 @@ export function ancestors(): number[] {
 }
 
 /** The parent of a process, 0 where there is none or nobody tells. */
-export function parentOf(pid: number): number {
+function parentOf(pid: number): number {
   return Number(statFields(pid)[1] ?? 0);
 }
 

@@ -23,7 +23,7 @@ async function clientFromNow(t: TestContext): Promise<HostSession> {
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));
   const { pid, startedAt } = identityOf(child.pid ?? 0);
-  return { sessionId: 's', clientPid: pid, clientStartedAt: startedAt, named: true, client: true };
+  return { sessionId: 's', clientPid: pid, clientStartedAt: startedAt, client: true };
 }
 
 /** As if the client had begun an hour later: however slowly the clocks are read here, what lies there was there before. */

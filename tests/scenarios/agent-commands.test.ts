@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { project } from './support/project.ts';
+
+const AGENT = { CLAUDECODE: '1' };
+
+/** Each command as an agent would call it; those that take a word get one. */
+const REFUSED = {
+  run: [],
+  stop: [],
+  cancel: [],
+  pause: [],
+  resume: [],
+  wake: [],
+  steer: ['go faster'],
+  accept: [],
+  reset: [],
+  config: [],
+  init: [],
+  uninit: [],
+  archive: [],
+} as const;
+
+const SERVED = {
+  router: ['status'],
+  tdd: ['status'],
+  status: [],
+  explain: [],
+  check: [],
+  logs: [],
+  list: [],
+  signs: [],
+  plan: ['check', 'PLAN.md'],
+  draft: ['make the tests pass'],
+  scaffold: ['other'],
+  doctor: [],
+} as const;
+
+/** Helpers of the client's display and of worktrees, which no ruling names. */
+const OTHERS = ['statusline', 'worktree'];
+
+test('every command is refused in the shell of an agent or serves it', () => {
+  const known = [...Object.keys(REFUSED), ...Object.keys(SERVED), ...OTHERS, 'start'];
+  assert.deepEqual(Object.keys(COMMANDS).sort(), known.sort());
+});
+
+for (const [name, args] of Object.entries(REFUSED)) {
+  test(`${name} is refused in the shell of an agent, and nothing changes`, (context) => {
+    const p = project(context);
+    p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+    p.ralph(['start']);
+    const before = p.tree();
+    for (const env of [AGENT, { RALPH_DRIVER: 'runner' }]) {
+      const { code, stderr } = p.ralph([name, ...args], env);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, new RegExp(`"${name}" is for the user`));
+    }
+    assert.deepEqual(p.tree(), before);
+  });
+}
+
+for (const [name, args] of Object.entries(SERVED)) {
+  test(`${name} serves an agent as it serves the user`, (context) => {
+    const p = project(context);
+    p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+    p.ralph(['start']);
+    const { stderr } = p.ralph([name, ...args], AGENT);
+    assert.doesNotMatch(stderr, /for the user/);
+  });
+}
+
+test('start by an agent starts nothing: it asks for a loop that awaits consent', (context) => {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.equal(p.ralph(['start', '--launch'], AGENT).code, 1);
+  assert.equal(p.ralph(['start', '--consent'], AGENT).code, 1);
+  assert.ok(!p.has('.claude/ralph-state.json'));
+  assert.equal(p.ralph(['start'], AGENT).json['status'], 'awaiting-consent');
+});
