@@ -1,3 +1,8 @@
-import { loadPart } from '../src/state/process/code-cache.ts';
+import { runHook } from '../src/drive/hook/run-hook.ts';
+import { overLoops, postToolUse } from '../src/drive/hook/tool-use.ts';
 
-loadPart('ralph-tool-note.cjs');
+void runHook(
+  ['PostToolUse', 'PostToolUseFailure'],
+  (context) => overLoops(context, postToolUse),
+  () => null,
+);

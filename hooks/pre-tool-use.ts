@@ -1,4 +1,19 @@
-import { loadPart } from '../src/state/process/code-cache.ts';
+import { writeSync } from 'node:fs';
+import { runHook } from '../src/drive/hook/run-hook.ts';
+import { overLoops, preToolUse } from '../src/drive/hook/tool-use.ts';
+import { HOOK_TEXTS } from '../src/drive/turn/messages.ts';
 
-// A guard fails closed: an exception in here leaves node with exit code 1, and `onFailure: block` refuses the call.
-loadPart('ralph-tool-guard.cjs');
+/**
+ * A guard fails closed. Exit 2 denies the call and hands standard error to the model; an error while the bundle loads
+ * exits with 1, which `onFailure: block` denies. Exit 0 with anything but one JSON object would allow it (measured), so
+ * nothing is printed.
+ */
+void runHook(
+  ['PreToolUse'],
+  (context) => overLoops(context, preToolUse),
+  (message) => {
+    writeSync(2, HOOK_TEXTS.toolFailed(message));
+    process.exitCode = 2;
+    return null;
+  },
+);

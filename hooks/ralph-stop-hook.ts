@@ -1,4 +1,27 @@
-import { loadPart } from '../src/state/process/code-cache.ts';
+import { clientGone } from '../src/drive/hook/abort-stop.ts';
+import { runHook } from '../src/drive/hook/run-hook.ts';
+import { stop } from '../src/drive/hook/stop.ts';
+import { failedText, said } from '../src/drive/turn/messages.ts';
+import { turnWork } from '../src/drive/turn/run-turn-work.ts';
 
-// The build puts the guard on RALPH_ACTIVE before everything here, so that another session pays for nothing.
-loadPart('ralph-stop-quick.cjs');
+/** Timeout that the client grants a hook registered without one. */
+const CLIENT_DEFAULT_SECONDS = 600;
+
+const terminated = new AbortController();
+process.on('SIGTERM', () => terminated.abort());
+
+void runHook(
+  ['Stop'],
+  (context) => {
+    const signal = AbortSignal.any([terminated.signal, clientGone(context)]);
+    return stop(context, { timeoutMs: timeoutSeconds() * 1000, signal, work: turnWork });
+  },
+  (message, log) => (terminated.signal.aborted ? null : { systemMessage: said(failedText(message, log)) }),
+);
+
+/** The registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client. */
+function timeoutSeconds(): number {
+  const at = process.argv.indexOf('--timeout');
+  const seconds = at === -1 ? Number.NaN : Number(process.argv[at + 1]);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : CLIENT_DEFAULT_SECONDS;
+}

@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
 import * as z from 'zod';
-import { COMMANDS } from '../src/cli/commands.ts';
 import { storedContract } from '../src/engine/schema/contract.ts';
 import { planCheck, planStatus } from '../src/engine/schema/plan.ts';
 import { policy } from '../src/engine/schema/policy.ts';
@@ -44,16 +42,32 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'prompt-frontmatter': publishedFrontmatter('prompt'),
 };
 
-/** What the client starts. */
-const HOOKS = [
+/** Hooks that a loop's client starts: a small entry for each, and what it loads beside it. */
+const CLIENT_HOOKS = [
   ...['ralph-stop-hook', 'pre-tool-use', 'post-tool-use', 'session-start', 'user-prompt-submit', 'stop-failure'],
-  'ralph-keep-code',
+  'router-tool-use',
 ];
-/** What some of these load with V8's code cache. */
-const PARTS = [
-  ...['ralph-stop-quick', 'ralph-stop-work', 'ralph-tool-note'],
-  ...['ralph-tool-guard', 'ralph-steering', 'ralph-shell-guard', 'ralph-file-guard', 'ralph-globs'],
-];
+/** Checks of a host that runs the skill: whole programs, which it calls with or without a loop. */
+const HOST_HOOKS = ['pre-execute', 'post-execute'];
+
+/**
+ * Modules that become files of their own in dist/hooks, by the name of the file. A hook's `import()` of one loads that
+ * file, only where it is needed: the tool hooks never load the engine, nor a Stop the shell parser or Markdown.
+ */
+const LAZY: Readonly<Record<string, string>> = {
+  'hooks/pre-tool-use.ts': mainOf('pre-tool-use'),
+  'hooks/post-tool-use.ts': mainOf('post-tool-use'),
+  'src/drive/hook/abort-stop.ts': 'ralph-cancel',
+  'src/drive/hook/user-prompt-submit.ts': 'ralph-steering',
+  'src/drive/plan/plan-steps.ts': 'ralph-plan',
+  'src/drive/start/start-loop.ts': 'ralph-start',
+  'src/guard/commands/evaluate-rules.ts': 'ralph-evidence-guard',
+  'src/guard/evaluate-powershell.ts': 'ralph-powershell-guard',
+  'src/guard/evaluate-shell-command.ts': 'ralph-shell-guard',
+  'src/guard/files/evaluate-files.ts': 'ralph-file-guard',
+  'src/guard/files/picomatch-glob.ts': 'ralph-globs',
+  'src/guard/scope/evaluate-scope.ts': 'ralph-scope-guard',
+};
 
 /** Everything a project needs, in dist/: a folder that works with node alone. */
 async function build(): Promise<void> {
@@ -115,89 +129,68 @@ function writeShapes(name: string, schemas: Readonly<Record<string, unknown>>): 
   writeFileSync(join(generated, `${name}-shapes.json`), JSON.stringify(Object.fromEntries(shapes)));
 }
 
-async function bundle(): Promise<void> {
-  const shared = {
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'node20',
-    // What is loaded through vm.Script has no loader for `import()`: it becomes a `require`.
-    supported: { 'dynamic-import': false },
-    absWorkingDir: root,
-    minify: true,
-    metafile: true,
-    logLevel: 'warning',
-    legalComments: 'none',
-    outExtension: { '.js': '.cjs' },
-  } as const;
-  const hooks = { outputs: {} };
-  const bundleHooks = async (names: readonly string[], define: Record<string, string>, js = GUARD): Promise<void> => {
-    const { metafile } = await esbuild.build({
-      ...shared,
-      entryPoints: names.map((name) => `hooks/${name}.ts`),
-      outdir: '.build/dist/hooks',
-      external: ['./ralph-*.cjs'],
-      banner: { js },
-      define,
-    });
-    Object.assign(hooks.outputs, metafile.outputs);
-    if (js === GUARD) for (const name of names) shareBuiltins(join(draft, 'hooks', `${name}.cjs`));
-  };
-  await bundleHooks(PARTS, {});
-  const digests = { PART_DIGESTS: JSON.stringify(Object.fromEntries(PARTS.map((part) => digestOf(part)))) };
-  await bundleHooks(HOOKS, digests);
-  // Registered by the agents of router mode, which says by itself that a loop may run.
-  await bundleHooks(['router-tool-use'], digests, '');
-  // A host calls them by themselves, whether a loop may run or not.
-  await bundleHooks(['pre-execute', 'post-execute'], {}, '');
-  const scripts = (entries: Record<string, string>, define: Record<string, string>, js = '#!/usr/bin/env node') =>
-    esbuild.build({
-      ...shared,
-      entryPoints: entries,
-      outdir: '.build/dist/scripts',
-      external: ['./ralph-*.cjs'],
-      banner: { js },
-      define,
-    });
-  await scripts({ 'ralph-main': 'scripts/main.ts', 'ralph-keep-code': 'hooks/ralph-keep-code.ts' }, {}, '');
-  await scripts(
-    { main: 'scripts/load-main.ts', statusline: 'scripts/statusline.ts' },
-    {
-      PART_DIGESTS: JSON.stringify(Object.fromEntries([digestOf('ralph-main', 'scripts')])),
-      COMMAND_NAMES: JSON.stringify(Object.keys(COMMANDS)),
-    },
-  );
-  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks }));
-}
-
-/** The digest by which a loader knows the code cache of exactly this part. */
-function digestOf(part: string, folder: 'hooks' | 'scripts' = 'hooks'): [string, string] {
-  const text = readFileSync(join(draft, folder, `${part}.cjs`));
-  return [`${part}.cjs`, createHash('sha256').update(text).digest('hex').slice(0, 16)];
-}
-
-/** Before any import, any read of stdin and any look at the disk: a session that runs no loop is left alone. */
+/** Ends a hook's process in a session without a loop, before any import and any look at the disk. */
 const GUARD = "if(process.env.RALPH_ACTIVE!=='1')process.exit(0);";
-const REQUIRED = /\brequire\("node:(\w+)"\)/g;
 
-/**
- * Asks for each module of node once in a bundle. The bundler asks once in every file that imports it: 30 calls of
- * `require` and 600 bytes in the Stop hook, of what it has to load at every turn.
- */
-function shareBuiltins(path: string): void {
-  const text = readFileSync(path, 'utf8');
-  const often = [...new Set([...text.matchAll(REQUIRED)].map(([, name = '']) => name))].filter(
-    (name) => text.split(`require("node:${name}")`).length > 2,
-  );
-  if (often.length === 0) return;
-  if (often.some((name) => text.includes(`$${name}`))) throw new Error(`${path} has a name that shareBuiltins gives`);
-  const shared = text.replace(REQUIRED, (call, name: string) => (often.includes(name) ? `$${name}` : call));
-  const names = often.map((name) => `$${name}=require("node:${name}")`).join(',');
-  writeFileSync(
-    path,
-    shared.replace(GUARD, () => `${GUARD}var ${names};`),
-  );
+const SHARED: esbuild.BuildOptions = {
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  // Code that is loaded by vm.Script has no `import()`: it becomes a `require`.
+  supported: { 'dynamic-import': false },
+  absWorkingDir: root,
+  minify: true,
+  metafile: true,
+  logLevel: 'warning',
+  legalComments: 'none',
+  outExtension: { '.js': '.cjs' },
+};
+
+async function bundle(): Promise<void> {
+  const mains = CLIENT_HOOKS.map((name) => [mainOf(name), `hooks/${name}.ts`]);
+  const lazy = Object.entries(LAZY).map(([module, name]) => [name, module]);
+  const { metafile } = await esbuild.build({
+    ...SHARED,
+    entryPoints: Object.fromEntries([...mains, ...lazy, ...HOST_HOOKS.map((name) => [name, `hooks/${name}.ts`])]),
+    outdir: '.build/dist/hooks',
+    plugins: [lazyFiles],
+  });
+  for (const name of CLIENT_HOOKS) {
+    // Registered by the agents of router mode, which themselves say that a loop may run.
+    await loader(`hooks/${name}`, mainOf(name), name === 'router-tool-use' ? '' : GUARD);
+  }
+  await esbuild.build({
+    ...SHARED,
+    entryPoints: { 'ralph-main': 'scripts/main.ts', statusline: 'scripts/statusline.ts' },
+    outdir: '.build/dist/scripts',
+  });
+  await loader('scripts/main', 'ralph-main', '#!/usr/bin/env node');
+  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks: metafile }));
 }
+
+/** The file that an entry loads. */
+function mainOf(entry: string): string {
+  return `ralph-${entry.replace(/^ralph-|-hook$/g, '')}-main`;
+}
+
+/** An entry: `banner`, and what loads the file beside it with the code cache. */
+async function loader(entry: string, main: string, banner: string): Promise<void> {
+  const contents = `import { loadBeside } from './src/state/process/code-cache.ts'; loadBeside('${main}.cjs');`;
+  const outfile = `.build/dist/${entry}.cjs`;
+  await esbuild.build({ ...SHARED, stdin: { contents, resolveDir: root }, outfile, banner: { js: banner } });
+}
+
+/** Turns `import()` of a module in the table into a `require` of its own file. */
+const lazyFiles: esbuild.Plugin = {
+  name: 'lazy-files',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
+      const name = LAZY[relative(root, join(resolveDir, path)).replaceAll('\\', '/')];
+      return kind === 'dynamic-import' && name ? { path: `./${name}.cjs`, external: true } : null;
+    });
+  },
+};
 
 const CHECKED = new Set(
   'type const enum minimum maximum minLength pattern properties required items additionalProperties anyOf'.split(' '),

@@ -16,7 +16,7 @@ import {
   suspended,
   waitedOut,
 } from './transitions/delivery.ts';
-import { iterationEnded, SELDOM } from './transitions/iteration-ended.ts';
+import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { planRead, planTurnEnded } from './transitions/plan-events.ts';
 import { interrupted } from './transitions/suspend.ts';
@@ -36,7 +36,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'iteration-ended':
       return policy.plan
         ? planTurnEnded(state, happened, policy)
-        : iterationEnded(state, withChecklist(state, happened), policy, SELDOM);
+        : iterationEnded(state, withChecklist(state, happened), policy);
     case 'verified':
       return verified(state, happened, policy);
     case 'plan-read':

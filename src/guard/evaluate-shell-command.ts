@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { judgeCommandRules, openRules } from './commands/evaluate-rules.ts';
-import type { FileJudgement, Open } from './files/evaluate-files.ts';
+import { type FileJudgement, judgeShellFiles, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Guard, mentions, type ProtectedPath } from './guard.ts';
 import { type Denial, judgeUndecided, type Verdict } from './guard-rules.ts';
@@ -10,8 +10,8 @@ import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './mes
 import { controlCommandDenial, controlCopyDenial } from './own-files/control-commands.ts';
 import { mentionsControl } from './own-files/control-program.ts';
 import { hitByPathUse, shownPath } from './own-files/file-access-hit.ts';
-import type { Parts } from './parts.ts';
 import { judgePush } from './scope/evaluate-push.ts';
+import { judgeShellScope } from './scope/evaluate-scope.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 
@@ -24,7 +24,7 @@ const MAX_EXCERPT = 200;
  * Judges a shell command by the loop's own rules, then by the user's. Loaded only for shell tools: it brings the parser
  * with it.
  */
-export async function judgeShellCommand(source: string, cwd: string, guard: Guard, parts: Parts): Promise<Verdict> {
+export async function judgeShellCommand(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
   const reading = readShellCommand(source, {
     cwd,
@@ -39,10 +39,10 @@ export async function judgeShellCommand(source: string, cwd: string, guard: Guar
     const pushed = judgePush(reading, scope, projectDir);
     if (pushed !== null) return pushed;
     const writes = reading.writes.length > 0;
-    const outside = writes ? await (await parts.files()).judgeShellScope(reading, guard, scope, parts.globs) : null;
+    const outside = writes ? await judgeShellScope(reading, guard, scope) : null;
     if (outside !== null) return outside;
   }
-  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails, parts) : NOTHING;
+  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails) : NOTHING;
   if (judged.denial !== null) return judged.denial;
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...judged.open.map(shownOpen)])] };
 }
@@ -125,20 +125,19 @@ export const NOTHING: FileJudgement = { denial: null, open: [] };
 
 /**
  * Judges a shell command by the user's rules: the allowlist, blocked commands, guarded files, and at last what could not
- * be decided. The judge of files is loaded only where a rule is about files and the command names some.
+ * be decided.
  */
 export async function judgeByGuardrails(
   source: string,
   reading: ShellReading,
   guard: Guard,
   rules: Guardrails,
-  parts: Parts,
 ): Promise<FileJudgement> {
   const { caseInsensitive } = guard.rules;
   const blocked = judgeCommandRules(source, reading, rules, caseInsensitive);
   if (blocked !== null) return { denial: blocked, open: [] };
   const names = guardsFiles(rules) && reading.writes.length + reading.reads.length > 0;
-  const files = names ? await (await parts.files()).judgeShellFiles(reading, guard, rules, parts.globs) : NOTHING;
+  const files = names ? await judgeShellFiles(reading, guard, rules) : NOTHING;
   if (files.denial !== null) return files;
   const open = [
     ...files.open,

@@ -4,19 +4,20 @@ import type { GuardRules, ToolCall, Verdict } from './guard-rules.ts';
 import { ownFileDenied } from './messages.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { hitByRemoval, hitByWrite } from './own-files/own-files.ts';
-import type { Parts } from './parts.ts';
 
 /**
  * Decides whether a tool call may go ahead under the loop's own rules and the user's. Whatever fails in here is for the
- * caller to deny. The parts are loaded only where they decide something: a file tool must not pay for the parser.
+ * caller to deny. What decides is loaded when it is needed: a file tool must not pay for the parser.
  */
-export async function judgeToolCall(call: ToolCall, rules: GuardRules, parts: Parts): Promise<Verdict> {
+export async function judgeToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
   const guard = prepareGuard(rules);
   const command = commandOf(call);
   if (command !== undefined) {
-    const { judgePowerShell, judgeShellCommand } = await parts.shell();
-    const judge = call.tool === 'PowerShell' ? judgePowerShell : judgeShellCommand;
-    const verdict = await judge(command, call.cwd, guard, parts);
+    const judge =
+      call.tool === 'PowerShell'
+        ? (await import('./evaluate-powershell.ts')).judgePowerShell
+        : (await import('./evaluate-shell-command.ts')).judgeShellCommand;
+    const verdict = await judge(command, call.cwd, guard);
     if (verdict.decision === 'deny' || !call.tool.startsWith('mcp__')) return verdict;
   }
   const verdict = judgeFileTool(call, guard);
@@ -24,11 +25,11 @@ export async function judgeToolCall(call: ToolCall, rules: GuardRules, parts: Pa
   const { guardrails, scope } = rules;
   const access = accessOf(call.tool);
   if (scope && access === 'changes') {
-    const outside = await (await parts.files()).judgeToolScope(call, guard, scope, parts.globs);
+    const outside = await (await import('./scope/evaluate-scope.ts')).judgeToolScope(call, guard, scope);
     if (outside !== null) return outside;
   }
   if (!guardrails || !guardsFiles(guardrails, access)) return verdict;
-  return (await parts.files()).judgeToolFiles(call, guard, guardrails, parts.globs);
+  return (await import('./files/evaluate-files.ts')).judgeToolFiles(call, guard, guardrails);
 }
 
 /** The command of a shell tool; a tool of an MCP server that takes one is a shell too. */

@@ -9,7 +9,6 @@ import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
 import { NO_GUARDRAILS } from '../../src/task/settings/defaults.ts';
 import fc from '../support/fast-check.ts';
-import { PARTS } from '../unit/guard/support/evaluate.ts';
 
 const DIRECTORY = '/no-such-folder/project';
 
@@ -160,7 +159,7 @@ test("A glob covers a path of the project exactly where picomatch says so, of th
       const matches = picomatch(pattern, { dot: true });
       const forms = pattern.includes('/') ? [file, `${DIRECTORY}/${file}`] : [file.slice(file.lastIndexOf('/') + 1)];
       assert.equal(
-        (await pathPattern(pattern, guard, PARTS.globs)).covers(pathForms(file, DIRECTORY, guard)),
+        (await pathPattern(pattern, guard)).covers(pathForms(file, DIRECTORY, guard)),
         forms.some((each) => matches(each)),
       );
     }),

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,7 +18,8 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
-const QUICK = 'ralph-stop-quick.cjs';
+const STOP = 'ralph-stop-main.cjs';
+const HOUR_MS = 3_600_000;
 
 /** Hooks of their own in a folder of their own; `stop` asks one about a project in which no loop runs. */
 function hooks(context: TestContext) {
@@ -25,6 +27,7 @@ function hooks(context: TestContext) {
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(join(DIST, 'hooks'), join(folder, 'hooks'), { recursive: true });
   const cache = join(folder, 'outside', 'ralph-loop', 'code-cache');
+  mkdirSync(dirname(cache), { recursive: true });
   const stop = (): string => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, 'hooks', 'ralph-stop-hook.cjs')], {
       input: JSON.stringify({ hook_event_name: 'Stop', session_id: 's', cwd: folder, last_assistant_message: 'x' }),
@@ -34,7 +37,7 @@ function hooks(context: TestContext) {
     assert.equal(status, 0, stderr);
     return stdout + stderr;
   };
-  const kept = (): string[] => readdirSync(cache).filter((name) => name.startsWith(QUICK));
+  const kept = (): string[] => readdirSync(cache).filter((name) => name.startsWith(STOP));
   return { folder, cache, stop, kept };
 }
 
@@ -60,26 +63,44 @@ test('A cache that V8 refuses is compiled anew and replaced.', (context) => {
   }
 });
 
-test('Another build has a cache of its own; one that nobody used for a week is taken away.', (context) => {
+test('Another build has a cache of its own; one that was unused for a week is removed.', (context) => {
   const { folder, cache, stop, kept } = hooks(context);
   stop();
   const [first = ''] = kept();
-  const loader = join(folder, 'hooks', 'ralph-stop-hook.cjs');
-  const digest = /ralph-stop-quick\.cjs-([0-9a-f]{16})-/.exec(first)?.[1] ?? '';
-  assert.notEqual(digest, '');
-  writeFileSync(loader, readFileSync(loader, 'utf8').replace(digest, '0123456789abcdef'));
+  const built = new Date(Date.now() - HOUR_MS);
+  utimesSync(join(folder, 'hooks', STOP), built, built);
   stop();
   assert.equal(kept().length, 2);
-  const old = new Date(Date.now() - 8 * 24 * 3_600_000);
+  const old = new Date(Date.now() - 8 * 24 * HOUR_MS);
   utimesSync(join(cache, first), old, old);
   for (const name of kept()) if (name !== first) rmSync(join(cache, name));
   stop();
   assert.deepEqual(kept().includes(first), false);
 });
 
+test('A cache of an hour is written again, with the functions that were compiled since.', (context) => {
+  const { cache, stop, kept } = hooks(context);
+  stop();
+  const path = join(cache, kept()[0] ?? '');
+  const old = new Date(Date.now() - 2 * HOUR_MS);
+  utimesSync(path, old, old);
+  stop();
+  assert.equal(kept().length, 1);
+  assert.ok(Date.now() - statSync(path).mtimeMs < HOUR_MS);
+});
+
+test('A cache is readable by its owner only, and none is made on a machine without the state folder.', (context) => {
+  const { folder, cache, stop } = hooks(context);
+  rmSync(join(folder, 'outside'), { recursive: true });
+  assert.equal(stop(), '');
+  assert.equal(existsSync(join(folder, 'outside')), false);
+  mkdirSync(dirname(cache), { recursive: true });
+  stop();
+  if (process.platform !== 'win32') assert.equal(statSync(cache).mode & 0o777, 0o700);
+});
+
 test('Where no cache can be kept a hook works all the same.', (context) => {
   const { cache, stop } = hooks(context);
-  mkdirSync(dirname(cache), { recursive: true });
   writeFileSync(cache, 'a file where the folder would be');
   assert.equal(stop(), '');
 });
@@ -101,18 +122,11 @@ test('A command keeps the code that it ran where loops have been, and leaves not
   mkdirSync(outside, { recursive: true });
   assert.equal(call('list'), first);
   assert.equal(call('no-such-command'), call('no-such-command'));
-  const kept = readdirSync(join(outside, 'code-cache')).map((name) => name.replace(/-[0-9a-f]{16}-/, '-'));
-  assert.deepEqual(
-    kept.map((name) => name.slice(0, 'ralph-main.cjs-'.length)),
-    ['ralph-main.cjs-', 'ralph-main.cjs-'],
-    'one for the command, and one for all words that are none',
-  );
-  assert.ok(kept.some((name) => name.endsWith('-list')));
-  const path = join(
-    outside,
-    'code-cache',
-    readdirSync(join(outside, 'code-cache')).find((name) => name.endsWith('-list')) ?? '',
-  );
+  const cache = join(outside, 'code-cache');
+  const [name = '', ...others] = readdirSync(cache);
+  assert.match(name, /^ralph-main\.cjs-/);
+  assert.deepEqual(others, [], 'one for all commands');
+  const path = join(cache, name);
   const before = readFileSync(path);
   assert.equal(call('list'), first, 'what was kept changes nothing');
   assert.deepEqual(readFileSync(path), before, 'it was taken as it is');

@@ -21,7 +21,7 @@ test('a healthy project has nothing but good findings, and exit code 0', (t) => 
 test('doctor changes nothing', (t) => {
   const { p, env } = healthyProject(t);
   p.write(STATE, '{"half":');
-  rmSync(join(p.dir, '.claude/hooks/ralph-stop-work.cjs'));
+  rmSync(join(p.dir, '.claude/hooks/ralph-stop-main.cjs'));
   const tree = p.tree();
   assert.equal(p.ralph(['doctor'], env).code, 1);
   assert.deepEqual(p.tree(), tree);

@@ -90,7 +90,7 @@ test('init puts the bundle, the hooks, the templates and the memory files where 
     '.claude/skills/ralph-draft/SKILL.md',
     '.claude/skills/ralph-draft/references/configuration-cookbook.md',
     '.claude/hooks/ralph-stop-hook.cjs',
-    '.claude/hooks/ralph-stop-work.cjs',
+    '.claude/hooks/ralph-stop-main.cjs',
     '.claude/hooks/ralph-session-start.cjs',
     '.claude/hooks/ralph-user-prompt-submit.cjs',
     '.claude/hooks/ralph-pre-tool-use.cjs',

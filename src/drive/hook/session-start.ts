@@ -20,13 +20,9 @@ interface SessionAnswer {
 
 /**
  * A session begins: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
- * that the agent itself will start. `startByHand` is heavy (frontmatter) and loaded only there; it gives the problem
- * when the task file cannot be started.
+ * that the agent itself will start. A start by hand reads frontmatter with zod and yaml, which are loaded only there.
  */
-export function sessionStart(
-  context: DriverContext,
-  startByHand: () => { readonly problem: string | null; readonly warnings: readonly string[] },
-): SessionAnswer | null {
+export async function sessionStart(context: DriverContext): Promise<SessionAnswer | null> {
   shieldNestedClients(context);
   const { env, files, input } = context;
   if (drivenElsewhere(env)) return null;
@@ -35,7 +31,8 @@ export function sessionStart(
     const byHand =
       !env['RALPH_LOOP_ID'] && input.source === 'startup' && existsSync(join(files.projectDir, DEFAULT_TASK));
     if (!byHand) return null;
-    const { problem, warnings } = startByHand();
+    const { startByHand } = await import('../start/start-loop.ts');
+    const { problem, warnings } = startByHand(files.projectDir, env, context.now());
     if (problem !== null) return { systemMessage: said(problem) };
     bind(context);
     return toNewContext([byHandText(env), ...warnings].map(said).join('\n'), context);

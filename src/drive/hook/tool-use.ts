@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { toolCall } from '../../claude/hook-io/hook-input.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import type { CallRecord } from '../../engine/schema/records.ts';
-import type { GuardRules, ToolCall, Verdict } from '../../guard/guard-rules.ts';
+import { judgeToolCall } from '../../guard/evaluate-tool-call.ts';
+import type { Verdict } from '../../guard/guard-rules.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { appendLine } from '../../state/files/journal-lines.ts';
 import { log } from '../../state/log.ts';
@@ -32,41 +33,33 @@ export interface PostToolAnswer {
   readonly hookSpecificOutput: { readonly hookEventName: string; readonly additionalContext: string };
 }
 
-type Judge = (call: ToolCall, rules: GuardRules) => Promise<Verdict>;
-/** Ends the loop whose cancel flag was seen; false where it was none. */
-type CancelByFlag = (context: DriverContext, stored: StoredContract) => boolean;
-/** What the user has to say, taken out of the state; it brings the engine, so it is asked where something is due. */
-type Deliver = (context: DriverContext, loop: Live) => string | null;
-
 /**
  * A tool call is about to run: refuses it after a cancel, refuses what touches the loop's own files and control
  * commands, notes it in the calls journal, and brings the user's steering. Throws when it cannot decide: the caller
  * then refuses the call.
  */
-export async function preToolUse(
-  context: DriverContext,
-  judge: Judge,
-  cancelByFlag: CancelByFlag,
-  deliver: Deliver,
-): Promise<PreToolAnswer | null> {
+export async function preToolUse(context: DriverContext): Promise<PreToolAnswer | null> {
   if (underTombstone(context)) return TURN_ENDS;
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const { files, env, input } = context;
   const call = toolCall(input);
   const stored = readContract(files);
-  if (stored !== null && showsCancelFlag(context, loop, stored) && cancelByFlag(context, stored)) return TURN_ENDS;
+  if (stored !== null && showsCancelFlag(context, loop, stored)) {
+    const { heedCancelFlag } = await import('./abort-stop.ts');
+    if (heedCancelFlag(context, stored)) return TURN_ENDS;
+  }
   const rules = guardRules(files, env, stored);
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   const verdict =
     timeIsUp(loop, stored, context.now()) ??
-    (await judge({ tool: call.name, input: call.input, cwd: input.cwd }, held));
+    (await judgeToolCall({ tool: call.name, input: call.input, cwd: input.cwd }, held));
   if (verdict.decision === 'deny') {
     note(context, loop, 'denied', { rule: verdict.rule });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };
   }
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
-  const steering = isSteered(loop) ? deliver(context, loop) : null;
+  const steering = isSteered(loop) ? await deliver(context) : null;
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
 }
@@ -84,15 +77,20 @@ function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contrac
 }
 
 /** A tool call has run, or failed: notes it, shows that a task folder's loop is alive, and brings the user's steering. */
-export function postToolUse(context: DriverContext, deliver: Deliver): PostToolAnswer | null {
+export async function postToolUse(context: DriverContext): Promise<PostToolAnswer | null> {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
   if (typeof loop === 'string') return null;
   giveSignOfLife(context, loop);
-  const steering = isSteered(loop) ? deliver(context, loop) : null;
+  const steering = isSteered(loop) ? await deliver(context) : null;
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
+}
+
+/** Takes what the user has to say out of the state. That needs the engine, which is loaded only here. */
+async function deliver(context: DriverContext): Promise<string | null> {
+  return (await import('./user-prompt-submit.ts')).deliverSteering(context);
 }
 
 /** The user has something to say at this very call. */

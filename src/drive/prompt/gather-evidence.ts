@@ -1,5 +1,4 @@
 import type { Contract } from '../../engine/schema/contract.ts';
-import { judgeEvidence } from '../../guard/commands/evaluate-rules.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { type Evidence, type EvidenceWatch, runEvidence } from '../../task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../task/commands/run-pinned-command.ts';
@@ -8,10 +7,15 @@ import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts';
 
-/** The guardrail that blocks one of the contract's own commands. One that cannot be judged is blocked. Never throws. */
-export function evidenceJudge({ guardrails }: Contract): (run: string, directory: string) => string | null {
-  return (run, directory) => {
+/**
+ * The guardrail that blocks one of the contract's own commands. One that cannot be judged is blocked. Never rejects. The
+ * shell parser is loaded only where there are rules about commands.
+ */
+export function evidenceJudge({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
+  return async (run, directory) => {
+    if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
     try {
+      const { judgeEvidence } = await import('../../guard/commands/evaluate-rules.ts');
       return judgeEvidence(run, directory, guardrails);
     } catch (error) {
       return `it could not be checked: ${(error as Error).message}`;

@@ -83,9 +83,9 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
  * The guardrails of the loop that is live here. To start it over this list was to agree to its commands, so that an
  * allowlist does not have to name them again; what is blocked stays blocked. Throws RalphError where they cannot be read.
  */
-function judgeOf(files: LoopFiles): (run: string, directory: string) => string | null {
+function judgeOf(files: LoopFiles): (run: string, directory: string) => Promise<string | null> {
   const stored = readContract(files);
-  if (stored === null) return () => null;
+  if (stored === null) return async () => null;
   const { contract } = stored;
   if (contract.tdd === undefined) return evidenceJudge(contract);
   return evidenceJudge({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });

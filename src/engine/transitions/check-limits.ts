@@ -1,22 +1,13 @@
 import type { Effect } from '../effects.ts';
 import { budgetWarningText } from '../messages.ts';
-import { type Trip, tripped } from '../policy/breaker.ts';
+import { tripped } from '../policy/breaker.ts';
 import { type BudgetReading, readBudget } from '../policy/budget.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import type { Failure, StateOf } from '../schema/state.ts';
 import { event, type Transition } from './build.ts';
+import { endBy, type Reached } from './end-loop.ts';
 
 type Running = StateOf<'running'>;
-
-/** What ends a loop that is not complete. */
-export type Reached =
-  | { readonly by: 'failure'; readonly failure: Failure }
-  | { readonly by: 'user' | 'iterations' }
-  | { readonly by: 'breaker'; readonly trip: Trip }
-  | { readonly by: 'budget'; readonly budget: BudgetReading };
-
-/** `endBy` (ends.ts), or what stands for it in the file that every Stop loads: an end needs texts that it does not carry. */
-export type EndBy = (state: LoopState, at: string, policy: Policy, reached: Reached) => Transition;
 
 /** What follows a counted iteration that is not complete: its failure ends the loop, unless the user has already. */
 export function decide(
@@ -24,11 +15,10 @@ export function decide(
   at: string,
   policy: Policy,
   failure: Failure | null,
-  endBy: EndBy,
   goOn: (warned: Running) => Transition,
 ): Transition {
   if (failure && !state.stopRequested) return endBy(state, at, policy, { by: 'failure', failure });
-  return withinLimits(state, at, policy, endBy, goOn);
+  return withinLimits(state, at, policy, goOn);
 }
 
 /**
@@ -39,7 +29,6 @@ export function withinLimits(
   state: Running,
   at: string,
   policy: Policy,
-  endBy: EndBy,
   goOn: (warned: Running) => Transition,
 ): Transition {
   const readings = readBudget(state.usage, state.startedAt, at, policy.budget);

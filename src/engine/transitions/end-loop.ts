@@ -1,9 +1,17 @@
 import type { Effect, Sign } from '../effects.ts';
 import { budgetText, maxIterationsText, signalName, stoppedText, tripText } from '../messages.ts';
+import type { Trip } from '../policy/breaker.ts';
+import type { BudgetReading } from '../policy/budget.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { LoopState } from '../schema/state.ts';
+import type { Failure, LoopState } from '../schema/state.ts';
 import { end, type Transition } from './build.ts';
-import type { Reached } from './check-limits.ts';
+
+/** A limit, failure or request that ends a loop before it is complete. */
+export type Reached =
+  | { readonly by: 'failure'; readonly failure: Failure }
+  | { readonly by: 'user' | 'iterations' }
+  | { readonly by: 'breaker'; readonly trip: Trip }
+  | { readonly by: 'budget'; readonly budget: BudgetReading };
 
 /** Ends the loop by what it has reached, and says so. */
 export function endBy(state: LoopState, at: string, { pace }: Policy, reached: Reached): Transition {

@@ -27,15 +27,13 @@ import {
   type Transition,
   tellPause,
 } from './build.ts';
-import { decide, type EndBy, withinLimits } from './check-limits.ts';
+import { decide, withinLimits } from './check-limits.ts';
 import { counted } from './checklist.ts';
 import { endBy } from './end-loop.ts';
 import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './record-iteration.ts';
 
-const UNEVENTFUL: Account = { warnings: [], failure: null, progress: {} };
-
 /** The agent's turn is over: is it an iteration, and what follows from it? */
-export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
+export function iterationEnded(state: Live, ended: Ended, policy: Policy): Transition {
   if (state.status === 'awaiting-consent') {
     return release(state, 'this loop awaits your consent: main.cjs start --consent.');
   }
@@ -50,13 +48,13 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy, seldom
   };
   if (heard.status === 'paused') return releasePaused(heard);
   const users = state.turn === 'user' || ended.origin === 'user';
-  if (state.stopRequested && users) return seldom.endBy(heard, ended.at, policy, { by: 'user' });
-  if (ended.origin === 'user' && state.turn === 'agent') return seldom.interrupted(heard, ended.at);
-  return users ? afterUserTurn(heard, ended.at, policy, seldom) : count(heard, ended, policy, seldom);
+  if (state.stopRequested && users) return endBy(heard, ended.at, policy, { by: 'user' });
+  if (ended.origin === 'user' && state.turn === 'agent') return interrupted(heard, ended.at);
+  return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy);
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
-function afterUserTurn(state: Live, at: string, policy: Policy, { endBy }: Seldom): Transition {
+function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
   const answered = event(state, at, 'user.answered');
   if (state.status === 'waiting') {
     return {
@@ -64,32 +62,29 @@ function afterUserTurn(state: Live, at: string, policy: Policy, { endBy }: Seldo
       effects: [answered, { type: 'wait', until: state.waiting.until }],
     };
   }
-  const next = withinLimits(running(state), at, policy, endBy, (warned) => prompt(warned, at, 'after the user'));
+  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, 'after the user'));
   return { state: next.state, effects: [answered, ...next.effects] };
 }
 
-function count(state: Live, ended: Ended, policy: Policy, seldom: Seldom): Transition {
+function count(state: Live, ended: Ended, policy: Policy): Transition {
   const heard = readSignals(ended.text, policy);
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = ended.error !== null || ended.timedOut;
   // Idle gives way to the other signals. A failed turn is not idle.
   if (policy.idle && signals.states.includes('idle') && isQuiet(signals) && !failed) {
-    return seldom.idle(state, ended, policy, policy.idle, signals);
+    return idleIteration(state, ended, policy, policy.idle, signals);
   }
   const counted = countWorking(state, ended, signals, policy);
-  const eventful = failed || ended.failedShellCalls >= STRUGGLE || policy.pace.tracksProgress;
-  const account = eventful ? seldom.account(counted, ended, policy) : UNEVENTFUL;
-  const next = noted(counted, ended, policy, signals, account);
+  const outcome = account(counted, ended, policy);
+  const next = noted(counted, ended, policy, signals, outcome);
   const said = { findings: signals.findings, ...statesOf(signals) };
   const named = failed
     ? event(next, ended.at, 'iteration.failed', { ...said, error: ended.error ?? 'timed out' })
     : event(next, ended.at, 'iteration.completed', said);
   const verdict =
     signals.completion === 'claimed'
-      ? seldom.verify(next, ended.at, account.failure)
-      : decide(next, ended.at, policy, account.failure, seldom.endBy, (warned) =>
-          policy.pace.delayMs > 0 ? seldom.pace(warned, ended.at, policy) : prompt(warned, ended.at, 'next iteration'),
-        );
+      ? verify(next, ended.at, outcome.failure)
+      : decide(next, ended.at, policy, outcome.failure, (warned) => nextIteration(warned, ended.at, policy));
   return conclude(state, next, ended, signals, 'working', named, verdict);
 }
 
@@ -125,30 +120,6 @@ function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState[
   );
 }
 
-/**
- * What follows from few turns. `iterationEnded` is given it, so that the file which decides the Stop that comes again
- * and again need not carry it.
- */
-export interface Seldom {
-  /** The agent has nothing to do. */
-  readonly idle: (state: Live, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals) => Transition;
-  /** The policy's delay comes before the next prompt. */
-  readonly pace: (state: Running, at: string, policy: Policy) => Transition;
-  /** Completion was claimed. `failure` is what the loop ends with where the claim does not hold. */
-  readonly verify: (state: Running, at: string, failure: Failure | null) => Transition;
-  /**
-   * Our prompt was the last word and the turn that ended now answers a person's own command (`!ls`): they had pressed
-   * Esc. The client announces such a command to no hook, so it shows only here.
-   */
-  readonly interrupted: (state: Live, at: string) => Transition;
-  /** The loop is over. */
-  readonly endBy: EndBy;
-  /** Asked of a turn that failed or struggled, and where progress is tracked. `state` has the turn counted. */
-  readonly account: (state: Running, ended: Ended, policy: Policy) => Account;
-}
-
-export const SELDOM: Seldom = { idle: idleIteration, pace: nextIteration, verify, interrupted, endBy, account };
-
 /** So many failed commands in one iteration mean that the approach is wrong, not the typing. */
 export const STRUGGLE = 3;
 
@@ -166,7 +137,7 @@ function idleIteration(state: Live, ended: Ended, policy: Policy, idle: IdlePoli
     idle: anotherIdle(clockSetBack(state.idle, state.lastDecision?.at ?? state.lastRunAt, at), at),
   };
   const next = noted(counted, ended, policy, signals, account(counted, ended, policy));
-  const verdict = decide(next, at, policy, null, endBy, (warned) => waitIdle(warned, at, idle, ended.seen));
+  const verdict = decide(next, at, policy, null, (warned) => waitIdle(warned, at, idle, ended.seen));
   const named = event(next, at, 'iteration.idle', {
     consecutiveIdle: next.idle.consecutive,
     delayMs: verdict.state.status === 'waiting' ? verdict.state.waiting.delayMs : 0,

@@ -12,8 +12,7 @@ import type { LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
 import { decide } from './check-limits.ts';
-import { endBy } from './end-loop.ts';
-import { iterationEnded, nextIteration, SELDOM } from './iteration-ended.ts';
+import { iterationEnded, nextIteration } from './iteration-ended.ts';
 import type { Ended, Live } from './record-iteration.ts';
 
 type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
@@ -24,7 +23,7 @@ const REPORT_LIMIT = 2_000;
 
 /** Every turn over a plan that ends is a claim: the driver verifies it, and what the agent said of it is kept. */
 export function planTurnEnded(state: Live, ended: Ended, policy: Policy): Transition {
-  const next = iterationEnded(state, { ...ended, taskDone: true }, policy, SELDOM);
+  const next = iterationEnded(state, { ...ended, taskDone: true }, policy);
   if (next.state.status !== 'verifying') return next;
   const { states } = readSignals(ended.text, policy);
   const said = states.includes('blocked') ? 'blocked' : states.includes('partial') ? 'partial' : 'done';
@@ -88,7 +87,7 @@ function follow(
         const verified = stop.as === 'complete' && checked;
         return end(loop, at, stop.as, planStopText(stop, plan, tasks, state), verified);
       }
-      return decide(loop, at, policy, null, endBy, (warned) => nextIteration(warned, at, policy));
+      return decide(loop, at, policy, null, (warned) => nextIteration(warned, at, policy));
     }
     case 'blocked': {
       const plan = { ...before, current: null };
@@ -101,7 +100,7 @@ function follow(
     case 'failed': {
       const plan = { ...before, attempts: before.attempts + (as === 'failed' ? 1 : 0) };
       const loop = { ...running(state), plan, notices: { ...state.notices, rejection: [...reasons] } };
-      return decide(loop, at, policy, failure, endBy, (warned) => nextIteration(warned, at, policy));
+      return decide(loop, at, policy, failure, (warned) => nextIteration(warned, at, policy));
     }
     default:
       return as satisfies never;

@@ -6,7 +6,6 @@ import type { IdlePolicy, Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, prompt, release, running, type Transition } from './build.ts';
 import { withinLimits } from './check-limits.ts';
-import { endBy } from './end-loop.ts';
 
 type Passed = Extract<EngineEvent, { type: 'time-passed' }>;
 type Waiting = StateOf<'waiting'>;
@@ -48,7 +47,7 @@ function onThisClock(state: Waiting, at: string): Waiting {
 }
 
 function goOn(state: Waiting, at: string, policy: Policy, detail: string): Transition {
-  const next = withinLimits(running(state), at, policy, endBy, (warned) => prompt(warned, at, detail));
+  const next = withinLimits(running(state), at, policy, (warned) => prompt(warned, at, detail));
   const ended = event(state, at, `${state.waiting.why ?? 'idle'}.ended`, { why: detail });
   return { state: next.state, effects: [ended, ...next.effects] };
 }

@@ -6,7 +6,6 @@ import type { Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
 import { decide } from './check-limits.ts';
-import { endBy } from './end-loop.ts';
 import { nextIteration } from './iteration-ended.ts';
 import { planVerified } from './plan-events.ts';
 
@@ -37,7 +36,7 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     gateFailures,
     notices: { ...state.notices, rejection: reasons },
   };
-  const next = decide(rejected, at, policy, state.verifying.failure ?? null, endBy, (warned) =>
+  const next = decide(rejected, at, policy, state.verifying.failure ?? null, (warned) =>
     nextIteration(warned, at, policy),
   );
   const rejection = event(state, at, 'completion.rejected', { reasons });

@@ -4,7 +4,6 @@ import type { Guard } from '../guard.ts';
 import type { Denial, ToolCall, Verdict } from '../guard-rules.ts';
 import { judgeUndecided } from '../guard-rules.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
-import type { Globs } from '../parts.ts';
 import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
 import { type Budget, isSpent, newBudget } from './list-files.ts';
 import { type PathPattern, pathPattern } from './path-pattern.ts';
@@ -26,7 +25,6 @@ const GLOB_LIMIT_MS = 150;
 
 type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
 
-type LoadGlobs = () => Promise<Globs>;
 type Rule = PathPattern & { readonly rule: string };
 
 interface Access extends Reached {
@@ -35,12 +33,7 @@ interface Access extends Reached {
 }
 
 /** Judges the paths of a shell command by `protected_files` and `private_files`. */
-export async function judgeShellFiles(
-  reading: ShellReading,
-  guard: Guard,
-  rules: FileRules,
-  loadGlobs: LoadGlobs,
-): Promise<FileJudgement> {
+export async function judgeShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileJudgement> {
   const budget = newBudget();
   const accessesOf = (uses: readonly PathUse[], reads: boolean): Access[] =>
     uses.flatMap((use) =>
@@ -53,21 +46,16 @@ export async function judgeShellFiles(
     ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
   ];
   open.push(...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')));
-  return { denial: await firstDenied(accesses, guard, rules, loadGlobs), open };
+  return { denial: await firstDenied(accesses, guard, rules), open };
 }
 
 /** Judges a tool that is given paths by `protected_files` and `private_files`. */
-export async function judgeToolFiles(
-  call: ToolCall,
-  guard: Guard,
-  rules: Guardrails,
-  loadGlobs: LoadGlobs,
-): Promise<Verdict> {
+export async function judgeToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
   const budget = newBudget();
   const { reached, reads } = reachedByTool(call, guard, budget);
   const accesses = reached.map((each) => ({ ...each, by: call.tool, reads }));
   const open = tooMany(budget, call.tool);
-  const denial = (await firstDenied(accesses, guard, rules, loadGlobs)) ?? judgeUndecided(open, rules);
+  const denial = (await firstDenied(accesses, guard, rules)) ?? judgeUndecided(open, rules);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
 }
 
@@ -78,16 +66,11 @@ function tooMany(budget: Budget, text: string): Open[] {
 }
 
 /** What may not even be read may not be changed either. */
-async function firstDenied(
-  accesses: readonly Access[],
-  guard: Guard,
-  rules: FileRules,
-  loadGlobs: LoadGlobs,
-): Promise<Denial | null> {
+async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
     Promise.all(
       patterns.map(async (pattern) => ({
-        ...(await pathPattern(pattern, guard, loadGlobs)),
+        ...(await pathPattern(pattern, guard)),
         rule: `${list}: ${pattern}`,
       })),
     );

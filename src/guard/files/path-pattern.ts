@@ -1,6 +1,5 @@
 import type { Guard } from '../guard.ts';
 import { withoutEndSlashes } from '../own-files/comparable-path.ts';
-import type { Globs } from '../parts.ts';
 import type { PathForms } from './path-forms.ts';
 import { simpleGlob } from './simple-glob.ts';
 
@@ -21,11 +20,7 @@ const WILD = '*?[](){}!+@\\';
  * name alone. A glob without wildcards covers what lies below it too. Throws for a policy that is none. picomatch is
  * loaded only for a glob of more than names and stars.
  */
-export async function pathPattern(
-  pattern: string,
-  guard: Guard,
-  loadGlobs: () => Promise<Globs>,
-): Promise<PathPattern> {
+export async function pathPattern(pattern: string, guard: Guard): Promise<PathPattern> {
   if (pattern === 'policy:secret-bearing-paths')
     return { pattern, covers: ({ placed }) => placed.some(isSecretBearing), isFast: true };
   if (pattern.startsWith(POLICY)) throw new Error(`the guardrails name a policy that is unknown here: ${pattern}`);
@@ -36,7 +31,7 @@ export async function pathPattern(
   let glob = whole;
   while (glob.startsWith('./')) glob = glob.slice('./'.length);
   const simple = simpleGlob(glob, caseInsensitive);
-  const itself = simple ?? (await loadGlobs()).picomatchGlob(glob, caseInsensitive);
+  const itself = simple ?? (await import('./picomatch-glob.ts')).picomatchGlob(glob, caseInsensitive);
   const below = [...WILD].some((character) => glob.includes(character))
     ? null
     : literalBelow(glob, byName, caseInsensitive);

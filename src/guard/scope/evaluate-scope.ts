@@ -5,21 +5,13 @@ import { simpleGlob } from '../files/simple-glob.ts';
 import type { Guard } from '../guard.ts';
 import type { Denial, TaskScope, ToolCall } from '../guard-rules.ts';
 import { scopeDenied } from '../messages.ts';
-import type { Globs } from '../parts.ts';
 import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
 
 const SCOPE_RULE = 'scope';
 
-type LoadGlobs = () => Promise<Globs>;
-
 /** Denies a shell command that is seen to write outside the scope of the task in work; null where none is seen. */
-export async function judgeShellScope(
-  reading: ShellReading,
-  guard: Guard,
-  scope: TaskScope,
-  loadGlobs: LoadGlobs,
-): Promise<Denial | null> {
-  const allows = await allowedBy(scope, guard, loadGlobs);
+export async function judgeShellScope(reading: ShellReading, guard: Guard, scope: TaskScope): Promise<Denial | null> {
+  const allows = await allowedBy(scope, guard);
   const budget = newBudget();
   for (const use of reading.writes.filter(isOwnWork)) {
     const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
@@ -30,13 +22,8 @@ export async function judgeShellScope(
 }
 
 /** The same for a tool that is given paths. */
-export async function judgeToolScope(
-  call: ToolCall,
-  guard: Guard,
-  scope: TaskScope,
-  loadGlobs: LoadGlobs,
-): Promise<Denial | null> {
-  const allows = await allowedBy(scope, guard, loadGlobs);
+export async function judgeToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
+  const allows = await allowedBy(scope, guard);
   const outside = reachedByTool(call, guard, newBudget()).reached.find((each) => !allows(each, true));
   return outside === undefined ? null : deny(outside, call.tool, scope);
 }
@@ -54,14 +41,17 @@ function isOwnWork({ how }: PathUse): boolean {
 async function allowedBy(
   { entries, free }: TaskScope,
   guard: Guard,
-  loadGlobs: LoadGlobs,
 ): Promise<(reached: Reached, isRemoved: boolean) => boolean> {
   const { caseInsensitive } = guard.rules;
   const wanted = caseInsensitive ? entries.map((entry) => entry.toLowerCase()) : entries;
   const globs = wanted.filter(isGlob).flatMap((entry) => [entry, `${entry}/**`]);
   const known = new Map<string, (path: string) => boolean>();
   for (const glob of globs) {
-    known.set(glob, simpleGlob(glob, caseInsensitive) ?? (await loadGlobs()).picomatchGlob(glob, caseInsensitive));
+    known.set(
+      glob,
+      simpleGlob(glob, caseInsensitive) ??
+        (await import('../files/picomatch-glob.ts')).picomatchGlob(glob, caseInsensitive),
+    );
   }
   const matches = (glob: string, path: string): boolean => known.get(glob)?.(path) === true;
   const allows = (path: string, isRemoved: boolean): boolean => {

@@ -1,110 +1,85 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
+import { digest } from '../../text/digest.ts';
 import { removeIfThere } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
 import { outsideRoot } from '../loop-files.ts';
 
 declare const require: (path: string) => unknown;
 declare const __dirname: string;
-/** What the build knows of each part: a digest of its text. */
-declare const PART_DIGESTS: Readonly<Record<string, string>>;
 
 type Wrapper = (exports: object, require: unknown, module: { exports: unknown }, file: string, folder: string) => void;
 
-/** Larger than any cache of ours; memory that is not read into costs nothing. */
-const MOST_CODE = 2 * 1024 * 1024;
+/** A cache of this age is written again by the next run, which adds the functions that it compiled. */
+const REFRESH_MS = 3_600_000;
+/** Caches of earlier builds are removed at this age. */
+const OLD_MS = 7 * 24 * 3_600_000;
 
-/** Parts that were compiled without a code cache of theirs, and where it belongs. */
-const uncached: Uncached[] = [];
-
-interface PartOptions {
-  /** What the part is loaded for, where that decides which of its functions run: each has a cache of its own. */
-  readonly use?: string;
-  /** false: a cache is taken where it lies, and none is made. */
-  readonly keeps?: boolean;
-}
+/** Files of this bundle that the process has loaded. */
+const loaded = new Map<string, unknown>();
 
 /**
- * Loads a file of the bundle that lies beside this one, with V8's code cache for it: compiling is most of what a hook
- * does (8 of 13 ms for the shell parser). The cache lies outside the project, is named for the text that the build made
- * and for this very node, and is no more than a help: without it, or where V8 refuses it, the file is compiled as ever.
+ * Loads a file of the bundle that is beside the caller's, with V8's code cache: compiling is most of what a hook does (8
+ * of 13 ms for the shell parser). The cache is outside the project and only an accelerator: without it, or where V8
+ * rejects it, the file is compiled. On a machine that never had a loop nothing is written.
  */
-export function loadPart(name: string, { use = '', keeps = true }: PartOptions = {}): unknown {
+export function loadBeside(name: string): unknown {
   const path = join(__dirname, name);
-  // The wrapper that node itself puts around a CommonJS file.
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(path, 'utf8')}\n})`;
-  const cache = cachePath(name, use);
-  const cachedData = readCode(cache);
+  const root = outsideRoot(process.env);
+  if (!existsSync(root)) return require(path);
+  const folder = join(root, 'code-cache');
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => void }; // node 22.1
+  if (enableCompileCache === undefined) return loadCached(name, folder);
+  enableCompileCache(folder);
+  return require(path);
+}
 
-  const script = new Script(source, cachedData === null ? { filename: path } : { filename: path, cachedData });
-  if (keeps && (cachedData === null || script.cachedDataRejected)) {
-    if (uncached.length === 0) {
-      process.once('exit', () =>
-        (require('./ralph-keep-code.cjs') as { keepCode: typeof keepCode }).keepCode(uncached),
-      );
-    }
-    uncached.push({ script, name, cache });
-  }
+function loadCached(name: string, folder: string): unknown {
+  if (loaded.has(name)) return loaded.get(name);
+  const filename = join(__dirname, name);
+  // The wrapper that node itself puts around a CommonJS file; esbuild writes ASCII only.
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'latin1')}\n})`;
+  const path = join(folder, `${name}-${keyOf(filename)}`);
+  const { cachedData, isDue } = readCache(path);
+  const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
+  if (isDue || script.cachedDataRejected) process.once('exit', () => keep(script, path, name));
   const module = { exports: {} };
-  (script.runInThisContext() as Wrapper)(module.exports, requireFromPart, module, path, __dirname);
+  const requireBeside = (wanted: string): unknown =>
+    wanted.startsWith('./ralph-') ? loadCached(wanted.slice(2), folder) : require(wanted);
+  (script.runInThisContext() as Wrapper)(module.exports, requireBeside, module, filename, __dirname);
+  loaded.set(name, module.exports);
   return module.exports;
 }
 
-/** A part asks for another part in the ordinary way, and gets it in this one. */
-function requireFromPart(name: string): unknown {
-  return name.startsWith('./ralph-') ? loadPart(name.slice(2)) : require(name);
-}
-
-/** V8 compares nothing but the length of the source: so the name says which text it was, and which node. */
-function cachePath(name: string, use: string): string {
+/** V8 compares only the length of the source, so the key names this very file, and this node. */
+function keyOf(path: string): string {
+  const { size, mtimeMs } = statSync(path);
   const { version, arch, execArgv } = process;
-  const key = `${name}-${PART_DIGESTS[name] ?? ''}-${version}-${arch}${execArgv.join('')}${use}`;
-  return join(outsideRoot(process.env), 'code-cache', key.replaceAll('/', '_'));
+  return digest([path, size, mtimeMs, version, arch, ...execArgv].join('\n'));
 }
 
-/** Read in one piece: readFileSync asks for the size first, and is compiled anew for a Buffer. null where there is none. */
-function readCode(path: string): Buffer | null {
+/** `isDue`: missing, or old enough to be written again. */
+function readCache(path: string): { readonly cachedData?: Buffer; readonly isDue: boolean } {
   try {
-    const descriptor = openSync(path, 'r');
-    try {
-      const code = Buffer.allocUnsafeSlow(MOST_CODE);
-      return code.subarray(0, readSync(descriptor, code, 0, MOST_CODE, 0));
-    } finally {
-      closeSync(descriptor);
-    }
+    return { cachedData: readFileSync(path), isDue: Date.now() - statSync(path).mtimeMs > REFRESH_MS };
   } catch {
-    return null;
+    return { isDue: true };
   }
 }
 
-export interface Uncached {
-  readonly script: Script;
-  /** The part's file name. */
-  readonly name: string;
-  /** The absolute path of its cache. */
-  readonly cache: string;
-}
-
-/** Two projects can have two builds: what one of them used lately is not taken away by the other. */
-const OLD_MS = 7 * 24 * 3_600_000;
-
-/**
- * Keeps the code of parts that were compiled anew, with every function that has run by now, and takes away what earlier
- * builds of them left a week ago. Never throws.
- */
-export function keepCode(parts: readonly Uncached[]): void {
-  for (const { script, name, cache } of parts) {
-    try {
-      const folder = dirname(cache);
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      writeAtomically(cache, script.createCachedData(), 0o600);
-      for (const other of readdirSync(folder)) {
-        const left = join(folder, other);
-        if (other.startsWith(`${name}-`) && Date.now() - statSync(left).mtimeMs > OLD_MS) removeIfThere(left);
-      }
-    } catch {
-      // No space, no right to write: the next hook compiles for itself again.
+/** Stores the code of a file with every function that has run by now. Never throws: the next run compiles again. */
+function keep(script: Script, path: string, name: string): void {
+  try {
+    const folder = dirname(path);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeAtomically(path, script.createCachedData(), 0o600);
+    for (const other of readdirSync(folder)) {
+      const file = join(folder, other);
+      if (other.startsWith(`${name}-`) && Date.now() - statSync(file).mtimeMs > OLD_MS) removeIfThere(file);
     }
+  } catch {
+    // no space, or no permission
   }
 }

@@ -22,7 +22,7 @@ export interface ScenarioOptions {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The guardrail that blocks this shell text in this directory (absolute), or null. */
-  readonly judge: (run: string, directory: string) => string | null;
+  readonly judge: (run: string, directory: string) => Promise<string | null>;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function runScenario(
   { projectDir, signal, env, judge }: ScenarioOptions,
 ): Promise<ScenarioRun> {
   const began = performance.now();
-  const rule = judge(run, projectDir);
+  const rule = await judge(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
   // A test that is to be red may come with a new script; one that is to pass is run as it failed.

@@ -1,17 +1,11 @@
-import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
-import { heedCancelFlag } from '../../../src/drive/hook/abort-stop.ts';
 import { sessionStart } from '../../../src/drive/hook/session-start.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
-import { stopQuickly } from '../../../src/drive/hook/stop-quickly.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
-import { deliverSteering, userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
-import { startByHand } from '../../../src/drive/start/start-loop.ts';
+import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
 import { type DriverContext, driverContext } from '../../../src/drive/turn/driver-context.ts';
 import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
 import type { HookName } from './input-case.ts';
 
@@ -22,36 +16,16 @@ const PATIENCE_MS = 3;
 
 /** What the files in hooks/ hand to runHook, each beside its events. */
 export const HOOKS: Readonly<Record<HookName, Decide>> = {
-  Stop: async (context) => {
-    const { state } = context.files;
-    const before = existsSync(state) ? readFileSync(state) : null;
-    const quick = stopQuickly(context);
-    if (quick !== 'slow') return quick.answer;
-    const after = existsSync(state) ? readFileSync(state) : null;
-    assert.deepEqual(after, before, 'the quick way has changed what it passes on');
-    return slowly(context);
-  },
+  Stop: stopSoon,
   UserPromptSubmit: userPromptSubmit,
-  SessionStart: (context) =>
-    sessionStart(context, () => startByHand(context.files.projectDir, context.env, context.now())),
+  SessionStart: sessionStart,
   StopFailure: stopFailure,
-  PreToolUse: (context) =>
-    preToolUse(
-      context,
-      (call, rules) =>
-        judgeToolCall(call, rules, {
-          shell: () => import('../../../src/guard/shell-judges.ts'),
-          files: () => import('../../../src/guard/file-judges.ts'),
-          globs: () => import('../../../src/guard/files/picomatch-glob.ts'),
-        }),
-      heedCancelFlag,
-      deliverSteering,
-    ),
-  PostToolUse: (context) => postToolUse(context, deliverSteering),
-  PostToolUseFailure: (context) => postToolUse(context, deliverSteering),
+  PreToolUse: preToolUse,
+  PostToolUse: postToolUse,
+  PostToolUseFailure: postToolUse,
 };
 
-async function slowly(context: DriverContext): Promise<object | null> {
+async function stopSoon(context: DriverContext): Promise<object | null> {
   const told = new AbortController();
   const timer = setTimeout(() => told.abort(), PATIENCE_MS);
   try {

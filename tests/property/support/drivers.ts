@@ -61,7 +61,7 @@ export const byHook: Driver = (task, turns, clock) =>
     writeFileSync(transcript, '');
     const own = { RALPH_ACTIVE: '1', RALPH_LOOP_ID: loopId, CLAUDE_PID: String(process.ppid) };
     const session = { source: 'startup', transcript_path: transcript };
-    sessionStart(aHook({ directory, env, files }, 'SessionStart', session, own), () => assert.fail('there is a loop'));
+    await sessionStart(aHook({ directory, env, files }, 'SessionStart', session, own));
     for (const [nth, turn] of turns.entries()) {
       play(turn);
       appendFileSync(transcript, `${JSON.stringify(transcriptEntry(nth, turn.usage))}\n`);

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { CommandRule, Guardrails } from '../../../src/engine/schema/contract.ts';
 import { judgeEvidence } from '../../../src/guard/commands/evaluate-rules.ts';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
 import { BLOCKED, OPEN_COMMANDS, UNKNOWN_COMMANDS } from './corpus/blocked-commands.ts';
 import { HARMLESS } from './corpus/harmless-commands.ts';
 import { MORE_BLOCKED, MORE_HARMLESS, MORE_READS, MORE_UNKNOWN, MORE_WRITES } from './corpus/second-reading.ts';
 import { SECRET_READS, SECRET_WRITES } from './corpus/secret-commands.ts';
 import { createCorpusProject, NO_RULES, RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 import { byRegularExpression } from './support/regular-expression-rules.ts';
 
 const project = createCorpusProject();

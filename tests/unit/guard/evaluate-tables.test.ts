@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
 import { judgeByRegularExpression } from './regular-expression-control.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

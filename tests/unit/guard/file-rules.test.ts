@@ -3,9 +3,9 @@ import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 const at = (path: string): string => join(project.dir, path);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { createGuardProject, HOOK, MAIN, STATE } from './guard-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

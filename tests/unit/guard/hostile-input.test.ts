@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
 import fc from '../../support/fast-check.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

@@ -3,10 +3,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
 import { slowPatternDenied } from '../../../src/guard/messages.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules } from '../../../src/guard/guard-rules.ts';
 import { createGuardProject, HOOK, STATE } from './guard-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createGuardProject();
 const at = (path: string): string => join(project.dir, path);

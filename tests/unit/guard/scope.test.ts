@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { TaskScope, Verdict } from '../../../src/guard/guard-rules.ts';
 import { withPlanRules } from '../../../src/task/plan/plan-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
-import { judgeToolCall } from './support/evaluate.ts';
 
 const project = createCorpusProject();
 const at = (path: string): string => join(project.dir, path);

@@ -112,7 +112,7 @@ test('a command over its time keeps what it printed, with the mark', async (cont
 test('a guardrail sees what would really run, and where', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const asked: string[] = [];
-  const judge = (run: string, where: string): string | null => {
+  const judge = async (run: string, where: string): Promise<string | null> => {
     asked.push(`${run} in ${where}`);
     return run.startsWith('touch') ? 'touch\\s+ran' : null;
   };

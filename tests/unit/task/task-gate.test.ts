@@ -135,7 +135,7 @@ test('every way in which an acceptance command is not well rejects', async (cont
     { name: 'slow', run: 'sleep 300', timeoutSeconds: 1, acceptance: true },
     { name: 'blocked', run: 'git push', acceptance: true },
   ];
-  const judge = (run: string): string | null => (run === 'git push' ? 'git\\s+push' : null);
+  const judge = async (run: string): Promise<string | null> => (run === 'git push' ? 'git\\s+push' : null);
   const results = await gate(contractOf(directory, { commands }), directory, { judge });
   assert.deepEqual(
     results.map(({ name, outcome }) => `${name}: ${outcome}`),

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { heedCancelFlag } from '../../../../src/drive/hook/abort-stop.ts';
 import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { deliverSteering } from '../../../../src/drive/hook/user-prompt-submit.ts';
 import type { CallRecord } from '../../../../src/engine/schema/records.ts';
-import { judgeToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
 import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
-import { PARTS } from '../../guard/support/evaluate.ts';
 import { AT, aHook, aProject, type Project, put, rewrite, start } from '../support/a-project.ts';
 
 const GUARDED = `---
@@ -42,8 +38,7 @@ interface Asked {
 function ask(project: Project, { tool = 'Bash', input, payload, env, now }: Asked): Promise<PreToolAnswer | null> {
   const call = { tool_name: tool, tool_input: input, tool_use_id: 'call-1', cwd: project.directory };
   const context = aHook(project, 'PreToolUse', { ...call, ...payload }, env);
-  const judge: Parameters<typeof preToolUse>[1] = (each, rules) => judgeToolCall(each, rules, PARTS);
-  return preToolUse({ ...context, now: () => now ?? AT }, judge, heedCancelFlag, deliverSteering);
+  return preToolUse({ ...context, now: () => now ?? AT });
 }
 
 function reasonOf(answer: PreToolAnswer | null): string | undefined {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { stopQuickly } from '../../../../src/drive/hook/stop-quickly.ts';
-import { AT, aHook, aProject, aStop, type Project, put, rewrite, start, stateOf } from '../support/a-project.ts';
+import { AT, aProject, aStop, type Project, put, rewrite, start, stateOf } from '../support/a-project.ts';
 
 /** A loop of this session, beside a contract that was torn. */
 function torn(t: TestContext, sessionId: string | null): Project {
@@ -50,11 +49,6 @@ test('A contract that cannot be read is nobody’s trouble where no state lies b
   rmSync(project.files.state);
   assert.equal(await aStop(project), null);
   assert.ok(existsSync(project.files.contract));
-});
-
-test('The quick way leaves an unreadable contract to the whole way.', (t) => {
-  const project = torn(t, 'session-1');
-  assert.equal(stopQuickly(aHook(project, 'Stop', { last_assistant_message: 'x' })), 'slow');
 });
 
 test('A state of the four keys beside an unreadable contract is a loop that was tampered with, which is told.', async (t) => {

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type PostToolAnswer, postToolUse } from '../../../../src/drive/hook/tool-use.ts';
-import { deliverSteering } from '../../../../src/drive/hook/user-prompt-submit.ts';
 import { DEAD_MS, liveBeats } from '../../../../src/state/task-folder/heartbeat.ts';
 import { runFiles } from '../../../../src/state/task-folder/run-files.ts';
 import { AT, aHook, aProject, type Project, rewrite, start } from '../support/a-project.ts';
@@ -14,10 +13,10 @@ function called(
   now: string,
   more: Record<string, unknown> = {},
   loop = 'job',
-): PostToolAnswer | null {
+): Promise<PostToolAnswer | null> {
   const call = { tool_name: 'Bash', tool_input: {}, tool_use_id: 'c', cwd: project.directory, ...more };
   const context = aHook(project, 'PostToolUse', call, loop === '' ? {} : { RALPH_LOOP: loop });
-  return postToolUse({ ...context, now: () => now }, deliverSteering);
+  return postToolUse({ ...context, now: () => now });
 }
 
 function run(project: Project): ReturnType<typeof runFiles> {
@@ -30,58 +29,58 @@ function beats(project: Project, at: string): string[] {
 
 const LATER = '2026-02-28T10:40:00Z';
 
-test('a tool call in a long iteration shows that the loop of a task folder is alive', (t) => {
+test('a tool call in a long iteration shows that the loop of a task folder is alive', async (t) => {
   const project = aTaskFolder(t);
   assert.ok(Date.parse(LATER) - Date.parse(AT) > DEAD_MS);
   assert.deepEqual(beats(project, LATER), [], 'the sign that the start gave is too old by now');
-  assert.equal(called(project, LATER), null);
+  assert.equal(await called(project, LATER), null);
   assert.deepEqual(beats(project, LATER), [LATER]);
 });
 
-test('tool calls write a sign of life at most once a minute', (t) => {
+test('tool calls write a sign of life at most once a minute', async (t) => {
   const project = aTaskFolder(t);
-  called(project, LATER);
+  await called(project, LATER);
   const [name = ''] = readdirSync(run(project).activeDir);
   const path = join(run(project).activeDir, name);
   const first = readFileSync(path, 'utf8');
-  called(project, '2026-02-28T10:40:59Z');
+  await called(project, '2026-02-28T10:40:59Z');
   assert.equal(readFileSync(path, 'utf8'), first);
-  called(project, '2026-02-28T10:41:00Z');
+  await called(project, '2026-02-28T10:41:00Z');
   assert.notEqual(readFileSync(path, 'utf8'), first);
 });
 
-test('the tool calls of another session give no sign of life', (t) => {
+test('the tool calls of another session give no sign of life', async (t) => {
   const project = aTaskFolder(t);
-  called(project, LATER, { session_id: 'session-2' });
+  await called(project, LATER, { session_id: 'session-2' });
   assert.deepEqual(beats(project, LATER), []);
 });
 
-test('a loop on a plain prompt leaves no run state behind, and its contract is not read', (t) => {
+test('a loop on a plain prompt leaves no run state behind, and its contract is not read', async (t) => {
   const project = aProject(t);
   start(project, true);
   rewrite(project, { sessionId: 'session-1' });
   writeFileSync(project.files.contract, '{');
-  called(project, LATER, {}, '');
+  await called(project, LATER, {}, '');
   assert.ok(!existsSync(join(project.directory, '.claude/ralph/.ralph-runner')));
   assert.ok(!existsSync(project.files.log), 'reading the contract would have been logged');
 });
 
-test('a state that somebody points at another folder has no sign of life written there', (t) => {
+test('a state that somebody points at another folder has no sign of life written there', async (t) => {
   const project = aTaskFolder(t);
   mkdirSync(join(project.directory, 'other'));
   rewrite(project, { taskPath: 'other/RALPH.md' });
-  called(project, LATER);
+  await called(project, LATER);
   assert.deepEqual(readdirSync(join(project.directory, 'other')), []);
   assert.deepEqual(beats(project, LATER), [LATER]);
 });
 
-test('a sign of life that cannot be given is logged, and the steering reaches the agent', (t) => {
+test('a sign of life that cannot be given is logged, and the steering reaches the agent', async (t) => {
   const project = aTaskFolder(t);
   rewrite(project, { steering: [{ id: 's', text: 'Use tabs.', delivery: 'now', at: AT }] });
   rmSync(run(project).dir, { recursive: true });
   mkdirSync(join(project.directory, 'away'));
   symlinkSync(join(project.directory, 'away'), run(project).dir);
-  assert.match(called(project, LATER)?.hookSpecificOutput.additionalContext ?? '', /Use tabs\./);
+  assert.match((await called(project, LATER))?.hookSpecificOutput.additionalContext ?? '', /Use tabs\./);
   assert.match(readFileSync(project.files.log, 'utf8'), /mirror.*is no directory of its own/);
   assert.deepEqual(readdirSync(join(project.directory, 'away')), []);
 });

@@ -1,1 +1,0 @@
-export * from '../src/guard/file-judges.ts';

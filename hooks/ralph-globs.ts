@@ -1,1 +1,0 @@
-export * from '../src/guard/files/picomatch-glob.ts';

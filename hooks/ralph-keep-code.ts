@@ -1,1 +1,0 @@
-export { keepCode, type Uncached } from '../src/state/process/code-cache.ts';

@@ -1,1 +1,0 @@
-export { deliverSteering } from '../src/drive/hook/user-prompt-submit.ts';

@@ -1,0 +1,101 @@
+import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
+import { projectDirOf } from '../install/places.ts';
+import { LOOP_NAME, loopFiles } from '../state/loop-files.ts';
+import { isTerminal, writeText } from '../term/write-text.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import type { Command } from './command.ts';
+import { COMMANDS } from './commands.ts';
+import { commandHelp, commandList, VERSION } from './help.ts';
+import { commandName, parseOptions } from './parse.ts';
+import { refuseAgent } from './refuse-agent.ts';
+import { systemErrorText } from './system-error-text.ts';
+
+/** What is about a loop finds it where it lies, in a worktree too; every other command is about the project. */
+const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));
+
+/** `init` begins a project where the user stands; every other command finds the one it is called in. */
+const IN_THIS_DIRECTORY = new Set(['init']);
+
+/** Runs one command line, and sets the exit code of the process. */
+export async function main(argv: readonly string[]): Promise<void> {
+  try {
+    process.exitCode = await dispatch(argv);
+  } catch (error) {
+    const { message, stack } = error as Error;
+    const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
+    writeText(2, `ralph: ${known ?? `this should not happen, please report it: ${stack}`}`);
+    process.exitCode = 1;
+  }
+}
+
+async function dispatch(argv: readonly string[]): Promise<number> {
+  const [first] = argv;
+  if (first === '--version' || first === '-v') return say(VERSION);
+  if (first === '--help' || first === '-h' || first === 'help') {
+    const topic = argv[1] === undefined ? undefined : COMMANDS[argv[1]];
+    return say(topic ? commandHelp(await topic()) : await help());
+  }
+  const line = commandName(argv);
+  const load = line.name !== null && Object.hasOwn(COMMANDS, line.name) ? COMMANDS[line.name] : undefined;
+  if (load === undefined) {
+    writeText(
+      2,
+      `${line.name === null ? 'ralph: no command given.' : `ralph: unknown command ${line.name}.`}\n\n${await help()}`,
+    );
+    return 1;
+  }
+  return run(await load(), line.args);
+}
+
+async function run(command: Command, args: readonly string[]): Promise<number> {
+  const parsed = parseOptions(command, args);
+  if (parsed.problem !== null) {
+    writeText(2, `ralph: ${parsed.problem}\n\n${commandHelp(command)}`);
+    return 1;
+  }
+  const { values, positionals, rest } = parsed;
+  if (values['help'] === true) return say(commandHelp(command));
+  const { env } = process;
+  if (command.control) refuseAgent(command.name, env);
+  const called = projectDirOf({
+    given: text(values['project']),
+    env,
+    cwd: process.cwd(),
+    search: !IN_THIS_DIRECTORY.has(command.name),
+  });
+  const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
+  const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(called, name, env) : called;
+  return command.run({
+    values,
+    positionals,
+    rest,
+    env,
+    projectDir,
+    files: loopFiles(projectDir, name, env),
+    forPeople: values['json'] !== true && isTerminal(1),
+    now: () => new Date().toISOString(),
+    out: (line) => writeText(1, line),
+    err: (line) => writeText(2, line),
+  });
+}
+
+async function help(): Promise<string> {
+  return commandList(await Promise.all(Object.values(COMMANDS).map((load) => load())));
+}
+
+function say(line: string): number {
+  writeText(1, line);
+  return 0;
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function loopName(name: string | null): string | null {
+  if (name === null || LOOP_NAME.test(name)) return name;
+  throw new RalphError(
+    'usage',
+    `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit, at most 64.`,
+  );
+}

@@ -1,2 +1,0 @@
-export { judgeShellFiles, judgeToolFiles } from './files/evaluate-files.ts';
-export { judgeShellScope, judgeToolScope } from './scope/evaluate-scope.ts';
