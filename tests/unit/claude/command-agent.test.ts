@@ -1,3 +1,4 @@
+import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkNode } from '../../../src/install/doctor/check-client.ts';

@@ -1,3 +1,4 @@
+import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { CommandRule, Guardrails } from '../../../../src/engine/schema/contract.ts';
+import { writeGitIndex } from '../../../support/git-index.ts';
 import { createGuardProject, type GuardProject } from '../guard-project.ts';
 
 const FILES = [
@@ -23,15 +23,10 @@ export function createCorpusProject(): GuardProject {
       writeFileSync(join(root, file), file);
     }
   }
-  const git = (...args: string[]): void => {
-    execFileSync('git', args, {
-      cwd: project.dir,
-      env: { PATH: process.env['PATH'], HOME: project.home, GIT_CONFIG_NOSYSTEM: '1' },
-      stdio: 'pipe',
-    });
-  };
-  git('init', '-q');
-  git('add', '--force', ...TRACKED);
+  writeGitIndex(
+    project.dir,
+    FILES.filter((file) => TRACKED.some((path) => file === path || file.startsWith(`${path}/`))),
+  );
   return project;
 }
 

@@ -1,3 +1,4 @@
+import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolveScope } from '../../../../src/task/git/task-scope.ts';
