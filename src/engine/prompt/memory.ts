@@ -1,4 +1,4 @@
-import { visibleLines } from '../../text/markdown/visible-lines.ts';
+import { lines } from '../../text/markdown/lines.ts';
 
 /** A file in which loops and agents of a project write what the ones after them should know. */
 export interface MemoryFile {
@@ -10,9 +10,9 @@ export interface MemoryFile {
 
 /** The entries of a memory file: its headings below the title or, where it has none, the items of its lists. */
 export function countEntries(text: string): number {
-  const lines = visibleLines(text).map((line) => line.text);
-  const headings = lines.filter((line) => /^#{2,6} /.test(line)).length;
-  return headings > 0 ? headings : lines.filter((line) => /^[-*+] /.test(line)).length;
+  const visible = [...lines(text)].filter(({ inFence }) => !inFence).map(({ raw }) => raw);
+  const headings = visible.filter((line) => /^#{2,6} /.test(line)).length;
+  return headings > 0 ? headings : visible.filter((line) => /^[-*+] /.test(line)).length;
 }
 
 /**

@@ -1,8 +1,7 @@
 import { LINE_END } from '../../text/characters.ts';
-import { plainLines } from '../../text/markdown/lines.ts';
+import { lines } from '../../text/markdown/lines.ts';
 import type { Sign } from '../effects.ts';
 
-const HEADING = /^ {0,3}#{1,6}[ \t]+(.*)$/s;
 const SIGN = /^Sign:[ \t]*(\S.*)$/is;
 const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/is;
 
@@ -13,10 +12,10 @@ const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/
 export function parseSigns(text: string): Sign[] {
   const signs: Sign[] = [];
   let current: { -readonly [K in keyof Sign]: Sign[K] } | null = null;
-  for (const { text: line } of plainLines(text)) {
-    const heading = HEADING.exec(line)?.[1];
-    if (heading !== undefined) {
-      const name = (SIGN.exec(heading)?.[1] ?? '').trim().replace(/ #+$/, '').trim();
+  for (const { text: line, inFence, heading } of lines(text)) {
+    if (inFence) continue;
+    if (heading !== null && !heading.isUnderline) {
+      const name = (SIGN.exec(heading.title)?.[1] ?? '').trim().replace(/ #+$/, '').trim();
       current = name === '' ? null : { name, trigger: '', instruction: '', addedAfter: '' };
       if (current !== null) signs.push(current);
       continue;
@@ -59,9 +58,9 @@ export function signBehind(text: string, sign: Sign): string {
 
 /** What makes one empty line between a text and what follows it, where there is none. */
 function gapBehind(text: string, ending: string): string {
-  const lines = text.split(LINE_END);
-  if (lines.at(-1) !== '') return text.trim() === '' ? ending : ending + ending;
-  return (lines.at(-2) ?? '').trim() === '' ? '' : ending;
+  const all = text.split(LINE_END);
+  if (all.at(-1) !== '') return text.trim() === '' ? ending : ending + ending;
+  return (all.at(-2) ?? '').trim() === '' ? '' : ending;
 }
 
 function sameName(a: string, b: string): boolean {

@@ -1,4 +1,4 @@
-import { plainLines } from '../../text/markdown/lines.ts';
+import { lines } from '../../text/markdown/lines.ts';
 
 /** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
 export interface Finding {
@@ -15,7 +15,6 @@ export interface Finding {
   readonly line: number;
 }
 
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/s;
 const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/is;
 const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/is;
 
@@ -26,15 +25,15 @@ const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/is;
 export function readFindings(text: string): Finding[] {
   const findings = new Map<string, Finding>();
   let current: { id: string; level: number } | null = null;
-  for (const { text: line, number } of plainLines(text)) {
-    const [, hashes, title = ''] = HEADING.exec(line) ?? [];
-    if (hashes !== undefined) {
-      const finding = readHeading(title, number);
+  for (const { text: line, number, inFence, heading } of lines(text)) {
+    if (inFence) continue;
+    if (heading !== null && !heading.isUnderline) {
+      const finding = readHeading(heading.title, number);
       if (finding !== null) {
         findings.delete(finding.id);
         findings.set(finding.id, finding);
-        current = { id: finding.id, level: hashes.length };
-      } else if (current !== null && hashes.length <= current.level) current = null;
+        current = { id: finding.id, level: heading.level };
+      } else if (current !== null && heading.level <= current.level) current = null;
       continue;
     }
     const finding = current && findings.get(current.id);

@@ -26,7 +26,6 @@ export function openQuestions(text: string): OpenQuestion[] {
   let sections: Section[] = [];
   const found: OpenQuestion[] = [];
   readLists(text, {
-    inCode: true,
     heading: (title, level) => {
       // It ends the sections of its own level and below, and opens one if it says so.
       sections = sections.filter((section) => section.level < level);

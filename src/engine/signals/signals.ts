@@ -1,4 +1,4 @@
-import { visibleLines } from '../../text/markdown/visible-lines.ts';
+import { lines } from '../../text/markdown/lines.ts';
 import type { Policy } from '../schema/policy.ts';
 
 export interface Signals {
@@ -22,10 +22,10 @@ export function readSignals(text: string, policy: Pick<Policy, 'completion' | 's
   // Most messages hold no signal at all: they pay for no regular expression.
   const some = text.includes('ralph:state') || text.includes('RALPH_ITERATION_COMPLETE');
   if (!some && (wanted === null || !text.includes(wanted))) return { completion: 'none', findings: null, states: [] };
-  const lines = visibleLines(text).map((line) => line.text);
+  const visible = visibleLines(text).map((line) => line.text);
   let claimed = false;
   let findings: number | null = null;
-  for (const line of lines) {
+  for (const line of visible) {
     const whole = line.trim();
     const unmarked = whole.replace(LIST_OR_HEADING, '');
     const remaining = FINDINGS.exec(unmarked)?.[1];
@@ -36,7 +36,7 @@ export function readSignals(text: string, policy: Pick<Policy, 'completion' | 's
     if (anywhere && line.includes(wanted)) claimed = true;
   }
   const seen = wanted !== null && text.includes(wanted);
-  const states = new Set([...lines.join('\n').matchAll(STATE_MARKER)].map(([, name = '']) => name));
+  const states = new Set([...visible.join('\n').matchAll(STATE_MARKER)].map(([, name = '']) => name));
   return { completion: claimed ? 'claimed' : seen ? 'misplaced' : 'none', findings, states: [...states] };
 }
 
@@ -65,4 +65,40 @@ function standsAlone(line: string, wanted: string): boolean {
     if (closing.length > before.length) return false;
   }
   return closing === '' || closing === [...before].reverse().join('');
+}
+
+export interface VisibleLine {
+  /** Each piece of inline code is replaced by one character that no text has. */
+  readonly text: string;
+  /** Counted from 1. */
+  readonly number: number;
+}
+
+/** Indented so far a line is code, or looks like code in a list. */
+const DEEP = 4;
+const BLANKED = '\uFFFC';
+
+/** Returns the lines in which a signal can count: outside fences, indented code, block quotes and inline code. */
+export function visibleLines(text: string): VisibleLine[] {
+  const visible: VisibleLine[] = [];
+  for (const { raw, number, column, inFence, inQuote } of lines(text)) {
+    if (raw !== '' && !inFence && !inQuote && column < DEEP) visible.push({ text: blankInlineCode(raw), number });
+  }
+  return visible;
+}
+
+function blankInlineCode(line: string): string {
+  if (!line.includes('`')) return line;
+  const parts = line.split(/(`+)/);
+  // A run of backticks that no later one of its length closes is text. A search for each would take quadratic time.
+  const last = new Map(parts.map((part, index) => [part, index]));
+  let shown = '';
+  let hidden = -1;
+  for (const [index, part] of parts.entries()) {
+    if (index <= hidden) continue;
+    const opens = part.startsWith('`') && last.get(part) !== index;
+    if (opens) hidden = parts.indexOf(part, index + 1);
+    shown += opens ? BLANKED : part;
+  }
+  return shown;
 }

@@ -1,30 +1,24 @@
 import { parse } from 'unbash';
-import { LINE_END } from '../../text/characters.ts';
-import { stepFence } from '../../text/markdown/lines.ts';
+import { type Line, lines } from '../../text/markdown/lines.ts';
 
 export interface ValidationSection {
   /** Line of the heading, from 1, within the body. */
   readonly line: number;
   /** The lines between the heading and the next one of the same or a higher level. */
-  readonly lines: readonly string[];
+  readonly lines: readonly Line[];
 }
 
 /** The section of a task file's body whose heading says "Validation Commands", or null. */
 export function validationSection(body: string): ValidationSection | null {
-  const lines = body.split(LINE_END);
-  let fence: string | null = null;
+  const all = [...lines(body)];
   let found: { line: number; level: number } | null = null;
-  for (const [index, line] of lines.entries()) {
-    const step = stepFence(fence, line);
-    fence = step.fence;
-    if (step.inside) continue;
-    const [, hashes, title = ''] = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/s.exec(line) ?? [];
-    if (hashes === undefined) continue;
-    if (found !== null && hashes.length <= found.level)
-      return { line: found.line, lines: lines.slice(found.line, index) };
-    if (found === null && isTitle(title)) found = { line: index + 1, level: hashes.length };
+  for (const { heading, number } of all) {
+    if (heading === null || heading.isUnderline) continue;
+    if (found !== null && heading.level <= found.level)
+      return { line: found.line, lines: all.slice(found.line, number - 1) };
+    if (found === null && isTitle(heading.title)) found = { line: number, level: heading.level };
   }
-  return found && { line: found.line, lines: lines.slice(found.line) };
+  return found && { line: found.line, lines: all.slice(found.line) };
 }
 
 function isTitle(text: string): boolean {
@@ -57,24 +51,18 @@ export function extractValidationCommands(body: string): string[] {
   return [...new Set(items.map((item) => item.trim()).filter((item) => COMMAND_LIKE.test(item)))];
 }
 
-function blocks(lines: readonly string[]): { fences: string[]; items: string[] } {
+function blocks(section: readonly Line[]): { fences: string[]; items: string[] } {
   const fences: string[] = [];
   const items: string[] = [];
-  let fence: { marks: string; indent: number; wanted: boolean; lines: string[] } | null = null;
-  for (const line of lines) {
-    const [, indent = '', marks, info = ''] = /^([ \t]*)(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
-    if (fence !== null) {
-      if (marks?.startsWith(fence.marks) && info.trim() === '') {
-        if (fence.wanted) fences.push(fence.lines.join('\n'));
-        fence = null;
-      } else fence.lines.push(line.slice(Math.min(fence.indent, line.length - line.trimStart().length)));
-    } else if (marks !== undefined && !(marks.startsWith('`') && info.includes('`'))) {
-      const language = info.trim().split(/[\s{]/, 1)[0] ?? '';
-      fence = { marks, indent: indent.length, wanted: SHELL_FENCE.test(language), lines: [] };
-    } else {
-      const item = /^\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$/s.exec(line)?.[1];
-      if (item !== undefined) items.push(item);
-    }
+  let open: { column: number; isShell: boolean; lines: string[] } | null = null;
+  for (const { raw, column, fence, content, itemsBegun } of section) {
+    if (fence === 'opens') {
+      const [language = ''] = content.replace(/^[`~]+\s*/, '').split(/[\s{]/, 1);
+      open = { column, isShell: SHELL_FENCE.test(language), lines: [] };
+    } else if (fence === 'inside')
+      open?.lines.push(raw.slice(Math.min(open.column, raw.length - raw.trimStart().length)));
+    else if (fence === 'closes' && open?.isShell) fences.push(open.lines.join('\n'));
+    else if (itemsBegun > 0) items.push(content.replace(/^\[[ xX]\]\s+/, ''));
   }
   return { fences, items };
 }

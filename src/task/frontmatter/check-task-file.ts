@@ -1,5 +1,5 @@
 import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
-import { plainLines } from '../../text/markdown/lines.ts';
+import { lines } from '../../text/markdown/lines.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { iterationLimits } from '../settings/defaults.ts';
 import { hasFolder, type TaskKind, taskKind } from '../task-file.ts';
@@ -146,9 +146,8 @@ export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | '
 
 /** Whether a task file says nothing: it holds headings, comments and empty items alone. */
 export function isUnfilled(body: string): boolean {
-  for (const { text } of plainLines(body)) if (!BARE.test(text)) return false;
-  // A fence alone is a text too.
-  return !/^ {0,3}(?:```|~~~)/m.test(body);
+  for (const { text, inFence } of lines(body)) if (inFence || !BARE.test(text)) return false;
+  return true;
 }
 
 /** A task of a plan, as people write it. */

@@ -89,7 +89,7 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
 
 function fromMarkdown(text: string): WantedScenario[] {
   const items: ListItem[] = [];
-  readLists(text, { inCode: false, item: (item) => items.push(item) });
+  readLists(text, { item: (item) => (item.inCode ? 0 : items.push(item)) });
   const isTaskList = items.some(({ checked }) => checked !== null);
   const lines = text.split(LINE_END);
   return items.flatMap((item, at) => {

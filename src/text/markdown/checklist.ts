@@ -22,9 +22,8 @@ export interface ChecklistCount {
 export function checklistItems(text: string): ChecklistItem[] {
   const items: ChecklistItem[] = [];
   readLists(text, {
-    inCode: false,
-    item: ({ line, checked, text: said }) => {
-      if (checked !== null) items.push({ line, text: said, checked });
+    item: ({ line, checked, inCode, text: said }) => {
+      if (checked !== null && !inCode) items.push({ line, text: said, checked });
     },
   });
   return items;

@@ -1,60 +1,266 @@
 import { LINE_END } from '../characters.ts';
+import { CommentReader, type Span } from './line-comments.ts';
 
-export interface PlainLine {
-  /** The line without its terminator and without the comments in it. */
+/** One line of a Markdown text, with its place among fences, comments, quotes and lists. */
+export interface Line {
+  /** Without its terminator and without the comments in it. */
   readonly text: string;
   /** Counted from 1. */
   readonly number: number;
+  /** The line as it is in the text, without its terminator. */
+  readonly raw: string;
+  /** Column of the first character that is not blank, tabs to every fourth. */
+  readonly column: number;
+  /** Mark or content of a code fence. */
+  readonly inFence: boolean;
+  readonly fence: 'opens' | 'inside' | 'closes' | null;
+  /** Nothing but comments. */
+  readonly inComment: boolean;
+  /** Begins with a quote mark; lazy continuation lines do not. */
+  readonly inQuote: boolean;
+  readonly indentedCode: boolean;
+  /** Line of a paragraph, in a list item or outside. */
+  readonly isProse: boolean;
+  /** Open list items that the line belongs to, those that begin on it included. */
+  readonly listDepth: number;
+  /** List items that begin on the line: `- 1. a` begins two. */
+  readonly itemsBegun: number;
+  /** The text without indentation and list marks. */
+  readonly content: string;
+  readonly heading: Heading | null;
+  /** Comments that begin on the line, as offsets in the whole text. */
+  readonly comments: readonly Span[];
 }
 
+export interface Heading {
+  readonly level: number;
+  readonly title: string;
+  /** The line underlines its title, which is the first line of the paragraph above. */
+  readonly isUnderline: boolean;
+}
+
+type Structure = Partial<Omit<Line, 'text' | 'number' | 'raw' | 'column' | 'inComment' | 'listDepth' | 'comments'>>;
+
+const RULE = /^(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
+const MARKERS = /^(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*/;
+const MARKER = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;
+const NO_STRUCTURE = {
+  ...{ inFence: false, fence: null, inQuote: false, indentedCode: false, isProse: false },
+  ...{ itemsBegun: 0, content: '', heading: null },
+} as const;
+
 /**
- * The lines of a Markdown text outside code fences and HTML comments: what counts in a file that people and agents
- * keep together, with examples in it. A fence that is never closed runs to the end of the text, and so does a comment
- * that begins its line; further on in a line `<!--` is text where nothing closes it there, for people write about it.
+ * Reads a Markdown text line by line, with blocks as CommonMark has them. An unclosed fence runs to the end of its list
+ * item or of the text; an unclosed comment is text. Takes linear time and never throws.
  */
-export function* plainLines(text: string): Generator<PlainLine> {
-  let fence: string | null = null;
-  let comment = false;
-  for (const [index, raw] of text.split(LINE_END).entries()) {
-    if (!comment) {
-      const step = stepFence(fence, raw);
-      fence = step.fence;
-      if (step.inside) continue;
+export function* lines(text: string): Generator<Line> {
+  const reader = new BlockReader(text);
+  const ending = new RegExp(LINE_END, 'g');
+  let at = text.startsWith('\uFEFF') ? 1 : 0;
+  for (let number = 1; ; number++) {
+    ending.lastIndex = at;
+    const end = ending.exec(text);
+    yield reader.read(text.slice(at, end?.index ?? text.length), at, number);
+    if (end === null) return;
+    at = end.index + end[0].length;
+  }
+}
+
+class BlockReader {
+  readonly #comments: CommentReader;
+  /** Columns at which the text of each open item begins, outermost first. */
+  readonly #items: number[] = [];
+  /** The open fence and the content column of the item that it ends with. */
+  #fence: { readonly marks: string; readonly content: number } | null = null;
+  /** What the line above left open: prose continues it, however it is indented. */
+  #continues: 'item' | 'quote' | 'paragraph' | null = null;
+  /** First line of an open paragraph outside lists. */
+  #paragraph = '';
+  /** The line above began an item without a text. */
+  #isEmptyItem = false;
+
+  constructor(text: string) {
+    this.#comments = new CommentReader(text);
+  }
+
+  read(raw: string, at: number, number: number): Line {
+    const trimmed = raw.trim();
+    const start = columnOf(raw);
+    const line = { ...NO_STRUCTURE, text: raw, number, raw, column: start, comments: [] };
+    const rest = { inComment: false, listDepth: this.#items.length };
+    if (this.#comments.isInside(at + raw.length)) return { ...line, ...rest, text: '', inComment: true };
+    const isContinued = this.#comments.isInside(at);
+    if (trimmed === '' && !isContinued) {
+      if (this.#fence !== null) return { ...line, ...rest, inFence: true, fence: 'inside' };
+      this.#endParagraph();
+      return { ...line, inComment: false, listDepth: this.#items.length };
     }
-    const kept = withoutComments(raw, comment);
-    comment = kept.open;
-    yield { text: kept.text, number: index + 1 };
+    const fence = isContinued ? null : this.#readFence(trimmed, start);
+    if (fence !== null) return { ...line, ...rest, inFence: true, fence, content: trimmed };
+    const isCode = this.#isDeep(start, depthAt(this.#items, start)) && this.#continues === null && !isContinued;
+    const hasComments = !isCode && openingMarks(trimmed.replace(MARKERS, '')) === null;
+    const { text, comments } = hasComments ? this.#comments.read(raw, at, trimmed.startsWith('>')) : line;
+    const shown = text.trim();
+    // Where a comment is left out, the rest stands in its place.
+    const structure = this.#readStructure(shown, start, text === raw);
+    const inComment = shown === '' && (comments.length > 0 || isContinued);
+    return { ...line, ...structure, text, comments, inComment, listDepth: this.#items.length };
+  }
+
+  /** A blank line: what is open goes on only with an indented line. */
+  #endParagraph(): void {
+    // An item that begins with a blank line ends with it.
+    if (this.#isEmptyItem) this.#items.pop();
+    this.#settle(this.#items.length);
+  }
+
+  /** The line's part in an open fence; null where none is open any more. */
+  #readFence(text: string, column: number): 'inside' | 'closes' | null {
+    if (this.#fence === null) return null;
+    const { marks, content } = this.#fence;
+    if (column >= content) {
+      const closes = column - content <= 3 && text.startsWith(marks) && isRunOf(text, marks.charAt(0));
+      if (!closes) return 'inside';
+      this.#fence = null;
+      return 'closes';
+    }
+    this.#fence = null;
+    return null;
+  }
+
+  #readStructure(text: string, column: number, mayFence: boolean): Structure {
+    const depth = depthAt(this.#items, column);
+    const isDeep = this.#isDeep(column, depth);
+    if (text === '' || (isDeep && this.#continues === null)) {
+      this.#settle(depth);
+      return { content: text, indentedCode: text !== '' };
+    }
+    return (
+      (isDeep ? null : (this.#readBlock(text, depth, mayFence) ?? this.#readItems(text, column, depth, mayFence))) ??
+      this.#readProse(text, depth)
+    );
+  }
+
+  #isDeep(column: number, depth: number): boolean {
+    return column - (this.#items[depth - 1] ?? 0) > 3;
+  }
+
+  /** Ends the items that a line of this depth does not belong to. */
+  #settle(depth: number): void {
+    this.#items.length = depth;
+    this.#continues = null;
+    this.#isEmptyItem = false;
+  }
+
+  /** Reads a heading, a rule, a quote or the beginning of a fence. */
+  #readBlock(text: string, depth: number, mayFence: boolean): Structure | null {
+    const [, hashes, title = ''] = /^(#{1,6})(?:[ \t]+(.*))?$/s.exec(text) ?? [];
+    const isUnderline = this.#continues === 'paragraph' && /^(?:=+|-+)$/.test(text);
+    const marks = mayFence ? openingMarks(text) : null;
+    const inQuote = text.startsWith('>');
+    if (!isUnderline && hashes === undefined && marks === null && !inQuote && !RULE.test(text)) return null;
+    this.#settle(depth);
+    if (inQuote && isParagraph(text.replace(/^[>\s]+/, ''))) this.#continues = 'quote';
+    if (isUnderline) {
+      const level = text.startsWith('=') ? 1 : 2;
+      return { content: text, heading: { level, title: this.#paragraph, isUnderline } };
+    }
+    if (hashes !== undefined) return { content: text, heading: { level: hashes.length, title, isUnderline } };
+    return { content: text, inQuote, ...this.#openFence(marks, this.#items.at(-1) ?? 0) };
+  }
+
+  #openFence(marks: string | null, content: number): Structure {
+    if (marks === null) return {};
+    this.#fence = { marks, content };
+    return { inFence: true, fence: 'opens' };
+  }
+
+  /** Reads the list items that begin on a line. */
+  #readItems(text: string, column: number, depth: number, mayFence: boolean): Structure | null {
+    const [marker] = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/.exec(text) ?? [];
+    if (marker === undefined) return null;
+    const inParagraph = this.#continues === 'paragraph' || (this.#continues === 'item' && depth === this.#items.length);
+    // In a paragraph a bare mark is text, and so is a number that happens to begin the line.
+    if (inParagraph && (text === marker || (/^\d/.test(marker) && !/^1[.)]/.test(marker)))) return null;
+    this.#settle(depth);
+    const { content, columns, isCode } = peel(text, column);
+    for (const each of columns) this.#items.push(each);
+    const itemsBegun = columns.length;
+    if (isCode) return { content, itemsBegun, indentedCode: true };
+    this.#isEmptyItem = content === '';
+    if (isParagraph(content)) this.#continues = 'item';
+    const fence = this.#openFence(mayFence ? openingMarks(content) : null, columns.at(-1) ?? 0);
+    return { content, itemsBegun, inQuote: content.startsWith('>'), ...fence };
+  }
+
+  #readProse(text: string, depth: number): Structure {
+    if (this.#continues === null) {
+      this.#settle(depth);
+      this.#continues = this.#items.length > 0 ? 'item' : 'paragraph';
+      this.#paragraph = text;
+    }
+    return { content: text, isProse: true };
   }
 }
 
-/** One line without the HTML comments in it; `open` says whether it begins, and then whether it ends, inside one. */
-export function withoutComments(raw: string, open: boolean): { text: string; open: boolean } {
-  let text = '';
+function columnOf(line: string): number {
+  let column = 0;
+  for (const character of line.slice(0, line.length - line.trimStart().length))
+    column += character === '\t' ? 4 - (column % 4) : 1;
+  return column;
+}
+
+/** The open items that a line belongs to that begins in this column. */
+function depthAt(items: readonly number[], column: number): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((items[middle] ?? 0) <= column) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isParagraph(text: string): boolean {
+  return text !== '' && openingMarks(text) === null && !/^#{1,6}(?:[ \t]|$)/.test(text) && !RULE.test(text);
+}
+
+/** The marks with which a line opens a fence. */
+function openingMarks(text: string): string | null {
+  const [, marks, info = ''] = /^(`{3,}|~{3,})(.*)$/s.exec(text) ?? [];
+  return marks === undefined || (marks.startsWith('`') && info.includes('`')) ? null : marks;
+}
+
+function isRunOf(text: string, mark: string): boolean {
+  return text.replaceAll(mark, '') === '';
+}
+
+interface Peeled {
+  readonly content: string;
+  /** Content column of each item that begins on the line. */
+  readonly columns: number[];
+  /** So many blanks precede the content that it is code. */
+  readonly isCode: boolean;
+}
+
+function peel(text: string, column: number): Peeled {
+  const columns: number[] = [];
   let at = 0;
-  let inside = open;
+  let begin = column;
   for (;;) {
-    let next = raw.indexOf(inside ? '-->' : '<!--', at);
-    if (!inside && raw.slice(0, next).trim() !== '' && !raw.includes('-->', next + 4)) next = -1;
-    if (!inside) text += next === -1 ? raw.slice(at) : raw.slice(at, next);
-    if (next === -1) return { text, open: inside };
-    at = next + (inside ? 3 : 4);
-    inside = !inside;
+    MARKER.lastIndex = at;
+    const marker = MARKER.exec(text)?.[0];
+    if (marker === undefined) return { content: text.slice(at), columns, isCode: false };
+    const after = at + marker.length;
+    let next = after;
+    let to = begin + marker.length;
+    for (; text[next] === ' ' || text[next] === '\t'; next++) to += text[next] === '\t' ? 4 - (to % 4) : 1;
+    const isEmpty = next === text.length;
+    const isCode = !isEmpty && to - begin - marker.length > 4;
+    // An empty item's content, or its code, begins one column after the mark.
+    columns.push(isEmpty || isCode ? begin + marker.length + 1 : to);
+    if (isEmpty || isCode) return { content: text.slice(next), columns, isCode };
+    at = next;
+    begin = to;
   }
-}
-
-const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/s;
-
-/**
- * One line of a Markdown text, for readers that pass over code fences: `fence` is the mark of the fence that is open
- * after it, or null; `inside` says that the line belongs to one, as its mark or its content. For whole fences as
- * CommonMark has them, in lists too, see visible-lines.
- */
-export function stepFence(fence: string | null, line: string): { fence: string | null; inside: boolean } {
-  const [, marks, info = ''] = FENCE.exec(line) ?? [];
-  if (fence !== null) {
-    const closed = marks?.startsWith(fence) && info.trim() === '';
-    return { fence: closed ? null : fence, inside: true };
-  }
-  const opened = marks !== undefined && !(marks.startsWith('`') && info.includes('`'));
-  return { fence: opened ? marks : null, inside: opened };
 }

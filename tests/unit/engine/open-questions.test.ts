@@ -108,9 +108,9 @@ const CASES: readonly { readonly name: string; readonly text: string; readonly o
     open: ['P0 5 b'],
   },
   {
-    name: 'an unclosed comment in an item ends with the item',
+    name: 'an unclosed comment in an item is text',
     text: '## P0\n- <!-- like\n  - a\n- b\n',
-    open: ['P0 4 b'],
+    open: ['P0 2 <!-- like', 'P0 3 a', 'P0 4 b'],
   },
   { name: 'a comment inside a heading is no word', text: '## <!-- x --> P0\n- a\n', open: ['P0 2 a'] },
   { name: 'block quotes do not count', text: '## P0\n> - a\n> ## Notes\n\n  > - b\n- c\n', open: ['P0 6 c'] },

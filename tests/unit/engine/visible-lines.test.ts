@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { visibleLines } from '../../../../src/text/markdown/visible-lines.ts';
+import { visibleLines } from '../../../src/engine/signals/signals.ts';
 
 const shown = (text: string) => visibleLines(text).map((line) => line.text);
 const numbers = (text: string) => visibleLines(text).map((line) => line.number);

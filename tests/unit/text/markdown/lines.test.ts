@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plainLines } from '../../../../src/text/markdown/lines.ts';
+import { lines } from '../../../../src/text/markdown/lines.ts';
 
-const shown = (text: string) => [...plainLines(text)].map((line) => line.text);
+const plain = (text: string) => [...lines(text)].filter(({ inFence }) => !inFence);
+const shown = (text: string) => plain(text).map((line) => line.text);
 
 test('lines keep their numbers, counted from 1, whatever ends them', () => {
-  const lines = [...plainLines('a\r\nb\rc\n\n```\nd\n```\ne')];
+  const read = plain('a\r\nb\rc\n\n```\nd\n```\ne');
   assert.deepEqual(
-    lines.map(({ text, number }) => `${number} ${text}`),
+    read.map(({ text, number }) => `${number} ${text}`),
     ['1 a', '2 b', '3 c', '4 ', '8 e'],
   );
 });
@@ -32,7 +33,33 @@ test('a fence opens and closes as in CommonMark', () => {
 test('a comment is taken out, in a line and over lines', () => {
   assert.deepEqual(shown('a<!-- b -->c<!--d-->e'), ['ace']);
   assert.deepEqual(shown('  <!-- a\nb\nc -->d\ne'), ['  ', '', 'd', 'e']);
-  assert.deepEqual(shown('<!-- a'), ['']);
+});
+
+test('a comment that is never closed is text', () => {
+  assert.deepEqual(shown('<!-- a\nb'), ['<!-- a', 'b']);
+  assert.deepEqual(shown('- <!-- a\n  - b\nc'), ['- <!-- a', '  - b', 'c']);
+});
+
+test('a comment further on in a line ends with its paragraph, one that begins its line does not', () => {
+  assert.deepEqual(shown('a <!-- b\nc --> d'), ['a ', ' d']);
+  assert.deepEqual(shown('a <!-- b\n\nc --> d'), ['a <!-- b', '', 'c --> d']);
+  assert.deepEqual(shown('- [ ] <!-- b\n\nc --> d'), ['- [ ] ', '', ' d']);
+  assert.deepEqual(shown('> <!-- b\n> --> c'), ['> <!-- b', '> --> c']);
+});
+
+test('a comment in code is text', () => {
+  for (const text of ['`<!-- a -->`', '``<!-- ` -->``', '    <!-- a -->', '```\n<!-- a -->\n```'])
+    assert.deepEqual(
+      [...lines(text)].map((line) => line.text),
+      text.split('\n'),
+    );
+  assert.deepEqual(shown('a ` b <!-- c --> d'), ['a ` b  d']);
+  assert.deepEqual(shown('<!-- don`t --> a <!-- can`t --> b'), [' a  b']);
+});
+
+test('a fence that is never closed ends with its list item', () => {
+  assert.deepEqual(shown('- a\n  ```\n  b\nc'), ['- a', 'c']);
+  assert.deepEqual(shown('```\nb\nc'), []);
 });
 
 test('a fence in a comment and a comment in a fence are no more than that', () => {
