@@ -160,7 +160,7 @@ class BlockReader {
     const inQuote = text.startsWith('>');
     if (!isUnderline && hashes === undefined && marks === null && !inQuote && !RULE.test(text)) return null;
     this.#settle(depth);
-    if (inQuote && isParagraph(text.replace(/^[>\s]+/, ''))) this.#continues = 'quote';
+    if (inQuote) this.#continues = openedBy(text);
     if (isUnderline) {
       const level = text.startsWith('=') ? 1 : 2;
       return { content: text, heading: { level, title: this.#paragraph, isUnderline } };
@@ -188,7 +188,7 @@ class BlockReader {
     const itemsBegun = columns.length;
     if (isCode) return { content, itemsBegun, indentedCode: true };
     this.#isEmptyItem = content === '';
-    if (isParagraph(content)) this.#continues = 'item';
+    this.#continues = openedBy(content);
     const fence = this.#openFence(mayFence ? openingMarks(content) : null, columns.at(-1) ?? 0);
     return { content, itemsBegun, inQuote: content.startsWith('>'), ...fence };
   }
@@ -221,8 +221,12 @@ function depthAt(items: readonly number[], column: number): number {
   return low;
 }
 
-function isParagraph(text: string): boolean {
-  return text !== '' && openingMarks(text) === null && !/^#{1,6}(?:[ \t]|$)/.test(text) && !RULE.test(text);
+/** The paragraph that the text of a list item or a quote opens. */
+function openedBy(text: string): 'item' | 'quote' | null {
+  const inner = text.replace(/^[>\s]+/, '');
+  const isProse =
+    inner !== '' && openingMarks(inner) === null && !/^#{1,6}(?:[ \t]|$)/.test(inner) && !RULE.test(inner);
+  return isProse ? (text.startsWith('>') ? 'quote' : 'item') : null;
 }
 
 /** The marks with which a line opens a fence. */
