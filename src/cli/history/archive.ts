@@ -1,3 +1,4 @@
+import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { listArchive } from '../../state/archive.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
@@ -9,7 +10,6 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { liveLoopsOn } from '../live-loops.ts';
 import { refuseAgent } from '../refuse-agent.ts';
-import { type EndedLoop, endedLoopOf } from '../show/last-ended.ts';
 import { taskPlace } from '../task-place.ts';
 
 interface ArchivedFile {

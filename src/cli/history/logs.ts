@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { describeLoop, iterationsOf } from '../../drive/status/loop-report.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -12,7 +12,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { liveLoops } from '../live-loops.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { iterationColumns, iterationTable, lastIterations } from '../show/iteration-table.ts';
+import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
 import { advisedEntry, journalLine } from '../show/journal-line.ts';
 import { foreignSegment } from '../task/scaffold.ts';
 import { onePath, taskPlace } from '../task-place.ts';
@@ -42,7 +42,8 @@ export const LOGS_COMMAND: Command = {
       { path: files.events, next: 0 },
       ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
     ];
-    const loop = { name: files.name, mode: lastLoopIn(files)?.mode ?? 'hook' };
+    const { live, lastLoop } = describeLoop(files, context.env);
+    const loop = { name: files.name, mode: (live ?? lastLoop)?.mode ?? 'hook' };
     let told = false;
     for (;;) {
       const read = journals.map(readNew);
@@ -68,7 +69,7 @@ function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: Command
   for (const other of ['events', 'follow']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
-  const { entries, torn } = lastIterations(files);
+  const { entries, torn } = iterationsOf(files);
   if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0) err('ralph: no iteration has been recorded yet. main.cjs list shows all loops.');

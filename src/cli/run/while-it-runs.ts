@@ -5,8 +5,8 @@ import { readState } from '../../state/read-state.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from '../control/operator-commands.ts';
-import { statusText } from '../show/status.ts';
-import { statusHere } from '../show/task-status.ts';
+import { statusHere } from '../show/status.ts';
+import { statusText } from '../show/status-text.ts';
 
 /**
  * Asks a person what to do where a loop of this name runs already: watch it, stop it, begin another one beside it under

@@ -1,11 +1,8 @@
 import { unheard } from '../../drive/status/ended-loop.ts';
+import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
-import { driverLives } from '../../drive/turn/driver-context.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { listArchive } from '../../state/archive.ts';
-import { readLines } from '../../state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
 import { instantText } from '../../term/figures.ts';
 import { type AdvisedLoop, forLoop } from '../../term/for-loop.ts';
 import { painter, printable } from '../../term/paint.ts';
@@ -13,7 +10,6 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../live-loops.ts';
 import { advisedEntry, journalLine } from './journal-line.ts';
-import { lastEnded } from './last-ended.ts';
 import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './messages.ts';
 
 export const EXPLAIN_COMMAND: Command = {
@@ -55,11 +51,11 @@ const ROUTINE = new Set([
 ]);
 const MAX_EVENTS = 8;
 
-function explain(files: LoopFiles): Explanation {
-  const found = readState(files.state);
+function explain(report: LoopReport): Explanation {
+  const { files, found, lastState } = report;
   switch (found.kind) {
     case 'loop':
-      return explained(found.state, files);
+      return explained(found.state, report);
     case 'four-keys': {
       const { iteration, lastRunAt } = found.file;
       const common = { active: true, name: files.name, status: 'running', loopId: null, iteration, at: lastRunAt };
@@ -69,14 +65,8 @@ function explain(files: LoopFiles): Explanation {
       return unusable(EXPLAIN_TEXTS.newer(files.state), files);
     case 'corrupt':
       return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem), files);
-    case 'absent': {
-      const last = listArchive(files)
-        .reverse()
-        .find(({ content }) => content.kind === 'loop');
-      return last?.content.kind === 'loop'
-        ? explained(last.content.state, files, true)
-        : unusable(EXPLAIN_TEXTS.none, files);
-    }
+    case 'absent':
+      return lastState === null ? unusable(EXPLAIN_TEXTS.none, files) : explained(lastState, report);
     default:
       return found satisfies never;
   }
@@ -91,10 +81,10 @@ function advised({ why, next }: Explained, loop: AdvisedLoop): Explained {
   return { why: forLoop(why, loop), next: forLoop(next, loop) };
 }
 
-function explained(state: LoopState, files: LoopFiles, archived = false): Explanation {
+function explained(state: LoopState, { files, live }: LoopReport): Explanation {
   const { loopId, iteration } = state;
   const { name } = files;
-  const events = eventsOf(files, loopId).map((event) => advisedEntry(event, state));
+  const events = tellingEvents(files, loopId).map((event) => advisedEntry(event, state));
   const common = { name, loopId, iteration, events };
   if (state.status === 'ended') {
     const { as, at, message } = state.ended;
@@ -110,18 +100,18 @@ function explained(state: LoopState, files: LoopFiles, archived = false): Explan
       ...advised({ why: left === null ? why : `${why} Besides, ${left}`, next }, state),
     };
   }
-  if (archived) {
+  if (live === null) {
     const texts = advised(EXPLAIN_TEXTS.putAway, state);
     return { active: false, status: state.status, at: state.lastRunAt, ...common, ...texts };
   }
-  const texts = explainLive(state, driverLives(files, state));
+  const texts = explainLive(state, live.clientAlive);
   return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, state) };
 }
 
-/** The last telling events of this loop. */
-function eventsOf(files: LoopFiles, loopId: string): Explanation['events'] {
-  return readLines(files.events, 0, undefined, loopId)
-    .entries.filter((entry) => entry['loopId'] === loopId && !ROUTINE.has(String(entry['type'])))
+/** Returns the last events of a loop that say something about the cause. */
+function tellingEvents(files: LoopFiles, loopId: string): Explanation['events'] {
+  return eventsOf(files, loopId)
+    .filter(({ type }) => !ROUTINE.has(String(type)))
     .slice(-MAX_EVENTS);
 }
 
@@ -141,30 +131,28 @@ function forReading(explanation: Explanation, { env, forPeople, now }: CommandCo
 }
 
 /**
- * The loop that is to be explained: the live one that other commands would take, or else one that is over; the default
- * one where there has been none. Throws `usage` where several could be meant, `no-loop` where none worked on the path.
+ * Describes the loop to explain: the live one that other commands would take, or else one that is over; the default
+ * one if there has been none. Throws `usage` if several could be meant, `no-loop` if none worked on the path.
  */
-export function explainedLoop(context: CommandContext): LoopFiles {
+function explainedLoop(context: CommandContext): LoopReport {
+  const { env } = context;
   const path = pathOrLoop(context, 'explain');
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
     if (ended !== null) return ended;
     throw new RalphError('no-loop', `no loop has worked on ${path}. main.cjs list shows the loops of this project.`);
   }
-  const files = chosenLoop(context, 'explain', path);
-  if (path !== null || files.name !== null || readState(files.state).kind !== 'absent') return files;
-  return endedLast(context, null) ?? files;
+  const report = describeLoop(chosenLoop(context, 'explain', path), env);
+  if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;
+  return endedLast(context, null) ?? report;
 }
 
-/** The loop of this project that ended last, on a path where one is given. */
-function endedLast(context: CommandContext, path: string | null): LoopFiles | null {
-  const { projectDir, env } = context;
+/** Describes the loop of this project, or on this path, that ended last. */
+function endedLast({ projectDir, env }: CommandContext, path: string | null): LoopReport | null {
+  const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
   const [latest] = loopNames(projectDir, env)
-    .map((name) => loopFiles(projectDir, name, env))
-    .flatMap((files) => {
-      const ended = lastEnded(files);
-      return ended !== null && (path === null || isTaskAt(projectDir, ended.taskPath, path)) ? [{ files, ended }] : [];
-    })
-    .sort((a, b) => b.ended.endedAt.localeCompare(a.ended.endedAt));
-  return latest?.files ?? null;
+    .map((name) => describeLoop(loopFiles(projectDir, name, env), env))
+    .filter(({ lastLoop }) => lastLoop !== null && (path === null || isTaskAt(projectDir, lastLoop.taskPath, path)))
+    .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));
+  return latest ?? null;
 }

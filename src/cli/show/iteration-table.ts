@@ -1,5 +1,3 @@
-import { readAllLines } from '../../state/files/journal-lines.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
 import { costText, timeText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
 import { bar, table } from '../../term/table.ts';
@@ -108,11 +106,4 @@ function number(value: unknown): number | null {
 
 function object(value: unknown): Entry {
   return typeof value === 'object' && value !== null ? (value as Entry) : {};
-}
-
-/** The records of the loop that `loopId` names, or of the one that was recorded last, oldest first; and unreadable lines. */
-export function lastIterations(files: LoopFiles, loopId?: string): ReturnType<typeof readAllLines> {
-  const { entries, torn } = readAllLines(files.iterations);
-  const wanted = loopId ?? entries.at(-1)?.['loopId'];
-  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn };
 }

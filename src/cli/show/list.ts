@@ -1,12 +1,21 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
+import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { dollarText } from '../../engine/messages.ts';
+import {
+  LOOP_DIRECTORIES,
+  loopDirectoryName,
+  loopDirectoryTask,
+  type TaskKind,
+  taskKind,
+} from '../../task/task-file.ts';
 import { instantText } from '../../term/figures.ts';
 import { type Paint, painter, printable } from '../../term/paint.ts';
 import { cellsOf, table } from '../../term/table.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { type ListedLoop, listedLoops } from './listed-loops.ts';
-import { checklistText } from './status.ts';
-import type { Status } from './status-of.ts';
+import { checklistText } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {
   name: 'list',
@@ -21,6 +30,83 @@ export const LIST_COMMAND: Command = {
     return 0;
   },
 };
+
+/** One loop in the answer of `list --json`. */
+interface ListedLoop {
+  readonly name: string | null;
+  readonly kind: TaskKind;
+  /**
+   * Status of the live loop, or else of the one that ended last. `not-started`: a loop directory that no loop has worked
+   * on. `unreadable`: the state file cannot be used.
+   */
+  readonly status: string;
+  readonly mode: 'hook' | 'router' | 'runner' | null;
+  readonly iteration: number;
+  /** Task file, relative to its project; null if unknown. */
+  readonly path: string | null;
+  /** null for a loop that has not started. */
+  readonly startedAt: string | null;
+  /** Cost in US dollars; null if unknown. */
+  readonly costUsd: number | null;
+  /** The client, host or runner that holds the loop; null if none does. */
+  readonly holder: { readonly pid: number; readonly alive: boolean } | null;
+  /** null for a loop of the project itself. */
+  readonly worktree: { readonly dir: string; readonly branch: string } | null;
+  /** Last heartbeat in its task folder; null for other loops, and if there was none within half an hour. */
+  readonly heartbeat: string | null;
+  readonly live: LiveLoop | null;
+  readonly lastLoop: EndedLoop | null;
+}
+
+const NOTHING = {
+  ...{ mode: null, iteration: 0, startedAt: null, costUsd: null, holder: null, worktree: null, heartbeat: null },
+  ...{ live: null, lastLoop: null },
+} as const;
+
+/** Lists every loop of a project: live, over, or not started, and after them those of its worktrees. */
+function listedLoops({ projectDir, env, now }: CommandContext): ListedLoop[] {
+  const loops = describeProject(projectDir, env).flatMap((loop) => listed(loop, now()));
+  const paths = new Set(loops.map(({ path }) => path));
+  return [
+    ...loops.filter(({ worktree }) => worktree === null),
+    ...notStarted(projectDir).filter(({ path }) => !paths.has(path)),
+    ...loops.filter(({ worktree }) => worktree !== null),
+  ];
+}
+
+function listed(loop: ProjectLoop, at: string): ListedLoop[] {
+  const { files, found, live, lastLoop, kind, taskPath: path } = loop;
+  const { name } = files;
+  const worktree = loop.worktree && { dir: loop.worktree.dir, branch: loop.worktree.branch };
+  if (found.kind === 'corrupt' || found.kind === 'newer') {
+    return [{ ...NOTHING, name, kind, status: 'unreadable', path, lastLoop, worktree }];
+  }
+  const shown = live ?? lastLoop;
+  if (shown === null) return [];
+  const { status, iteration, mode, startedAt } = shown;
+  return [
+    {
+      ...{ name, kind, status, mode, iteration, path, startedAt, live, lastLoop, worktree },
+      costUsd: live === null ? (lastLoop?.costUsd ?? null) : (live.usage?.costUsd ?? null),
+      holder: live?.clientPid == null ? null : { pid: live.clientPid, alive: live.clientAlive === true },
+      heartbeat: heartbeatOf(loop, at),
+    },
+  ];
+}
+
+/** Lists loop directories with a task that no loop has worked on. */
+function notStarted(projectDir: string): ListedLoop[] {
+  let names: string[];
+  try {
+    names = readdirSync(join(projectDir, LOOP_DIRECTORIES));
+  } catch {
+    return []; // there are none, or they cannot be read
+  }
+  return names
+    .map((name) => ({ name, path: loopDirectoryTask(name) }))
+    .filter(({ path }) => loopDirectoryName(path) !== null && existsSync(join(projectDir, path)))
+    .map(({ name, path }) => ({ ...NOTHING, name, kind: taskKind(path), status: 'not-started', path }));
+}
 
 const HEAD = [
   'LOOP',
@@ -93,7 +179,7 @@ function lastSeen(lastRunAt: string, heartbeat: string | null): string {
   return heartbeat !== null && Date.parse(heartbeat) > Date.parse(lastRunAt) ? heartbeat : lastRunAt;
 }
 
-function stateOf(live: Extract<Status, { active: true }>): string {
+function stateOf(live: LiveLoop): string {
   return live.clientAlive === false
     ? `${live.status}, ${live.mode === 'runner' ? 'runner' : 'client'} gone`
     : live.status;

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
+import { describeLoop, type EndedLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { driverLives } from '../../drive/turn/driver-context.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
@@ -14,7 +15,6 @@ import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import { briefly, liveLoops, onlyOf } from '../live-loops.ts';
-import { type EndedLoop, lastEnded } from '../show/last-ended.ts';
 import { pathNamed } from '../task-place.ts';
 
 /** Which loop a start is about. */
@@ -137,7 +137,7 @@ export function loopToAgreeTo(context: CommandContext): LoopFiles {
 
 function endedLoops({ projectDir, env }: CommandContext): (EndedLoop & { readonly name: string | null })[] {
   return loopNames(projectDir, env).flatMap((name) => {
-    const ended = lastEnded(loopFiles(projectDir, name, env));
+    const ended = describeLoop(loopFiles(projectDir, name, env), env).lastLoop;
     return ended === null ? [] : [{ ...ended, name }];
   });
 }

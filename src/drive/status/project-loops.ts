@@ -1,11 +1,9 @@
 import { readdirSync } from 'node:fs';
-import type { LoopState } from '../../engine/schema/state.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
-import { isAlive } from '../../state/process/identity.ts';
-import { readState } from '../../state/read-state.ts';
-import { worktreePlaces } from '../worktree/worktree-place.ts';
+import { type WorktreePlace, worktreePlaces } from '../worktree/worktree-place.ts';
+import { describeLoop, type LiveLoop, type LoopReport } from './loop-report.ts';
 
-/** The names of all loops that have left something in a project, the default one (null) first. */
+/** Returns the names of all loops that have files in a project, the default one (null) first. */
 export function loopNames(projectDir: string, env: NodeJS.ProcessEnv): (string | null)[] {
   const { runtimeDir } = loopFiles(projectDir, null, env);
   let entries: string[];
@@ -26,22 +24,21 @@ export function loopNames(projectDir: string, env: NodeJS.ProcessEnv): (string |
   return [...names].sort((a, b) => (a === null ? -1 : b === null ? 1 : a < b ? -1 : 1));
 }
 
-/**
- * The first loop of a project or of one of its worktrees that somebody works on, or that waits for its client; null when
- * none does.
- */
-export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv): LoopState | null {
-  for (const dir of [projectDir, ...worktreePlaces(projectDir).map((place) => place.projectDir)]) {
-    for (const name of loopNames(dir, env)) {
-      const found = readState(loopFiles(dir, name, env).state);
-      if (found.kind === 'loop' && isLive(found.state)) return found.state;
-    }
-  }
-  return null;
+/** A loop of a project; `worktree` is null for a loop of the project itself. */
+export type ProjectLoop = LoopReport & { readonly worktree: WorktreePlace | null };
+
+/** Describes every loop of a project, the default one first, and after them those of its worktrees. */
+export function describeProject(projectDir: string, env: NodeJS.ProcessEnv): ProjectLoop[] {
+  const loopsIn = (dir: string, worktree: WorktreePlace | null): ProjectLoop[] =>
+    loopNames(dir, env).map((name) => ({ ...describeLoop(loopFiles(dir, name, env), env), worktree }));
+  const places = worktreePlaces(projectDir);
+  return [...loopsIn(projectDir, null), ...places.flatMap((place) => loopsIn(place.projectDir, place))];
 }
 
-/** A loop whose client died is not live, whatever its state says. */
-function isLive(state: LoopState): boolean {
-  if (state.status === 'ended') return false;
-  return state.clientPid === null || isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
+/** Returns the first loop of a project or its worktrees whose driver runs, or that waits for one; null if there is none. */
+export function liveLoop(projectDir: string, env: NodeJS.ProcessEnv): LiveLoop | null {
+  const [first] = describeProject(projectDir, env).filter(
+    ({ found, live }) => found.kind === 'loop' && live !== null && live.clientAlive !== false,
+  );
+  return first?.live ?? null;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endedLoopOf } from '../../../src/cli/show/last-ended.ts';
+import { endedLoopOf } from '../../../src/drive/status/loop-report.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { lastEnded } from '../../../../src/cli/show/last-ended.ts';
 import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
+import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
 import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../support/a-project.ts';
 import { aTaskFolder, JOB, type TaskFolder } from '../support/a-task-folder.ts';
 
@@ -20,7 +20,7 @@ function call(project: Project, session = 'session-1'): Promise<PreToolAnswer | 
   return preToolUse({ ...context, now: () => AT });
 }
 
-const ended = ({ files }: Project) => lastEnded(files);
+const ended = ({ files }: Project) => describeLoop(files, {}).lastLoop;
 
 test('a cancel flag meets the next tool call: it is refused, the turn ends, and the loop is over', async (t) => {
   const project = aLiveLoop(t);

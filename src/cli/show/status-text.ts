@@ -1,0 +1,156 @@
+import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
+import { loopNames } from '../../drive/status/project-loops.ts';
+import { dollarText, iterations } from '../../engine/messages.ts';
+import type { RunState } from '../../state/task-folder/run-state.ts';
+import { instantText } from '../../term/figures.ts';
+import { type AdvisedLoop, forLoop } from '../../term/for-loop.ts';
+import { type Paint, painter, printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { elapsed } from '../../text/instant.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { CommandContext } from '../command.ts';
+import { type BriefLoop, loopTable } from '../live-loops.ts';
+import { iterationTable } from './iteration-table.ts';
+
+/** The answer of `status --json`. */
+export type Status = (InactiveLoop | LiveLoop) & {
+  /** State of the run in a task folder; null if nothing ran there, absent for other tasks. */
+  readonly run?: RunState | null;
+  /** Other live loops, if the requested one is not live; absent if there are none. */
+  readonly loops?: readonly BriefLoop[];
+  /** Records of the last iterations, oldest first; absent if there are none. */
+  readonly recent?: readonly Readonly<Record<string, unknown>>[];
+};
+
+interface InactiveLoop {
+  readonly active: false;
+  readonly message: string;
+  readonly name: string | null;
+  readonly lastLoop: EndedLoop | null;
+}
+
+/** The status for people. */
+export function statusText(status: Status, context: CommandContext): string {
+  const { now, env, forPeople } = context;
+  const paint = painter(forPeople, env);
+  const at = now();
+  const mode = status.active ? status.mode : (status.lastLoop?.mode ?? 'hook');
+  const run = status.run ? runLines(status.run, at, { name: status.name, mode }) : [];
+  const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
+  if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
+  const ended =
+    status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), { name: status.name, mode })];
+  return [
+    printable(forLoop(status.message, { name: status.name, mode })),
+    ...ended,
+    ...figures,
+    ...run,
+    ...othersText(status, context),
+  ].join('\n');
+}
+
+/** Where to look when the loop that was asked for is not live. */
+function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
+  if (loops !== undefined) {
+    return ['Active here, to be asked for with their path or --loop NAME:', loopTable(loops)];
+  }
+  const others = lastLoop === null && loopNames(where.projectDir, where.env).some((other) => other !== name);
+  return others ? ['main.cjs list shows the loops that are over.'] : [];
+}
+
+function activeText(status: LiveLoop, at: string, paint: Paint): string {
+  const name = status.name === null ? 'The loop' : `Loop ${status.name}`;
+  const rows = [
+    ['task', status.taskPath + (status.promptExists ? '' : paint('red', '  (missing)'))],
+    ['iterations', progressText(status)],
+    ...(status.checklist === undefined ? [] : [['checklist', checklistText(status.checklist)]]),
+    ...(status.scenarios === undefined ? [] : [['scenarios', scenariosText(status.scenarios)]]),
+    ['started', instantText(status.startedAt, at)],
+    ['last turn', instantText(status.lastRunAt, at)],
+    ['findings', `${status.lastFindingsCount}`],
+    ['client', clientText(status, paint)],
+    ...(status.usage === null ? [] : [['usage', usageText(status.usage)]]),
+    ...(status.guardrailsExists ? [] : [['guardrails', 'no .claude/ralph/guardrails.md']]),
+  ];
+  return `${name} is ${paint('bold', stateText(status, at))}.\n${table(rows.map((row) => ['', ...row]))}`;
+}
+
+function scenariosText({ done, total, current }: NonNullable<LiveLoop['scenarios']>): string {
+  return `${checklistText({ done, total })} proved${current === null ? '' : `, ${current} at work`}`;
+}
+
+function stateText(status: LiveLoop, at: string): string {
+  if (status.paused !== null) {
+    const resumes = status.paused.resumesAt === null ? '' : `, until ${instantText(status.paused.resumesAt, at)}`;
+    return `paused (${status.paused.reason}${resumes})`;
+  }
+  if (status.waitingUntil !== null) {
+    const next = status.waitingFor === 'pace' ? 'waiting; the next iteration begins' : 'idle; the next look is';
+    return `${next} in ${formatDuration(elapsed(at, status.waitingUntil))}`;
+  }
+  return status.stopRequested ? `${status.status}, and stops after this iteration` : status.status;
+}
+
+/** `3 of 10`. */
+export function checklistText({ done, total }: ChecklistCount): string {
+  return total === 0 ? 'no items yet' : `${done} of ${total}`;
+}
+
+function progressText({ iteration, maxIterations, idleIterations }: LiveLoop): string {
+  return `${iteration} of ${maxIterations} done${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
+}
+
+function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Paint): string {
+  const resume = forLoop('main.cjs start --resume', { name, mode });
+  if (mode === 'runner' && clientAlive !== null) {
+    return clientAlive ? 'of a runner' : paint('red', `its runner is gone: ${resume}`);
+  }
+  if (clientPid === null || clientAlive === null) return mode === 'router' ? mode : 'none yet';
+  return clientAlive ? `process ${clientPid}` : paint('red', `process ${clientPid} is gone: ${resume}`);
+}
+
+function usageText(usage: NonNullable<LiveLoop['usage']>): string {
+  const cost = usage.costUsd === null ? 'cost unknown' : dollarText(usage.costUsd);
+  const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
+}
+
+/** One line about a loop that is over. */
+function endedText(loop: EndedLoop, at: string, paint: Paint): string {
+  const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
+  const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
+  return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
+}
+
+/** Lines for people: the last iteration, its commands, and how a claim of completion fared. */
+function runLines({ status, lastIteration, torn, problem }: RunState, at: string, loop: AdvisedLoop): string[] {
+  const lines: string[] = [];
+  if (status !== null && status.endedAt !== null) {
+    const { iteration, endedAt, message } = status;
+    lines.push(
+      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${forLoop(message, loop)}`}`,
+    );
+  }
+  if (lastIteration !== null) {
+    const { iteration, durationMs, progress, changedFiles, commands, completion } = lastIteration;
+    const files = changedFiles.length === 1 ? '1 file' : `${changedFiles.length} files`;
+    const moved =
+      progress === true ? `progress (${files} changed)` : progress === false ? 'no progress' : 'progress unknown';
+    lines.push(`Iteration ${iteration}: ${lastIteration.status} after ${formatDuration(durationMs)}, ${moved}.`);
+    if (commands.length > 0) {
+      lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
+    }
+    if (completion.promiseSeen) lines.push(claimLine(completion));
+  }
+  if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);
+  if (problem !== null) lines.push(problem);
+  return lines.map(printable);
+}
+
+function claimLine({ gateChecked, gatePassed, reasons }: NonNullable<RunState['lastIteration']>['completion']): string {
+  if (!gateChecked) return 'The promise was seen; no gate was asked.';
+  return gatePassed
+    ? 'The promise was seen, and the gate passed.'
+    : `The promise was seen, and the gate refused: ${reasons.join('; ')}`;
+}

@@ -1,0 +1,231 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
+import { listArchive } from '../../state/archive.ts';
+import { findContract } from '../../state/contract-store.ts';
+import { readAllLines, readLines } from '../../state/files/journal-lines.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { type ReadState, readState } from '../../state/read-state.ts';
+import { liveBeats } from '../../state/task-folder/heartbeat.ts';
+import { runFiles } from '../../state/task-folder/run-files.ts';
+import { type RunState, readRunState } from '../../state/task-folder/run-state.ts';
+import { peekTdd } from '../../state/tdd-store.ts';
+import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
+import { forLoop } from '../../term/for-loop.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { checklistNow } from '../prompt/read-task.ts';
+import { driverLives } from '../turn/driver-context.ts';
+
+/** How a loop stands: the one model behind every view of it. */
+export interface LoopReport {
+  readonly files: LoopFiles;
+  /** The state file, as it was read. */
+  readonly found: ReadState;
+  /** The loop in the state file while it has not ended; null for any other. */
+  readonly live: LiveLoop | null;
+  /** The loop of these files that ended last; null if none has. */
+  readonly lastLoop: EndedLoop | null;
+  /** The whole last state of that loop. */
+  readonly lastState: LoopState | null;
+  readonly kind: TaskKind;
+  /** Task file of the live or the last loop, relative to the project; null if unknown. */
+  readonly taskPath: string | null;
+}
+
+/** A live loop, as `status --json` publishes it. */
+export interface LiveLoop {
+  readonly active: true;
+  readonly iteration: number;
+  readonly startedAt: string;
+  readonly lastRunAt: string;
+  readonly lastFindingsCount: number | 'unknown';
+  readonly promptExists: boolean;
+  readonly guardrailsExists: boolean;
+  readonly name: string | null;
+  readonly loopId: string | null;
+  readonly status: LoopState['status'];
+  readonly mode: LoopState['mode'];
+  readonly taskPath: string;
+  readonly maxIterations: number;
+  readonly idleIterations: number;
+  readonly waitingUntil: string | null;
+  /** `idle`: the agent has nothing to do; `pace`: the delay between two iterations. null while it does not wait. */
+  readonly waitingFor: 'idle' | 'pace' | null;
+  readonly paused: { readonly reason: string; readonly message: string; readonly resumesAt: string | null } | null;
+  readonly stopRequested: boolean;
+  readonly sessionId: string | null;
+  readonly clientPid: number | null;
+  /** true while its client or its runner is running; null while no client is bound. */
+  readonly clientAlive: boolean | null;
+  readonly usage: Omit<LoopState['usage'], 'costBaseUsd'> | null;
+  /** Progress of its checklist, as the task file has it now; absent for every other task. */
+  readonly checklist?: ChecklistCount;
+  /** Progress of its scenarios; absent unless the loop works test-first. */
+  readonly scenarios?: ChecklistCount & { readonly current: string | null };
+}
+
+/** A loop that is over, as `status --json`, `list --json` and `archive --json` publish it. */
+export interface EndedLoop {
+  readonly loopId: string;
+  /** Relative to the project. */
+  readonly taskPath: string;
+  readonly status: string;
+  readonly endedAt: string;
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly verified: boolean;
+  readonly mode: LoopState['mode'];
+  readonly startedAt: string;
+  /** Cost in US dollars; null if unknown. */
+  readonly costUsd: number | null;
+  /** Progress of its checklist; absent for every other task. */
+  readonly checklist?: ChecklistCount;
+  readonly message: string;
+  /** Name of its file in the archive. */
+  readonly file: string;
+}
+
+/** Reads how the loop of these files stands. Changes nothing. */
+export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopReport {
+  const found = readState(files.state);
+  const live = liveLoopOf(found, files, env);
+  const last = lastLoopOf(found, files);
+  const lastLoop = last === null ? null : endedLoopOf(last.state, last.file);
+  const taskPath = live?.taskPath ?? lastLoop?.taskPath ?? null;
+  const kind = live === null ? taskKind(taskPath ?? '') : kindByContract(files, live.taskPath);
+  return { files, found, live, lastLoop, lastState: last?.state ?? null, kind, taskPath };
+}
+
+function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
+  if (found.kind === 'four-keys') return fourKeyLoop(found.file, files, env);
+  if (found.kind !== 'loop' || found.state.status === 'ended') return null;
+  const { state } = found;
+  const { costBaseUsd: _, ...usage } = state.usage;
+  const checklist = checklistNow(files.projectDir, state.taskPath);
+  return {
+    active: true,
+    iteration: state.iteration,
+    startedAt: state.startedAt,
+    lastRunAt: state.lastRunAt,
+    lastFindingsCount: state.lastFindingsCount ?? 'unknown',
+    ...filesOf(files, state.taskPath),
+    name: state.name,
+    loopId: state.loopId,
+    status: state.status,
+    mode: state.mode,
+    taskPath: state.taskPath,
+    maxIterations: state.maxIterations,
+    idleIterations: state.idleIterations,
+    waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
+    waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
+    paused: state.status === 'paused' ? { ...state.paused, message: forLoop(state.paused.message, state) } : null,
+    stopRequested: state.stopRequested,
+    sessionId: state.sessionId,
+    clientPid: state.clientPid,
+    clientAlive: driverLives(files, state),
+    usage,
+    ...(checklist === null ? recordedChecklist(state) : { checklist }),
+    ...scenariosOf(files, state.loopId),
+  };
+}
+
+function fourKeyLoop(file: FourKeyState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop {
+  const { iteration, startedAt, lastRunAt, lastFindingsCount } = file;
+  return {
+    ...{ active: true, iteration, startedAt, lastRunAt, lastFindingsCount: lastFindingsCount ?? 'unknown' },
+    ...filesOf(files, DEFAULT_TASK),
+    ...{ name: files.name, loopId: null, status: 'running', mode: 'hook', taskPath: DEFAULT_TASK },
+    maxIterations: policyFromEnvironment(env).policy.maxIterations,
+    ...{ idleIterations: 0, waitingUntil: null, waitingFor: null, paused: null, stopRequested: false },
+    ...{ sessionId: null, clientPid: null, clientAlive: null, usage: null },
+  };
+}
+
+function filesOf({ projectDir }: LoopFiles, taskPath: string): Pick<LiveLoop, 'promptExists' | 'guardrailsExists'> {
+  return {
+    promptExists: existsSync(join(projectDir, taskPath)),
+    guardrailsExists: existsSync(join(projectDir, '.claude/ralph/guardrails.md')),
+  };
+}
+
+function recordedChecklist({ checklist }: LoopState): { readonly checklist?: ChecklistCount } {
+  return checklist === undefined ? {} : { checklist: { done: checklist.done, total: checklist.total } };
+}
+
+function scenariosOf(files: LoopFiles, loopId: string): Pick<LiveLoop, 'scenarios'> {
+  const list = peekTdd(files);
+  if (list?.loopId !== loopId) return {};
+  return { scenarios: { done: list.completed.length, total: list.scenarios.length, current: list.current } };
+}
+
+/** Only the contract tells a plan and a test-first loop from a plain prompt. */
+function kindByContract(files: LoopFiles, taskPath: string): TaskKind {
+  const found = findContract(files);
+  if (typeof found === 'string') return taskKind(taskPath);
+  const { policy, tdd } = found.contract;
+  if (policy.plan) return 'plan';
+  return tdd === undefined ? taskKind(taskPath) : 'tdd';
+}
+
+function lastLoopOf(found: ReadState, files: LoopFiles): { readonly state: LoopState; readonly file: string } | null {
+  if (found.kind === 'loop' && found.state.status === 'ended') return { state: found.state, file: files.state };
+  for (const { file, content } of listArchive(files).reverse()) {
+    if (content.kind === 'loop') return { state: content.state, file };
+  }
+  return null;
+}
+
+/** Describes the end of an archived loop; `path` is its file. One that was archived before it ended counts as interrupted. */
+export function endedLoopOf(state: LoopState, path: string): EndedLoop {
+  const { loopId, taskPath, iteration, maxIterations, lastRunAt, mode, startedAt, usage } = state;
+  const end =
+    state.status === 'ended'
+      ? {
+          status: state.ended.as,
+          endedAt: state.ended.at,
+          verified: state.ended.verified,
+          message: forLoop(state.ended.message, state),
+        }
+      : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
+  return {
+    ...{ loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd: usage.costUsd, file: basename(path) },
+    ...recordedChecklist(state),
+    ...end,
+  };
+}
+
+/** Reads the status projection of a task folder; null for a task without one, or if no loop has run there. */
+export function runOf({ projectDir }: LoopFiles, taskPath: string): RunState | null {
+  if (!hasFolder(taskKind(taskPath))) return null;
+  try {
+    return readRunState(runFiles(join(projectDir, dirname(taskPath))));
+  } catch (error) {
+    return { status: null, lastIteration: null, torn: 0, problem: (error as Error).message };
+  }
+}
+
+/** Returns the live loop's last heartbeat in its task folder; null if there was none within half an hour. */
+export function heartbeatOf({ files, live }: LoopReport, at: string): string | null {
+  if (live === null || !hasFolder(taskKind(live.taskPath))) return null;
+  try {
+    const beats = liveBeats(runFiles(join(files.projectDir, dirname(live.taskPath))), at);
+    return beats.find((beat) => beat.loopId === live.loopId)?.at ?? null;
+  } catch {
+    return null; // a folder that cannot be read, or a link in its place: `status` shows what is wrong
+  }
+}
+
+type Entries = ReturnType<typeof readAllLines>;
+
+/** Returns the iteration records of the loop `loopId`, or of the one recorded last, oldest first, and the unreadable lines. */
+export function iterationsOf(files: LoopFiles, loopId?: string): Entries {
+  const { entries, torn } = readAllLines(files.iterations);
+  const wanted = loopId ?? entries.at(-1)?.['loopId'];
+  return { entries: entries.filter((entry) => entry['loopId'] === wanted), torn };
+}
+
+/** Returns the last events of a loop, oldest first, as far back as one read of the journal goes. */
+export function eventsOf(files: LoopFiles, loopId: string): Entries['entries'] {
+  return readLines(files.events, 0, undefined, loopId).entries.filter((entry) => entry['loopId'] === loopId);
+}
