@@ -1,9 +1,7 @@
-import { parse } from 'unbash';
+import { isInCode } from '../../text/shell/command-words.ts';
+import { isParsable, MAX_SHELL_TEXT } from '../../text/shell/parse-shell.ts';
+import { type QuoteContext, quoteContexts } from '../../text/shell/quote-context.ts';
 import { type Placeholder, placeholdersOf, RALPH_NAMES, replaced } from '../frontmatter/placeholders.ts';
-import { isInCode, type ShellPlace, shellPlaces } from './shell-text.ts';
-
-const MAX_LENGTH = 16_384;
-const MAX_PLACES = 50;
 
 /** What is fixed when a loop starts. */
 export interface CommandValues {
@@ -22,7 +20,7 @@ export interface CommandProblem {
 /** What is wrong with the placeholders of this command, whatever values the declared arguments get. */
 export function commandProblems(run: string, declared: readonly string[]): CommandProblem[] {
   const placeholders = placeholdersOf(run);
-  const places = placesOf(run, placeholders);
+  const contexts = contextsOf(run, placeholders);
   return placeholders.flatMap((placeholder, index): CommandProblem[] => {
     const shown = run.slice(placeholder.start, placeholder.end);
     if (placeholder.kind === 'commands') {
@@ -37,9 +35,9 @@ export function commandProblems(run: string, declared: readonly string[]): Comma
       const message = `uses ${shown}, but args declares no "${placeholder.name}".`;
       return [{ rule: 'placeholder', message, severity: 'error' }];
     }
-    const place = places[index];
-    if (!isText(placeholder) || typeof place !== 'object') return [];
-    const message = `uses ${shown} ${place.unsafe}, where a value cannot be quoted safely.`;
+    const context = contexts[index];
+    if (!isText(placeholder) || typeof context !== 'object') return [];
+    const message = `uses ${shown} ${context.unsafe}, where a value cannot be quoted safely.`;
     return [{ rule: 'unsafe-placeholder', message, severity: 'error' }];
   });
 }
@@ -50,14 +48,14 @@ export function commandProblems(run: string, declared: readonly string[]): Comma
  * command must be one in which `commandProblems` finds no error, and no value may hold a NUL.
  */
 export function fillCommand(run: string, { args, name, maxIterations }: CommandValues): string {
-  const places = placesOf(run, placeholdersOf(run));
+  const contexts = contextsOf(run, placeholdersOf(run));
   let index = -1;
   return replaced(run, (placeholder) => {
     index += 1;
     if (placeholder.kind === 'ralph' && placeholder.name === 'max_iterations') return String(maxIterations);
     if (!isText(placeholder)) return null;
     const value = placeholder.kind === 'ralph' ? name : (args[placeholder.name] ?? '');
-    return inPlace(quoted(value), places[index] ?? 'bare');
+    return inContext(quoted(value), contexts[index] ?? 'bare');
   });
 }
 
@@ -66,30 +64,37 @@ function isText({ kind, name }: Placeholder): boolean {
   return kind === 'args' || (kind === 'ralph' && name === 'name');
 }
 
-/** Each place costs a reading of the whole command, and beyond its bounds the parser sees nothing. */
-function placesOf(run: string, placeholders: readonly Placeholder[]): ShellPlace[] {
-  if (run.length > MAX_LENGTH) return placeholders.map(() => ({ unsafe: `in more than ${MAX_LENGTH} characters` }));
-  if (placeholders.length > MAX_PLACES) return placeholders.map(() => ({ unsafe: `among more than ${MAX_PLACES}` }));
-  const places = shellPlaces(run, placeholders);
-  return places.map((place, index) => {
-    if (typeof place === 'object') return place;
-    const mark = `RALPHPLACE${index}RALPH`;
-    let other = -1;
-    const marked = replaced(run, () => {
-      other += 1;
-      return other === index ? inPlace(quoted(mark), place) : '0';
-    });
-    if ((parse(marked).errors?.length ?? 0) > 0) return { unsafe: 'in a command that does not parse' };
-    return isInCode(marked, mark)
+/** Quotes around each placeholder, found with marks in their place. Values are then tried as they will be quoted. */
+function contextsOf(run: string, placeholders: readonly Placeholder[]): QuoteContext[] {
+  if (run.length > MAX_SHELL_TEXT) {
+    return placeholders.map(() => ({ unsafe: `in more than ${MAX_SHELL_TEXT} characters` }));
+  }
+  const marks = placeholders.map((_, index) => `%RALPH${index}%`);
+  const contexts = quoteContexts(filled(run, marks), marks);
+  const quotedMarks = marks.map((mark, index) => inContext(quoted(mark), contexts[index] ?? 'bare'));
+  const sample = filled(run, quotedMarks);
+  const parsable = isParsable(sample);
+  return contexts.map((context, index) => {
+    if (typeof context === 'object') return context;
+    if (!parsable) return { unsafe: 'in a command that does not parse' };
+    return isInCode(sample, marks[index] ?? '')
       ? { unsafe: 'in code for a second program (pass it as an argument: bash -c \'… "$1"\' _ VALUE)' }
-      : place;
+      : context;
+  });
+}
+
+function filled(run: string, words: readonly string[]): string {
+  let index = -1;
+  return replaced(run, () => {
+    index += 1;
+    return words[index] ?? '';
   });
 }
 
 /** Out of the quotes that are open, the value in quotes of its own, and in again. */
-function inPlace(word: string, place: ShellPlace): string {
-  if (place === 'double') return `"${word}"`;
-  return place === 'single' ? `'${word}'` : word;
+function inContext(word: string, context: QuoteContext): string {
+  if (context === 'double') return `"${word}"`;
+  return context === 'single' ? `'${word}'` : word;
 }
 
 /** As one word of a POSIX shell, in which no placeholder can be read. */

@@ -1,5 +1,5 @@
-import { parse } from 'unbash';
 import { type Line, lines } from '../../text/markdown/lines.ts';
+import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 
 export interface ValidationSection {
   /** Line of the heading, from 1, within the body. */
@@ -77,8 +77,8 @@ function inlineCode(item: string): string[] {
 function fenceCommands(block: string): string[] {
   const transcript = block.split('\n').filter((line) => /^\s*\$ /.test(line));
   const source = transcript.length > 0 ? transcript.map((line) => line.trim().slice(2)).join('\n') : block;
-  const script = parse(source);
-  if (/<<-?\s*['"\w]/.test(source) || (script.errors?.length ?? 0) > 0) return whole(source);
+  const script = parseShell(source);
+  if (/<<-?\s*['"\w]/.test(source) || hasParseErrors(script)) return whole(source);
   const statements = script.commands.map(({ command, pos, end }) => ({
     text: source.slice(pos, end).trim(),
     setsUp: command.type === 'Command' && (command.name === undefined || SETS_UP.test(command.name.value)),

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { commandWords } from '../commands/shell-text.ts';
+import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
 import { packageManagerCall, packageScript, packageScriptKey } from './package-scripts.ts';
 
