@@ -1,19 +1,19 @@
 import { posix } from 'node:path';
-import { judgeByGuardrails } from './evaluate-shell-command.ts';
+import { evaluateGuardrails } from './evaluate-shell-command.ts';
 import { type Guard, mentions } from './guard.ts';
 import type { Denial, Verdict } from './guard-rules.ts';
 import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
 import { mentionsControl } from './own-files/control-program.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { basenameOf } from './shell/program-words.ts';
-import type { PathUse, ShellCommand, ShellReading } from './shell/shell-reading.ts';
+import type { FileAccess, ShellCommand, ShellReading } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
 const WRITES =
   /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;
 
 /** PowerShell has no parser here: its raw text is judged, which denies rather too much than too little. */
-export async function judgePowerShell(source: string, cwd: string, guard: Guard): Promise<Verdict> {
+export async function evaluatePowerShell(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   // A backtick escapes in PowerShell (Remo`ve-Item), a caret in cmd, and quotes may stand anywhere in a word.
   const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
   const own = ownDenial(text, cwd, guard);
@@ -21,7 +21,7 @@ export async function judgePowerShell(source: string, cwd: string, guard: Guard)
   if (own !== null) return own;
   if (!guardrails) return { decision: 'allow', recorded: [] };
   const reading = readPowerShell(text, cwd, WRITES.test(text));
-  const { denial, open } = await judgeByGuardrails(source, reading, guard, guardrails);
+  const { denial, open } = await evaluateGuardrails(source, reading, guard, guardrails);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text: what }) => `${kind}: ${what}`) };
 }
 
@@ -102,7 +102,7 @@ function commandOf(piece: string, cwd: string): ShellCommand | null {
   };
 }
 
-function useOf(path: string, cwd: string): PathUse {
+function useOf(path: string, cwd: string): FileAccess {
   const word = wordOf(posix.normalize(path));
   return { target: word.text, word, cwd, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 };
 }

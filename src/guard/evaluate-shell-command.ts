@@ -1,17 +1,17 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
-import { judgeCommandRules, openRules } from './commands/evaluate-rules.ts';
-import { type FileJudgement, judgeShellFiles, type Open } from './files/evaluate-files.ts';
+import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
+import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Guard, mentions, type ProtectedPath } from './guard.ts';
-import { type Denial, judgeUndecided, type Verdict } from './guard-rules.ts';
+import { type Denial, evaluateUndecided, type Verdict } from './guard-rules.ts';
 import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
 import { controlCommandDenial, controlCopyDenial } from './own-files/control-commands.ts';
 import { mentionsControl } from './own-files/control-program.ts';
-import { hitByPathUse, shownPath } from './own-files/file-access-hit.ts';
-import { judgePush } from './scope/evaluate-push.ts';
-import { judgeShellScope } from './scope/evaluate-scope.ts';
+import { hitByFileAccess, shownPath } from './own-files/file-access-hit.ts';
+import { evaluatePush } from './scope/evaluate-push.ts';
+import { evaluateShellScope } from './scope/evaluate-scope.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 
@@ -24,7 +24,7 @@ const MAX_EXCERPT = 200;
  * Judges a shell command by the loop's own rules, then by the user's. Loaded only for shell tools: it brings the parser
  * with it.
  */
-export async function judgeShellCommand(source: string, cwd: string, guard: Guard): Promise<Verdict> {
+export async function evaluateShellCommand(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
   const reading = readShellCommand(source, {
     cwd,
@@ -36,15 +36,15 @@ export async function judgeShellCommand(source: string, cwd: string, guard: Guar
   if (own !== null) return own;
   const { guardrails, scope } = guard.rules;
   if (scope) {
-    const pushed = judgePush(reading, scope, projectDir);
+    const pushed = evaluatePush(reading, scope, projectDir);
     if (pushed !== null) return pushed;
     const writes = reading.writes.length > 0;
-    const outside = writes ? await judgeShellScope(reading, guard, scope) : null;
+    const outside = writes ? await evaluateShellScope(reading, guard, scope) : null;
     if (outside !== null) return outside;
   }
-  const judged = guardrails ? await judgeByGuardrails(source, reading, guard, guardrails) : NOTHING;
-  if (judged.denial !== null) return judged.denial;
-  return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...judged.open.map(shownOpen)])] };
+  const user = guardrails ? await evaluateGuardrails(source, reading, guard, guardrails) : NOTHING;
+  if (user.denial !== null) return user.denial;
+  return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
 /** What the loop's own rules deny of a command. */
@@ -58,12 +58,12 @@ function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   if (reading.writes.filter(({ word }) => word.pattern !== undefined).length > MAX_GLOBS)
     return deny('own-files', tooManyGlobs());
   for (const write of reading.writes) {
-    const hit = hitByPathUse(write, guard);
+    const hit = hitByFileAccess(write, guard);
     if (hit !== undefined)
       return deny('own-files', ownFileDenied(shownPath(hit, guard), write.by || 'this redirection'));
   }
   for (const piece of reading.undecidable) {
-    const verdict = judgeUndecidable(piece, guard);
+    const verdict = evaluateUndecidable(piece, guard);
     if (verdict !== undefined) return verdict;
   }
   return null;
@@ -84,7 +84,7 @@ function shownOpen({ kind, text }: Open): string {
 }
 
 /** What the parser cannot decide is let through, unless its text names what is protected. */
-function judgeUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
+function evaluateUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
   if (piece.kind === 'dynamic-write-target') return undefined;
   const why = UNREADABLE[piece.kind] ?? piece.kind;
   const program = mentionsControl(piece.text, piece.cwd, guard);
@@ -121,27 +121,27 @@ function excerpt(text: string): string {
   return shown.length > MAX_EXCERPT ? `${shown.slice(0, MAX_EXCERPT)}…` : shown;
 }
 
-export const NOTHING: FileJudgement = { denial: null, open: [] };
+export const NOTHING: FileVerdict = { denial: null, open: [] };
 
 /**
  * Judges a shell command by the user's rules: the allowlist, blocked commands, guarded files, and at last what could not
  * be decided.
  */
-export async function judgeByGuardrails(
+export async function evaluateGuardrails(
   source: string,
   reading: ShellReading,
   guard: Guard,
   rules: Guardrails,
-): Promise<FileJudgement> {
+): Promise<FileVerdict> {
   const { caseInsensitive } = guard.rules;
-  const blocked = judgeCommandRules(source, reading, rules, caseInsensitive);
+  const blocked = evaluateCommandRules(source, reading, rules, caseInsensitive);
   if (blocked !== null) return { denial: blocked, open: [] };
   const names = guardsFiles(rules) && reading.writes.length + reading.reads.length > 0;
-  const files = names ? await judgeShellFiles(reading, guard, rules) : NOTHING;
+  const files = names ? await evaluateShellFiles(reading, guard, rules) : NOTHING;
   if (files.denial !== null) return files;
   const open = [
     ...files.open,
     ...openRules(reading, rules, caseInsensitive).map((rule) => ({ kind: 'open-argument', text: rule })),
   ];
-  return { denial: judgeUndecided([...reading.undecidable, ...open], rules), open };
+  return { denial: evaluateUndecided([...reading.undecidable, ...open], rules), open };
 }

@@ -9,27 +9,27 @@ import { hitByRemoval, hitByWrite } from './own-files/own-files.ts';
  * Decides whether a tool call may go ahead under the loop's own rules and the user's. Whatever fails in here is for the
  * caller to deny. What decides is loaded when it is needed: a file tool must not pay for the parser.
  */
-export async function judgeToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
+export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
   const guard = prepareGuard(rules);
   const command = commandOf(call);
   if (command !== undefined) {
-    const judge =
+    const evaluate =
       call.tool === 'PowerShell'
-        ? (await import('./evaluate-powershell.ts')).judgePowerShell
-        : (await import('./evaluate-shell-command.ts')).judgeShellCommand;
-    const verdict = await judge(command, call.cwd, guard);
+        ? (await import('./evaluate-powershell.ts')).evaluatePowerShell
+        : (await import('./evaluate-shell-command.ts')).evaluateShellCommand;
+    const verdict = await evaluate(command, call.cwd, guard);
     if (verdict.decision === 'deny' || !call.tool.startsWith('mcp__')) return verdict;
   }
-  const verdict = judgeFileTool(call, guard);
+  const verdict = evaluateFileTool(call, guard);
   if (verdict.decision === 'deny') return verdict;
   const { guardrails, scope } = rules;
   const access = accessOf(call.tool);
   if (scope && access === 'changes') {
-    const outside = await (await import('./scope/evaluate-scope.ts')).judgeToolScope(call, guard, scope);
+    const outside = await (await import('./scope/evaluate-scope.ts')).evaluateToolScope(call, guard, scope);
     if (outside !== null) return outside;
   }
   if (!guardrails || !guardsFiles(guardrails, access)) return verdict;
-  return (await import('./files/evaluate-files.ts')).judgeToolFiles(call, guard, guardrails);
+  return (await import('./files/evaluate-files.ts')).evaluateToolFiles(call, guard, guardrails);
 }
 
 /** The command of a shell tool; a tool of an MCP server that takes one is a shell too. */
@@ -40,7 +40,7 @@ function commandOf(call: ToolCall): string | undefined {
 }
 
 /** Judges a tool that is given paths: the client's file tools, and tools of MCP servers that are no plain readers. */
-export function judgeFileTool(call: ToolCall, guard: Guard): Verdict {
+export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   const { paths, access, removes } = toolPaths(call, guard);
   if (access !== 'changes') return { decision: 'allow', recorded: [] };
   for (const path of paths) {

@@ -66,7 +66,7 @@ const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
 const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);
 
 /** Denies what could not be decided about a call where the user's rules want that, and says how to write it instead. */
-export function judgeUndecided(
+export function evaluateUndecided(
   pieces: ReadonlyArray<{ readonly kind: string; readonly text: string }>,
   rules: Guardrails,
 ): Denial | null {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import picomatch from 'picomatch/posix.js';
 import type { Guardrails } from '../../src/engine/schema/contract.ts';
-import { judgeCommandRules } from '../../src/guard/commands/evaluate-rules.ts';
+import { evaluateCommandRules } from '../../src/guard/commands/evaluate-rules.ts';
 import { pathForms } from '../../src/guard/files/path-forms.ts';
 import { pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
@@ -14,7 +14,7 @@ const DIRECTORY = '/no-such-folder/project';
 
 function ruleOf(command: string, rules: Partial<Guardrails>): string | null {
   const reading = readShellCommand(command, { cwd: DIRECTORY, home: '/no-such-folder/home' });
-  return judgeCommandRules(command, reading, { ...NO_GUARDRAILS, ...rules }, false)?.rule ?? null;
+  return evaluateCommandRules(command, reading, { ...NO_GUARDRAILS, ...rules }, false)?.rule ?? null;
 }
 
 const PUSH: Partial<Guardrails> = { blockCommands: [{ command: 'git', args: ['push'], reason: null }] };

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { toolCall } from '../../claude/hook-io/hook-input.ts';
 import { outOfTime } from '../../engine/policy/budget.ts';
 import type { CallRecord } from '../../engine/schema/records.ts';
-import { judgeToolCall } from '../../guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../guard/guard-rules.ts';
 import { readContract, type StoredContract } from '../../state/contract-store.ts';
 import { appendLine } from '../../state/files/journal-lines.ts';
@@ -53,7 +53,7 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
   const verdict =
     timeIsUp(loop, stored, context.now()) ??
-    (await judgeToolCall({ tool: call.name, input: call.input, cwd: input.cwd }, held));
+    (await evaluateToolCall({ tool: call.name, input: call.input, cwd: input.cwd }, held));
   if (verdict.decision === 'deny') {
     note(context, loop, 'denied', { rule: verdict.rule });
     return { hookSpecificOutput: denied(`[blocked by guardrail: ${verdict.rule}] ${verdict.message}`) };

@@ -15,8 +15,8 @@ export function evidenceJudge({ guardrails }: Contract): (run: string, directory
   return async (run, directory) => {
     if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
     try {
-      const { judgeEvidence } = await import('../../guard/commands/evaluate-rules.ts');
-      return judgeEvidence(run, directory, guardrails);
+      const { evaluateEvidence } = await import('../../guard/commands/evaluate-rules.ts');
+      return evaluateEvidence(run, directory, guardrails);
     } catch (error) {
       return `it could not be checked: ${(error as Error).message}`;
     }

@@ -26,7 +26,7 @@ interface Hit {
  * patterns have 50 ms in all; over them it denies and names the one that took them. Throws for a pattern that is none,
  * where it is tried.
  */
-export function judgeCommandRules(
+export function evaluateCommandRules(
   source: string,
   reading: ShellReading,
   rules: CommandRules,
@@ -34,7 +34,7 @@ export function judgeCommandRules(
 ): Denial | null {
   const hasPatterns = rules.blockCommands.some((rule) => typeof rule === 'string');
   let current: CommandRule | null = null;
-  const judge = (): Denial | null => {
+  const evaluate = (): Denial | null => {
     current = null;
     const foreign = rules.shellAllow === null ? null : firstNotAllowed(rules.shellAllow, reading);
     if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(plainText(foreign), rules.shellAllow ?? []));
@@ -46,9 +46,9 @@ export function judgeCommandRules(
     }
     return null;
   };
-  if (!hasPatterns && rules.shellAllow === null) return judge();
-  const judged = withinTime(PATTERN_LIMIT_MS, judge);
-  if (judged !== null) return judged.value;
+  if (!hasPatterns && rules.shellAllow === null) return evaluate();
+  const result = withinTime(PATTERN_LIMIT_MS, evaluate);
+  if (result !== null) return result.value;
   return deny(current === null ? ALLOWLIST : shownRule(current), slowPatternDenied());
 }
 
@@ -111,13 +111,13 @@ function deny(rule: string, message: string): Denial {
  * The rule that forbids one of the contract's own commands, as the user wrote it; null where it may run. The user gave
  * these commands: rules about files, what cannot be decided, and the loop's own files do not hold for them.
  */
-export function judgeEvidence(run: string, directory: string, rules: Guardrails): string | null {
+export function evaluateEvidence(run: string, directory: string, rules: Guardrails): string | null {
   if (rules.blockCommands.length === 0 && rules.shellAllow === null) return null;
   const reading = readShellCommand(run, { cwd: directory, home: homedir() });
   // An allowlist cannot vouch for what was not read.
   const unread = reading.undecidable.some(({ kind }) => /^(parse-error|too-large|too-deep)$/.test(kind));
   if (unread && rules.shellAllow !== null) return ALLOWLIST;
-  return judgeCommandRules(run, reading, rules, FOLDS_CASE)?.rule ?? null;
+  return evaluateCommandRules(run, reading, rules, FOLDS_CASE)?.rule ?? null;
 }
 
 /** The allowlist judges what these start instead of them. */
@@ -126,8 +126,8 @@ const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command
 /** The first simple command that no pattern of the allowlist matches whole; null where all may run. */
 export function firstNotAllowed(allow: readonly string[], reading: ShellReading): ShellCommand | null {
   const patterns = allow.map((pattern) => compilePattern(pattern, true));
-  const judged = [...reading.commands, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
-  return judged.find((command) => !isAllowed(command, patterns)) ?? null;
+  const commands = [...reading.commands, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
+  return commands.find((command) => !isAllowed(command, patterns)) ?? null;
 }
 
 function isAllowed(command: ShellCommand, patterns: readonly RegExp[]): boolean {

@@ -2,9 +2,9 @@ import type { Guardrails } from '../../engine/schema/contract.ts';
 import { withinTime } from '../commands/within-time.ts';
 import type { Guard } from '../guard.ts';
 import type { Denial, ToolCall, Verdict } from '../guard-rules.ts';
-import { judgeUndecided } from '../guard-rules.ts';
+import { evaluateUndecided } from '../guard-rules.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
-import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
+import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
 import { type Budget, isSpent, newBudget } from './list-files.ts';
 import { type PathPattern, pathPattern } from './path-pattern.ts';
 import { type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
@@ -15,7 +15,7 @@ export interface Open {
   readonly text: string;
 }
 
-export interface FileJudgement {
+export interface FileVerdict {
   readonly denial: Denial | null;
   readonly open: readonly Open[];
 }
@@ -33,9 +33,9 @@ interface Access extends Reached {
 }
 
 /** Judges the paths of a shell command by `protected_files` and `private_files`. */
-export async function judgeShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileJudgement> {
+export async function evaluateShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileVerdict> {
   const budget = newBudget();
-  const accessesOf = (uses: readonly PathUse[], reads: boolean): Access[] =>
+  const accessesOf = (uses: readonly FileAccess[], reads: boolean): Access[] =>
     uses.flatMap((use) =>
       reachedPaths(use, guard, budget).map((each) => ({ ...each, by: use.by || 'this redirection', reads })),
     );
@@ -50,12 +50,12 @@ export async function judgeShellFiles(reading: ShellReading, guard: Guard, rules
 }
 
 /** Judges a tool that is given paths by `protected_files` and `private_files`. */
-export async function judgeToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
+export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
   const budget = newBudget();
   const { reached, reads } = reachedByTool(call, guard, budget);
   const accesses = reached.map((each) => ({ ...each, by: call.tool, reads }));
   const open = tooMany(budget, call.tool);
-  const denial = (await firstDenied(accesses, guard, rules)) ?? judgeUndecided(open, rules);
+  const denial = (await firstDenied(accesses, guard, rules)) ?? evaluateUndecided(open, rules);
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
 }
 
@@ -77,7 +77,7 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
   const hidden = await named('private_files', rules.privateFiles);
   const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
   let current = '';
-  const judge = (): Denial | null => {
+  const evaluate = (): Denial | null => {
     for (const { forms, shown, by, reads } of accesses) {
       for (const { covers, rule } of reads ? hidden : all) {
         current = rule;
@@ -86,17 +86,17 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
     }
     return null;
   };
-  if (all.every(({ isFast }) => isFast)) return judge();
-  const judged = withinTime(GLOB_LIMIT_MS, judge);
-  return judged === null ? { decision: 'deny', rule: current, message: slowPatternDenied() } : judged.value;
+  if (all.every(({ isFast }) => isFast)) return evaluate();
+  const result = withinTime(GLOB_LIMIT_MS, evaluate);
+  return result === null ? { decision: 'deny', rule: current, message: slowPatternDenied() } : result.value;
 }
 
 /** An archive, a patch or a branch decides which files change. */
-function isUnforeseeable({ how, word }: PathUse): boolean {
+function isUnforeseeable({ how, word }: FileAccess): boolean {
   return how === 'extract' || (how === 'git-tracked' && !/^git (reset|stash)$/.test(word.source));
 }
 
-function isUnknown({ word, target, cwd }: PathUse): boolean {
+function isUnknown({ word, target, cwd }: FileAccess): boolean {
   if (word.under !== undefined) return false;
   return target === null || (cwd === null && !target.startsWith('/'));
 }

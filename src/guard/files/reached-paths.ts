@@ -7,7 +7,7 @@ import { globbedPaths, searchFinds } from '../own-files/glob-hit.ts';
 import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
 import { expandBraces } from '../shell/expand/expand-braces.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
-import { type PathUse, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
+import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
 import { type Budget, entriesOf, isSpent, listBelow, renew, take, trackedFiles } from './list-files.ts';
 import { formsBelow, type PathForms, pathForms } from './path-forms.ts';
 import { simpleGlob } from './simple-glob.ts';
@@ -21,7 +21,7 @@ export interface Reached {
 }
 
 /** What a shell command reaches by one use of a path, as far as it can be told without running it. */
-export function reachedPaths(use: PathUse, guard: Guard, budget: Budget): Reached[] {
+export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   const { word, cwdTemplate: cwd } = use;
   renew(budget);
   if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
@@ -51,7 +51,7 @@ function namedInPart(template: string, cwd: string, guard: Guard, budget: Budget
     .map((entry) => reached(`${directory}/${entry}`, '/', guard));
 }
 
-function byLiteral(use: PathUse, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
+function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
   const itself = reached(path, cwd, guard);
   const absolute = absolutePath(path, cwd);
   const all = (): Reached[] => [itself, ...reachedBelow(absolute, guard, budget)];
@@ -97,13 +97,13 @@ function byLiteral(use: PathUse, path: string, cwd: string, guard: Guard, budget
 }
 
 /** Commands after which tracked files are as git has them; a switch of branches changes what it must and is recorded. */
-function reset(use: PathUse, guard: Guard, budget: Budget): Reached[] {
+function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
   const { projectDir } = guard.rules;
   return reachedBelow(projectDir, guard, budget, trackedFiles(projectDir));
 }
 
-function copiedInto(use: PathUse, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
+function copiedInto(use: FileAccess, path: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
   const from = use.from?.text;
   if (from === null || from === undefined) return [];
   return listBelow(absolutePath(from, use.cwdTemplate), budget).map((rest) => reached(`${path}/${rest}`, cwd, guard));

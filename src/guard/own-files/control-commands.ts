@@ -2,7 +2,7 @@ import { basename, isAbsolute } from 'node:path';
 import type { Guard } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { isShell, NODE_LIKE } from '../shell/program-words.ts';
-import type { PathUse, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
+import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { splitOptions } from '../shell/words.ts';
 import { comparablePath, realPath } from './comparable-path.ts';
 import { controlProgramIn, isControlBinary, isLauncher } from './control-program.ts';
@@ -113,7 +113,7 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
 }
 
 /** The program itself, or a directory with it that is more than "the whole project". */
-function programIn(use: PathUse, guard: Guard): string | undefined {
+function programIn(use: FileAccess, guard: Guard): string | undefined {
   const direct = controlProgramIn(use.word, use.cwdTemplate, guard);
   if (direct !== undefined) return direct;
   const path = use.word.text;
@@ -125,13 +125,13 @@ function programIn(use: PathUse, guard: Guard): string | undefined {
 }
 
 /** `node main.cjs` reads its script as an argument; that is an invocation, judged as one. */
-function isArgument(use: PathUse, reading: ShellReading): boolean {
+function isArgument(use: FileAccess, reading: ShellReading): boolean {
   return reading.commands.some(
     (command) => command.position === use.position && command.argv.some((word) => word === use.word),
   );
 }
 
-function writesElsewhere(use: PathUse, reading: ShellReading): boolean {
+function writesElsewhere(use: FileAccess, reading: ShellReading): boolean {
   return reading.writes.some(
     (write) =>
       write.by === use.by &&
@@ -141,13 +141,13 @@ function writesElsewhere(use: PathUse, reading: ShellReading): boolean {
   );
 }
 
-function covers(read: PathUse, write: PathUse, reading: ShellReading): boolean {
+function covers(read: FileAccess, write: FileAccess, reading: ShellReading): boolean {
   const command = reading.commands.find((each) => each.name === read.by && each.argv.includes(read.word));
   if (command === undefined) return true;
   return write.position >= command.position && write.position <= command.position + command.source.length;
 }
 
-function pipedOn(use: PathUse, reading: ShellReading): boolean {
+function pipedOn(use: FileAccess, reading: ShellReading): boolean {
   return reading.pipelines.some((all) => {
     const elements = all.map((element) => element.filter((command) => command.opened !== true));
     const from = elements.findIndex((element) =>

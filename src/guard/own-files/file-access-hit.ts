@@ -1,12 +1,12 @@
 import { dirname, isAbsolute } from 'node:path';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
-import { type PathUse, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
+import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
 import { hitByGlob, searchFinds } from './glob-hit.ts';
 import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn } from './own-files.ts';
 
 /** The protected path that a write of a shell command changes; undefined when none is seen. */
-export function hitByPathUse(use: PathUse, guard: Guard): ProtectedPath | undefined {
+export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
   const { word, cwdTemplate, how } = use;
   if (how === 'read' || how === 'git-tracked') return undefined;
   const removes =
@@ -29,7 +29,7 @@ export function hitByPathUse(use: PathUse, guard: Guard): ProtectedPath | undefi
   return hitByLiteral(use, word.text, cwdTemplate, guard);
 }
 
-function hitByLiteral(use: PathUse, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   if (path === '') return undefined;
   switch (use.how) {
     case 'redirect':

@@ -12,7 +12,7 @@ const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodul
 const MANY = ['--all', '--branches', '--mirror'];
 
 /** Denies a push to a branch that is not for the agent, written out or meant by the repository's own settings. */
-export function judgePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
+export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, projectDir: string): Denial | null {
   if (noPushTo.length === 0) return null;
   for (const command of [...reading.commands, ...reading.opened]) {
     const branch = pushedTo(command, noPushTo, projectDir);

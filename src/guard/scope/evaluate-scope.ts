@@ -5,12 +5,16 @@ import { simpleGlob } from '../files/simple-glob.ts';
 import type { Guard } from '../guard.ts';
 import type { Denial, TaskScope, ToolCall } from '../guard-rules.ts';
 import { scopeDenied } from '../messages.ts';
-import type { PathUse, ShellReading } from '../shell/shell-reading.ts';
+import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
 
 const SCOPE_RULE = 'scope';
 
 /** Denies a shell command that is seen to write outside the scope of the task in work; null where none is seen. */
-export async function judgeShellScope(reading: ShellReading, guard: Guard, scope: TaskScope): Promise<Denial | null> {
+export async function evaluateShellScope(
+  reading: ShellReading,
+  guard: Guard,
+  scope: TaskScope,
+): Promise<Denial | null> {
   const allows = await allowedBy(scope, guard);
   const budget = newBudget();
   for (const use of reading.writes.filter(isOwnWork)) {
@@ -22,14 +26,14 @@ export async function judgeShellScope(reading: ShellReading, guard: Guard, scope
 }
 
 /** The same for a tool that is given paths. */
-export async function judgeToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
+export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
   const allows = await allowedBy(scope, guard);
   const outside = reachedByTool(call, guard, newBudget()).reached.find((each) => !allows(each, true));
   return outside === undefined ? null : deny(outside, call.tool, scope);
 }
 
 /** What git puts back as it was is no change of the agent's, and the source of a link stays as it is. */
-function isOwnWork({ how }: PathUse): boolean {
+function isOwnWork({ how }: FileAccess): boolean {
   return !how.startsWith('git-') && how !== 'link-source' && how !== 'read';
 }
 

@@ -1,8 +1,8 @@
 import { type ShellCommand, type ShellWord, UNKNOWN } from './shell-reading.ts';
-import type { World } from './shell-state.ts';
+import type { ShellState } from './shell-state.ts';
 import { splitOptions, wordOf } from './words.ts';
 
-type Variables = World['variables'];
+type Variables = ShellState['variables'];
 
 export interface GitWords {
   /** Subcommand first, then its arguments; an alias given by -c is replaced by what it stands for. */

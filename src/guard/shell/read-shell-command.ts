@@ -1,25 +1,17 @@
-import { forEachChild, parse, type Script, type SyntaxNode } from 'unbash';
-import { walkNode, walkStatements } from './interpret/interpret-statements.ts';
-import { isShell } from './program-words.ts';
-import { type ReadOptions, type ShellReading, UNKNOWN } from './shell-reading.ts';
 import {
-  type Facts,
-  NO_INPUT,
-  type Outcome,
-  report,
-  SILENT,
-  type Stream,
-  UNKNOWN_STREAM,
-  type Walk,
-  type World,
-} from './shell-state.ts';
+  forEachChild,
+  MAX_SHELL_TEXT,
+  parseShell,
+  type Script,
+  type SyntaxNode,
+} from '../../text/shell/parse-shell.ts';
+import { interpret } from './interpret/interpret.ts';
+import { isShell } from './program-words.ts';
+import type { ReadOptions, ShellReading } from './shell-reading.ts';
+import { type Facts, NO_INPUT, report, type ShellContext, type ShellState } from './shell-state.ts';
 
-/** Characters outside heredoc bodies that go to no shell. */
-const MAX_COMMAND = 16 * 1024;
 /** Not even looked at above this, heredocs or not. */
 const MAX_SOURCE = 4 * 1024 * 1024;
-/** Strings in strings, functions in functions, substitutions in substitutions. */
-const MAX_DEPTH = 24;
 
 /** Reads a shell command into facts, without running anything. Never throws, whatever the text. */
 export function readShellCommand(source: string, options: ReadOptions): ShellReading {
@@ -37,66 +29,35 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   };
   // The shell drops NUL; here it stands for what is unknown.
   const text = source.replaceAll('\0', '');
-  const walk: Walk = {
+  const context: ShellContext = {
     facts,
     options,
     source: text,
     position: null,
     depth: 0,
     via: [],
-    node: walkNode,
-    script: walkScript,
-    text: walkText,
+    interpret,
   };
   try {
-    const least = text.length > MAX_COMMAND ? text.length - heredocSize(text) : 0;
-    if (text.length > MAX_SOURCE || least > MAX_COMMAND) report(walk, 'too-large', text, 0, null);
+    const least = text.length > MAX_SHELL_TEXT ? text.length - heredocSize(text) : 0;
+    if (text.length > MAX_SOURCE || least > MAX_SHELL_TEXT) report(context, 'too-large', text, 0, null);
     else {
-      const script = parse(text);
-      if (text.length > MAX_COMMAND && sizeThatCounts(script, text) > MAX_COMMAND)
-        report(walk, 'too-large', text, 0, null);
+      const script = parseShell(text);
+      if (text.length > MAX_SHELL_TEXT && sizeThatCounts(script, text) > MAX_SHELL_TEXT)
+        report(context, 'too-large', text, 0, null);
       else {
-        const { worlds } = walkScript(script, [firstWorld(options)], NO_INPUT, walk);
-        walkUncalledFunctions(worlds, walk);
+        const { states } = interpret(script, [initialState(options)], NO_INPUT, context);
+        readUncalledFunctions(states, context);
       }
     }
   } catch (error) {
     // The parser resolves nested parts on access and can run out of stack there.
-    report(walk, 'too-deep', error instanceof RangeError ? text : `${text}\n${String(error)}`, 0, null);
+    report(context, 'too-deep', error instanceof RangeError ? text : `${text}\n${String(error)}`, 0, null);
   }
   return facts;
 }
 
-function walkScript(
-  script: Script & { errors?: unknown },
-  worlds: readonly World[],
-  stdin: Stream,
-  walk: Walk,
-): Outcome {
-  const inner =
-    script.source === undefined ? walk : { ...walk, source: script.source, position: walk.position ?? script.pos };
-  if (Array.isArray(script.errors) && script.errors.length > 0) {
-    report(inner, 'parse-error', inner.source.slice(script.pos, script.end), script.pos, worlds[0]?.cwd ?? null);
-  }
-  if (walk.depth >= MAX_DEPTH) {
-    report(inner, 'too-deep', inner.source, script.pos, null);
-    return { worlds, output: SILENT };
-  }
-  return walkStatements(script.commands, worlds, stdin, { ...inner, depth: walk.depth + 1 });
-}
-
-/** Reads a text that a shell is given to run (`bash -c`, `eval`, a heredoc to a shell). */
-function walkText(text: string, worlds: readonly World[], stdin: Stream, walk: Walk): Outcome {
-  if (text.trim() === UNKNOWN) return { worlds, output: UNKNOWN_STREAM };
-  const inner = { ...walk, source: text, position: walk.position ?? 0 };
-  if (text.length > MAX_COMMAND) {
-    report(inner, 'too-large', text, 0, null);
-    return { worlds, output: SILENT };
-  }
-  return walkScript(parse(text), worlds, stdin, inner);
-}
-
-function firstWorld(options: ReadOptions): World {
+function initialState(options: ReadOptions): ShellState {
   return {
     cwd: options.cwd,
     previous: '\0',
@@ -126,12 +87,12 @@ function sizeThatCounts(script: Script, text: string): number {
 }
 
 /** A function that nothing called may still run (a trap, a later command of the same shell): its body is read once. */
-export function walkUncalledFunctions(worlds: readonly World[], walk: Walk): void {
-  for (const world of worlds) {
-    for (const body of world.functions.values()) {
-      if (body.kind !== 'function' || walk.facts.called.has(body.node)) continue;
-      walk.facts.called.add(body.node);
-      walk.node(body.node, [{ ...world, positional: null }], NO_INPUT, { ...walk, source: body.source });
+export function readUncalledFunctions(states: readonly ShellState[], context: ShellContext): void {
+  for (const state of states) {
+    for (const body of state.functions.values()) {
+      if (body.kind !== 'function' || context.facts.called.has(body.node)) continue;
+      context.facts.called.add(body.node);
+      interpret(body.node, [{ ...state, positional: null }], NO_INPUT, { ...context, source: body.source });
     }
   }
 }

@@ -51,7 +51,7 @@ export interface ShellCommand {
   readonly opened?: true;
 }
 
-export type PathUseKind =
+export type FileAccessKind =
   | 'redirect'
   | 'argument'
   | 'copy'
@@ -70,13 +70,13 @@ export type PathUseKind =
   | 'link-source';
 
 /** A path that a command reads or writes. */
-export interface PathUse {
+export interface FileAccess {
   readonly target: string | null;
   readonly word: ShellWord;
   readonly cwd: string | null;
   readonly cwdTemplate: string;
   readonly by: string;
-  readonly how: PathUseKind;
+  readonly how: FileAccessKind;
   /** Everything below the target is meant too. */
   readonly recursive?: true;
   /** For 'copy-into': the directory whose content arrives in the target. */
@@ -112,8 +112,8 @@ export interface ShellReading {
   readonly opened: readonly ShellCommand[];
   /** Each pipeline of two or more elements; an element holds the simple commands that stand in it, opened ones too. */
   readonly pipelines: ReadonlyArray<ReadonlyArray<readonly ShellCommand[]>>;
-  readonly writes: readonly PathUse[];
-  readonly reads: readonly PathUse[];
+  readonly writes: readonly FileAccess[];
+  readonly reads: readonly FileAccess[];
   readonly undecidable: readonly Undecidable[];
 }
 

@@ -1,7 +1,13 @@
 import { posix } from 'node:path';
-import type { AndOr, CompoundList, Function as FunctionNode, PipelineNode, Script } from 'unbash';
+import type {
+  AndOr,
+  CompoundList,
+  Function as FunctionNode,
+  PipelineNode,
+  Script,
+} from '../../text/shell/parse-shell.ts';
 import {
-  type PathUse,
+  type FileAccess,
   type ReadOptions,
   type SearchedTree,
   type ShellCommand,
@@ -24,7 +30,7 @@ export type FunctionBody =
   | { readonly kind: 'alias'; readonly text: string };
 
 /** What the shell knows at one point of one possible run. Never changed in place. */
-export interface World {
+export interface ShellState {
   /** Template of an absolute path. */
   readonly cwd: string;
   readonly previous: string;
@@ -37,31 +43,31 @@ export interface World {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** More possible runs than this are melted into one that knows less: it keeps the work linear. */
-const MAX_WORLDS = 8;
+/** More possible runs than this are widened into one that knows less: it keeps the work linear. */
+const MAX_STATES = 8;
 
 /** The possible runs after branches that meet again. */
-export function uniteWorlds(...groups: ReadonlyArray<readonly World[]>): World[] {
-  const byKey = new Map<string, World>();
-  for (const world of groups.flat()) byKey.set(keyOf(world), world);
-  const worlds = [...byKey.values()];
-  const [first, ...others] = worlds;
-  if (first === undefined || worlds.length <= MAX_WORLDS) return worlds;
-  return [others.reduce(melt, first)];
+export function joinStates(...groups: ReadonlyArray<readonly ShellState[]>): ShellState[] {
+  const byKey = new Map<string, ShellState>();
+  for (const state of groups.flat()) byKey.set(keyOf(state), state);
+  const states = [...byKey.values()];
+  const [first, ...others] = states;
+  if (first === undefined || states.length <= MAX_STATES) return states;
+  return [others.reduce(widen, first)];
 }
 
-function keyOf(world: World): string {
+function keyOf(state: ShellState): string {
   return JSON.stringify([
-    world.cwd,
-    world.previous,
-    world.stack,
-    [...world.variables],
-    world.positional,
-    [...world.files],
+    state.cwd,
+    state.previous,
+    state.stack,
+    [...state.variables],
+    state.positional,
+    [...state.files],
   ]);
 }
 
-function melt(left: World, right: World): World {
+function widen(left: ShellState, right: ShellState): ShellState {
   const variables = new Map(left.variables);
   for (const [name, value] of right.variables) {
     if (JSON.stringify(left.variables.get(name)) !== JSON.stringify(value))
@@ -87,11 +93,11 @@ function bounded(value: ValueWord): ValueWord {
   return value.template.length > MAX_VALUE ? { template: UNKNOWN } : value;
 }
 
-export function withVariable(world: World, name: string, value: readonly ValueWord[] | undefined): World {
-  const variables = new Map(world.variables);
+export function withVariable(state: ShellState, name: string, value: readonly ValueWord[] | undefined): ShellState {
+  const variables = new Map(state.variables);
   if (value === undefined) variables.delete(name);
   else if (variables.size < MAX_VARIABLES || variables.has(name)) variables.set(name, value.map(bounded));
-  return { ...world, variables };
+  return { ...state, variables };
 }
 
 /** What a command reads or prints, as a template. */
@@ -102,9 +108,9 @@ export interface Stream {
 }
 
 export interface Outcome {
-  readonly worlds: readonly World[];
-  /** Worlds in which it failed, where failing leaves something else behind (a `cd` into nothing). */
-  readonly failed?: readonly World[];
+  readonly states: readonly ShellState[];
+  /** States in which it failed, where failing leaves something else behind (a `cd` into nothing). */
+  readonly failed?: readonly ShellState[];
   readonly output: Stream;
 }
 
@@ -113,8 +119,8 @@ export interface Facts {
   readonly commands: ShellCommand[];
   readonly opened: ShellCommand[];
   readonly pipelines: Array<Array<ShellCommand[]>>;
-  readonly writes: PathUse[];
-  readonly reads: PathUse[];
+  readonly writes: FileAccess[];
+  readonly reads: FileAccess[];
   readonly undecidable: Undecidable[];
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
@@ -123,8 +129,11 @@ export interface Facts {
   element: ShellCommand[];
 }
 
-/** Where the reading stands: handed down, never changed. */
-export interface Walk {
+/** Code for a shell: a text, a parsed script, or a part of one. */
+export type Code = string | Script | PipelineNode | AndOr | CompoundList;
+
+/** Surroundings of the code that is being interpreted. Passed down, never changed. */
+export interface ShellContext {
   readonly facts: Facts;
   readonly options: ReadOptions;
   /** The text that the positions of the nodes index. */
@@ -133,15 +142,8 @@ export interface Walk {
   readonly position: number | null;
   readonly depth: number;
   readonly via: readonly string[];
-  // The reading is recursive in its nature; these come by the walk so that its modules need not import each other in a ring.
-  readonly node: (
-    node: PipelineNode | AndOr | CompoundList,
-    worlds: readonly World[],
-    stdin: Stream,
-    walk: Walk,
-  ) => Outcome;
-  readonly script: (script: Script, worlds: readonly World[], stdin: Stream, walk: Walk) => Outcome;
-  readonly text: (text: string, worlds: readonly World[], stdin: Stream, walk: Walk) => Outcome;
+  /** Interprets code in every state that it may start in: the entry into the recursion. */
+  readonly interpret: (code: Code, states: readonly ShellState[], stdin: Stream, context: ShellContext) => Outcome;
 }
 
 export const NO_INPUT: Stream = { kind: 'none', text: '' };
@@ -152,23 +154,29 @@ export const UNKNOWN_STREAM: Stream = { kind: 'pipe', text: UNKNOWN };
 const MAX_STEPS = 6000;
 
 /** Counts one piece of work; false once the bound is reached, which is reported once. */
-export function spend(walk: Walk, position: number): boolean {
-  walk.facts.steps += 1;
-  if (walk.facts.steps <= MAX_STEPS) return true;
-  report(walk, 'too-large', walk.source, position, null);
+export function spend(context: ShellContext, position: number): boolean {
+  context.facts.steps += 1;
+  if (context.facts.steps <= MAX_STEPS) return true;
+  report(context, 'too-large', context.source, position, null);
   return false;
 }
 
 /** Whether the bound is reached: then loops end at once. */
-export function isSpent(walk: Walk): boolean {
-  return walk.facts.steps > MAX_STEPS;
+export function isSpent(context: ShellContext): boolean {
+  return context.facts.steps > MAX_STEPS;
 }
 
-export function report(walk: Walk, kind: UndecidableKind, text: string, position: number, cwd: string | null): void {
+export function report(
+  context: ShellContext,
+  kind: UndecidableKind,
+  text: string,
+  position: number,
+  cwd: string | null,
+): void {
   const key = kind === 'too-large' || kind === 'too-deep' ? kind : `${kind}\n${cwd}\n${text}`;
-  if (walk.facts.seen.has(key)) return;
-  walk.facts.seen.add(key);
-  walk.facts.undecidable.push({ kind, text, position: walk.position ?? position, cwd });
+  if (context.facts.seen.has(key)) return;
+  context.facts.seen.add(key);
+  context.facts.undecidable.push({ kind, text, position: context.position ?? position, cwd });
 }
 
 export function literalOrNull(template: string): string | null {
@@ -181,11 +189,11 @@ export interface Assigned {
   readonly words: readonly ValueWord[];
 }
 
-/** One simple command, expanded, in one world; wrappers peel off its front. */
+/** One simple command, expanded, in one state; wrappers peel off its front. */
 export interface Call {
   readonly words: readonly ShellWord[];
   readonly assignments: readonly Assigned[];
-  readonly world: World;
+  readonly state: ShellState;
   readonly stdin: Stream;
   readonly source: string;
   readonly position: number;
@@ -200,6 +208,6 @@ export interface Unwrapped {
 }
 
 /** Under which key the content of a file that the command itself writes is kept. */
-export function fileKey(path: string, world: World): string {
-  return posix.normalize(path.startsWith('/') ? path : `${world.cwd}/${path}`);
+export function fileKey(path: string, state: ShellState): string {
+  return posix.normalize(path.startsWith('/') ? path : `${state.cwd}/${path}`);
 }

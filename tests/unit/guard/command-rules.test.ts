@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { CommandRule, Guardrails } from '../../../src/engine/schema/contract.ts';
-import { judgeEvidence } from '../../../src/guard/commands/evaluate-rules.ts';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateEvidence } from '../../../src/guard/commands/evaluate-rules.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 
@@ -11,7 +11,7 @@ const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 
 function judge(command: string, rules: Partial<Guardrails>, more: Partial<GuardRules> = {}): Promise<Verdict> {
-  return judgeToolCall(
+  return evaluateToolCall(
     { tool: 'Bash', input: { command }, cwd: project.dir },
     { ...project.rules, guardrails: { ...NO_RULES, ...rules }, ...more },
   );
@@ -186,7 +186,7 @@ describe('rules', () => {
     assert.equal(await ruleOf('rm -rf .claude', { blockCommands: ['rm'] }), 'own-files');
     assert.equal((await judge('python3 -c 1', {})).decision, 'allow');
     assert.equal(
-      (await judgeToolCall({ tool: 'Bash', input: { command: 'python3 -c 1' }, cwd: project.dir }, project.rules))
+      (await evaluateToolCall({ tool: 'Bash', input: { command: 'python3 -c 1' }, cwd: project.dir }, project.rules))
         .decision,
       'allow',
     );
@@ -195,7 +195,7 @@ describe('rules', () => {
 
 describe("the contract's own commands", () => {
   const judged = (run: string, rules: Partial<Guardrails>) =>
-    judgeEvidence(run, project.dir, { ...NO_RULES, ...rules });
+    evaluateEvidence(run, project.dir, { ...NO_RULES, ...rules });
   it('are held to the rules about commands', () => {
     assert.equal(judged('npm test && git push', { blockCommands: ['git\\s+push'] }), 'git\\s+push');
     assert.equal(judged('git -C x push', { blockCommands: [simple('git', 'push')] }), '{command: git, args: [push]}');
@@ -212,7 +212,7 @@ describe("the contract's own commands", () => {
 
 describe('PowerShell', () => {
   const run = async (command: string, rules: Partial<Guardrails>) => {
-    const verdict = await judgeToolCall(
+    const verdict = await evaluateToolCall(
       { tool: 'PowerShell', input: { command }, cwd: project.dir },
       { ...project.rules, guardrails: { ...NO_RULES, ...rules } },
     );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
 import { BLOCKED, OPEN_COMMANDS, UNKNOWN_COMMANDS } from './corpus/blocked-commands.ts';
 import { HARMLESS } from './corpus/harmless-commands.ts';
@@ -15,7 +15,7 @@ const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 
 const judge = (command: string, guardrails: Guardrails): Promise<Verdict> =>
-  judgeToolCall(
+  evaluateToolCall(
     { tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir },
     { ...project.rules, ownFiles: [], ownGlobs: [], controlProgram: [], guardrails },
   );

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';
-import { judgeByRegularExpression } from './regular-expression-control.ts';
+import { evaluateByRegularExpression } from './regular-expression-control.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 
 const judge = (command: string) =>
-  judgeToolCall({ tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir }, project.rules);
+  evaluateToolCall({ tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir }, project.rules);
 
 describe('dangerous commands', () => {
   for (const [trick, commands] of Object.entries(DANGEROUS)) {
@@ -34,7 +34,7 @@ describe('dangerous commands', () => {
   it('are at least 150, and a regular expression misses many of them', () => {
     const all = Object.values(DANGEROUS).flat();
     assert.ok(all.length >= 150, String(all.length));
-    const missed = all.filter((command) => !judgeByRegularExpression(project.fill(command)));
+    const missed = all.filter((command) => !evaluateByRegularExpression(project.fill(command)));
     assert.ok(missed.length >= 20, `the control misses only ${missed.length}`);
   });
 });
@@ -49,7 +49,7 @@ describe('harmless commands', () => {
 
   it('are at least 100, and a regular expression denies some of them', () => {
     assert.ok(HARMLESS.length >= 100, String(HARMLESS.length));
-    const wrong = HARMLESS.filter((command) => judgeByRegularExpression(project.fill(command)));
+    const wrong = HARMLESS.filter((command) => evaluateByRegularExpression(project.fill(command)));
     assert.ok(wrong.length >= 3, `the control is wrong on only ${wrong.length}`);
   });
 });

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules, Verdict } from '../../../src/guard/guard-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 
@@ -27,7 +27,7 @@ function judge(
   more: Partial<GuardRules> = {},
   cwd = project.dir,
 ): Promise<Verdict> {
-  return judgeToolCall(
+  return evaluateToolCall(
     { tool, input, cwd },
     { ...project.rules, ownFiles: [], ownGlobs: [], guardrails: { ...NO_RULES, ...rules }, ...more },
   );

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { createGuardProject, HOOK, MAIN, STATE } from './guard-project.ts';
 
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 const at = (path: string): string => join(project.dir, path);
 const decide = async (tool: string, input: unknown): Promise<string> =>
-  (await judgeToolCall({ tool, input, cwd: project.dir }, project.rules)).decision;
+  (await evaluateToolCall({ tool, input, cwd: project.dir }, project.rules)).decision;
 
 describe('file tools', () => {
   for (const tool of ['Write', 'Edit', 'MultiEdit']) {
@@ -60,7 +60,7 @@ describe('file tools', () => {
     }
   });
   it('the message names the rule, the file and a way out', async () => {
-    const verdict = await judgeToolCall(
+    const verdict = await evaluateToolCall(
       { tool: 'Write', input: { file_path: at('.claude/settings.json') }, cwd: project.dir },
       project.rules,
     );

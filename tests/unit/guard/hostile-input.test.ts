@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
 import fc from '../../support/fast-check.ts';
@@ -60,7 +60,7 @@ describe('hostile input', () => {
   for (const [name, source] of Object.entries(HOSTILE)) {
     it(`is decided without an exception: ${name}`, { timeout: 60_000 }, async () => {
       checkReading(readShellCommand(source, { cwd: project.dir, home: project.home }), source);
-      const verdict = await judgeToolCall(
+      const verdict = await evaluateToolCall(
         { tool: 'Bash', input: { command: source }, cwd: project.dir },
         project.rules,
       );
@@ -76,7 +76,7 @@ describe('hostile input', () => {
       `${'echo $('.repeat(3000)}${hidden}${')'.repeat(3000)}`,
       `${hidden} "`,
     ]) {
-      const verdict = await judgeToolCall({ tool: 'Bash', input: { command: source }, cwd: dir }, rules);
+      const verdict = await evaluateToolCall({ tool: 'Bash', input: { command: source }, cwd: dir }, rules);
       assert.equal(verdict.decision, 'deny', source.slice(0, 40));
     }
   });
@@ -174,7 +174,7 @@ describe('dangerous commands among others', () => {
     for (const command of dangerous) {
       for (const [index, frame] of frames.entries()) {
         const source = frame(command);
-        const verdict = await judgeToolCall(
+        const verdict = await evaluateToolCall(
           { tool: 'Bash', input: { command: source }, cwd: project.dir },
           project.rules,
         );

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Guardrails } from '../../../src/engine/schema/contract.ts';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { Verdict } from '../../../src/guard/guard-rules.ts';
 import { slowPatternDenied } from '../../../src/guard/messages.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
@@ -45,7 +45,7 @@ const MANY_RULES: Guardrails = {
 
 async function timed(command: string, rules: Partial<Guardrails>): Promise<{ verdict: Verdict; milliseconds: number }> {
   const before = process.cpuUsage();
-  const verdict = await judgeToolCall(
+  const verdict = await evaluateToolCall(
     { tool: 'Bash', input: { command }, cwd: project.dir },
     { ...project.rules, ownFiles: [], ownGlobs: [], controlProgram: [], guardrails: { ...NO_RULES, ...rules } },
   );

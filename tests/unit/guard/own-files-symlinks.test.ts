@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { linkSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { GuardRules } from '../../../src/guard/guard-rules.ts';
 import { createGuardProject, HOOK, STATE } from './guard-project.ts';
 
@@ -23,7 +23,7 @@ before(() => {
 });
 
 const decide = async (tool: string, input: unknown, rules: GuardRules = project.rules, cwd = project.dir) =>
-  (await judgeToolCall({ tool, input, cwd }, rules)).decision;
+  (await evaluateToolCall({ tool, input, cwd }, rules)).decision;
 const bash = (command: string, rules?: GuardRules) => decide('Bash', { command }, rules);
 
 describe('symlinks', () => {

@@ -11,6 +11,6 @@ const CONTROL =
  * What a guard of regular expressions does, written with care: the control of the tables.
  * It must miss dangerous commands and deny harmless ones, else the tables prove nothing about the parser.
  */
-export function judgeByRegularExpression(command: string): boolean {
+export function evaluateByRegularExpression(command: string): boolean {
   return WRITES.test(command) || TREES.test(command) || CONTROL.test(command);
 }

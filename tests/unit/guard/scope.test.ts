@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { judgeToolCall } from '../../../src/guard/evaluate-tool-call.ts';
+import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import type { TaskScope, Verdict } from '../../../src/guard/guard-rules.ts';
 import { withPlanRules } from '../../../src/task/plan/plan-rules.ts';
 import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
@@ -38,7 +38,7 @@ const SCOPE: TaskScope = {
 
 async function judge(tool: string, input: object, scope: Partial<TaskScope> = {}): Promise<Verdict> {
   const rules = { ...project.rules, ownFiles: [], ownGlobs: [], guardrails: null, scope: { ...SCOPE, ...scope } };
-  return judgeToolCall({ tool, input, cwd: project.dir }, rules);
+  return evaluateToolCall({ tool, input, cwd: project.dir }, rules);
 }
 
 async function ruleOf(tool: string, input: object, scope?: Partial<TaskScope>): Promise<string | null> {
@@ -195,7 +195,7 @@ describe('while a plan runs', () => {
   const guarded = async (command: string, lifted: string[] = []): Promise<string | null> => {
     const guardrails = withPlanRules({ ...NO_RULES, lifted });
     const rules = { ...project.rules, ownFiles: [], ownGlobs: [], guardrails };
-    const verdict = await judgeToolCall({ tool: 'Bash', input: { command }, cwd: project.dir }, rules);
+    const verdict = await evaluateToolCall({ tool: 'Bash', input: { command }, cwd: project.dir }, rules);
     return verdict.decision === 'deny' ? verdict.message : null;
   };
   const DENIED = [

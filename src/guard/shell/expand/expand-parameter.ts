@@ -1,24 +1,30 @@
-import type { ParameterExpansionPart, ParameterOperation, SimpleExpansionPart, Word } from 'unbash';
+import type {
+  ParameterExpansionPart,
+  ParameterOperation,
+  SimpleExpansionPart,
+  Word,
+} from '../../../text/shell/parse-shell.ts';
 import { matchesGlob } from '../glob.ts';
 import { UNKNOWN } from '../shell-reading.ts';
-import type { ValueWord, Walk, World } from '../shell-state.ts';
+import type { ShellContext, ShellState, ValueWord } from '../shell-state.ts';
 
 const NOT_KNOWN: readonly ValueWord[] = [{ template: UNKNOWN }];
 
 /** The values of `$x` and `${x…}`; UNKNOWN where only a run can tell. */
 export function expandParameter(
   part: SimpleExpansionPart | ParameterExpansionPart,
-  world: World,
-  walk: Walk,
+  state: ShellState,
+  context: ShellContext,
   operand: (word: Word) => string,
 ): readonly ValueWord[] {
-  if (part.type === 'SimpleExpansion') return valuesOf(part.text.replace(/^\$(\\\n)*/, ''), world, walk) ?? NOT_KNOWN;
+  if (part.type === 'SimpleExpansion')
+    return valuesOf(part.text.replace(/^\$(\\\n)*/, ''), state, context) ?? NOT_KNOWN;
   if (part.index?.parts !== undefined) operand(part.index);
   const index = part.index === undefined ? undefined : part.index.value;
-  let values = valuesOf(part.parameter, world, walk);
+  let values = valuesOf(part.parameter, state, context);
   if (part.prefix === '!') {
     const name = values?.length === 1 ? values[0]?.template : undefined;
-    values = name === undefined || name.includes(UNKNOWN) ? undefined : valuesOf(name, world, walk);
+    values = name === undefined || name.includes(UNKNOWN) ? undefined : valuesOf(name, state, context);
   } else if (part.prefix === '#') {
     const length = values?.length === 1 ? values[0]?.template : undefined;
     return length === undefined || length.includes(UNKNOWN) ? NOT_KNOWN : [{ template: String(length.length) }];
@@ -51,20 +57,20 @@ function sliced(
   return values.slice(from - base, from - base + count);
 }
 
-function valuesOf(name: string, world: World, walk: Walk): readonly ValueWord[] | undefined {
-  if (name === '@' || name === '*') return world.positional ?? undefined;
+function valuesOf(name: string, state: ShellState, context: ShellContext): readonly ValueWord[] | undefined {
+  if (name === '@' || name === '*') return state.positional ?? undefined;
   if (/^[1-9]\d*$/.test(name)) {
-    if (world.positional === null) return undefined;
-    const value = world.positional[Number(name) - 1];
+    if (state.positional === null) return undefined;
+    const value = state.positional[Number(name) - 1];
     return value === undefined ? [] : [value];
   }
-  const assigned = world.variables.get(name);
+  const assigned = state.variables.get(name);
   if (assigned !== undefined) return assigned;
-  if (name === 'PWD') return [{ template: world.cwd }];
-  if (name === 'OLDPWD') return [{ template: world.previous }];
-  if (name === 'HOME') return [{ template: walk.options.home }];
+  if (name === 'PWD') return [{ template: state.cwd }];
+  if (name === 'OLDPWD') return [{ template: state.previous }];
+  if (name === 'HOME') return [{ template: context.options.home }];
   if (name === 'IFS') return [{ template: ' \t\n' }];
-  const known = walk.options.variables;
+  const known = context.options.variables;
   return known !== undefined && Object.hasOwn(known, name) ? [{ template: known[name] ?? '' }] : undefined;
 }
 

@@ -1,8 +1,14 @@
-import type { ParameterExpansionPart, SyntaxNode, Word, WordPart } from 'unbash';
-import { forEachChild, parse } from 'unbash';
+import type {
+  ParameterExpansionPart,
+  ParsedScript,
+  SyntaxNode,
+  Word,
+  WordPart,
+} from '../../../text/shell/parse-shell.ts';
+import { forEachChild, parseShell } from '../../../text/shell/parse-shell.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { UNKNOWN } from '../shell-reading.ts';
-import type { Stream, ValueWord, Walk, World } from '../shell-state.ts';
+import type { ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
 import { NO_INPUT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
 import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
@@ -12,22 +18,22 @@ import { expandParameter } from './expand-parameter.ts';
  * The words that one word becomes: braces, tilde, variables, substitutions, splitting.
  * Substitutions are read as commands of their own on the way.
  */
-export function expandWord(word: Word, world: World, walk: Walk): ShellWord[] {
-  if (!spend(walk, word.pos)) return [wordOf(UNKNOWN, word.text)];
+export function expandWord(word: Word, state: ShellState, context: ShellContext): ShellWord[] {
+  if (!spend(context, word.pos)) return [wordOf(UNKNOWN, word.text)];
   const parts = word.parts;
-  if (parts === undefined) return [wordOf(withTilde(word.text, word.value, world, walk), word.text)];
-  if (parts.some((part) => part.type === 'BraceExpansion')) return expandBraced(word, world, walk);
+  if (parts === undefined) return [wordOf(withTilde(word.text, word.value, state, context), word.text)];
+  if (parts.some((part) => part.type === 'BraceExpansion')) return expandBraced(word, state, context);
   const builder = new WordBuilder(word.text);
-  addParts(parts, false, builder, world, walk);
+  addParts(parts, false, builder, state, context);
   return builder.finish();
 }
 
 /** The word as one text, where the shell does not split (assignments, here-strings, redirections). */
-export function expandToValue(word: Word, world: World, walk: Walk): ValueWord {
+export function expandToValue(word: Word, state: ShellState, context: ShellContext): ValueWord {
   const parts = word.parts;
-  if (parts === undefined) return { template: withTilde(word.text, word.value, world, walk) };
+  if (parts === undefined) return { template: withTilde(word.text, word.value, state, context) };
   const builder = new WordBuilder(word.text);
-  addParts(parts, true, builder, world, walk);
+  addParts(parts, true, builder, state, context);
   const words = builder.finish();
   const template = words.map((each) => each.template).join(' ');
   const under = words.find((each) => each.under !== undefined)?.under;
@@ -35,9 +41,9 @@ export function expandToValue(word: Word, world: World, walk: Walk): ValueWord {
 }
 
 /** The text of parts that are not split, such as the body of a heredoc. */
-export function expandToText(parts: readonly WordPart[], world: World, walk: Walk): string {
+export function expandToText(parts: readonly WordPart[], state: ShellState, context: ShellContext): string {
   const builder = new WordBuilder('');
-  addParts(parts, true, builder, world, walk);
+  addParts(parts, true, builder, state, context);
   return builder
     .finish()
     .map((word) => word.template)
@@ -45,37 +51,43 @@ export function expandToText(parts: readonly WordPart[], world: World, walk: Wal
 }
 
 /** Reads the substitutions that stand anywhere below a node (arithmetic, tests, patterns). */
-export function readSubstitutions(node: SyntaxNode, world: World, walk: Walk): void {
-  if (!spend(walk, node.pos)) return;
+export function readSubstitutions(node: SyntaxNode, state: ShellState, context: ShellContext): void {
+  if (!spend(context, node.pos)) return;
   if (
     node.type === 'CommandExpansion' ||
     node.type === 'ProcessSubstitution' ||
     node.type === 'ArithmeticCommandExpansion'
   )
-    substitute(node.script, world, node.type === 'ProcessSubstitution' ? inputOf(node.operator) : NO_INPUT, walk);
-  else forEachChild(node, (child) => readSubstitutions(child, world, walk));
+    substitute(node.script, state, node.type === 'ProcessSubstitution' ? inputOf(node.operator) : NO_INPUT, context);
+  else forEachChild(node, (child) => readSubstitutions(child, state, context));
 }
 
-function expandBraced(word: Word, world: World, walk: Walk): ShellWord[] {
+function expandBraced(word: Word, state: ShellState, context: ShellContext): ShellWord[] {
   const texts = expandBraces(word.text);
   if (texts === null) return [wordOf(UNKNOWN, word.text)];
   return texts.flatMap((text) => {
-    const command = parse(`: ${text}`).commands[0]?.command;
+    const command = parseShell(`: ${text}`).commands[0]?.command;
     const inner = command?.type === 'Command' ? command.suffix[0] : undefined;
     if (inner?.type !== 'Word') return [wordOf(text, word.text)];
     const parts = inner.parts;
-    if (parts === undefined) return [wordOf(withTilde(inner.text, inner.value, world, walk), word.text)];
+    if (parts === undefined) return [wordOf(withTilde(inner.text, inner.value, state, context), word.text)];
     const builder = new WordBuilder(word.text);
-    addParts(parts, false, builder, world, { ...walk, source: `: ${text}`, position: walk.position ?? word.pos });
+    addParts(parts, false, builder, state, { ...context, source: `: ${text}`, position: context.position ?? word.pos });
     return builder.finish();
   });
 }
 
-function addParts(parts: readonly WordPart[], quoted: boolean, builder: WordBuilder, world: World, walk: Walk): void {
+function addParts(
+  parts: readonly WordPart[],
+  quoted: boolean,
+  builder: WordBuilder,
+  state: ShellState,
+  context: ShellContext,
+): void {
   parts.forEach((part, index) => {
     switch (part.type) {
       case 'Literal':
-        builder.literal(index === 0 && !quoted ? withTilde(part.text, part.value, world, walk) : part.value);
+        builder.literal(index === 0 && !quoted ? withTilde(part.text, part.value, state, context) : part.value);
         return;
       case 'SingleQuoted':
       case 'AnsiCQuoted':
@@ -88,34 +100,34 @@ function addParts(parts: readonly WordPart[], quoted: boolean, builder: WordBuil
       case 'LocaleString':
         // "$@" without parameters is no word at all, "" is an empty one.
         if (part.parts.length === 0 || part.parts.some((child) => child.text !== '$@')) builder.literal('');
-        addParts(part.parts, true, builder, world, walk);
+        addParts(part.parts, true, builder, state, context);
         return;
       case 'Glob':
       case 'ExtendedGlob':
         if (quoted) builder.literal(part.text);
         else builder.globbed(part.text);
-        if (part.parts !== undefined) for (const inner of part.parts) readSubstitutions(inner, world, walk);
+        if (part.parts !== undefined) for (const inner of part.parts) readSubstitutions(inner, state, context);
         return;
       case 'SimpleExpansion':
       case 'ParameterExpansion': {
-        if (part.type === 'ParameterExpansion') readPattern(part, world, walk);
-        const values = expandParameter(part, world, walk, (word) => expandToValue(word, world, walk).template);
+        if (part.type === 'ParameterExpansion') readPattern(part, state, context);
+        const values = expandParameter(part, state, context, (word) => expandToValue(word, state, context).template);
         builder.values(
-          quoted ? (/[*]\]?\}?$/.test(part.text) ? joined(values) : values) : separated(values, world),
+          quoted ? (/[*]\]?\}?$/.test(part.text) ? joined(values) : values) : separated(values, state),
           quoted,
         );
         return;
       }
       case 'CommandExpansion': {
-        const output = substitute(part.script, world, NO_INPUT, walk);
+        const output = substitute(part.script, state, NO_INPUT, context);
         addOutput(output, quoted, builder);
         return;
       }
       case 'ProcessSubstitution':
-        builder.readable(substitute(part.script, world, inputOf(part.operator), walk).text);
+        builder.readable(substitute(part.script, state, inputOf(part.operator), context).text);
         return;
       case 'ArithmeticExpansion':
-        if (part.expression !== undefined) readSubstitutions(part.expression, world, walk);
+        if (part.expression !== undefined) readSubstitutions(part.expression, state, context);
         builder.unknown();
         return;
       default:
@@ -130,10 +142,10 @@ function addOutput(output: Stream, quoted: boolean, builder: WordBuilder): void 
 }
 
 /** unbash 6.0.4 ends the pattern of a replacement at a slash inside a substitution: `${x/$(rm a/b)/y}`. Its text is read anew. */
-function readPattern(part: ParameterExpansionPart, world: World, walk: Walk): void {
+function readPattern(part: ParameterExpansionPart, state: ShellState, context: ShellContext): void {
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
   const text = `: "${part.text.slice(2, -1)}"`;
-  readSubstitutions(parse(text), world, { ...walk, source: text, position: walk.position ?? part.pos });
+  readSubstitutions(parseShell(text), state, { ...context, source: text, position: context.position ?? part.pos });
 }
 
 /** `>(…)` reads what the command writes to it, and that nobody knows. */
@@ -141,11 +153,9 @@ function inputOf(operator: string): Stream {
   return operator === '>' ? UNKNOWN_STREAM : NO_INPUT;
 }
 
-type ScriptOf = Parameters<Walk['script']>[0];
-
-function substitute(script: ScriptOf | undefined, world: World, stdin: Stream, walk: Walk): Stream {
+function substitute(script: ParsedScript | undefined, state: ShellState, stdin: Stream, context: ShellContext): Stream {
   if (script === undefined) return { kind: 'pipe', text: UNKNOWN };
-  return walk.script(script, [world], stdin, walk).output;
+  return context.interpret(script, [state], stdin, context).output;
 }
 
 function joined(values: readonly ValueWord[]): ValueWord[] {
@@ -153,8 +163,8 @@ function joined(values: readonly ValueWord[]): ValueWord[] {
 }
 
 /** Values as the shell splits them where IFS was set to other characters than white space. */
-function separated(values: readonly ValueWord[], world: World): readonly ValueWord[] {
-  const marks = world.variables.get('IFS')?.[0]?.template.replace(/[\s\0]/g, '') ?? '';
+function separated(values: readonly ValueWord[], state: ShellState): readonly ValueWord[] {
+  const marks = state.variables.get('IFS')?.[0]?.template.replace(/[\s\0]/g, '') ?? '';
   if (marks === '') return values;
   return values.flatMap((value) => {
     if (value.pattern !== undefined || value.under !== undefined) return [value];
@@ -164,13 +174,13 @@ function separated(values: readonly ValueWord[], world: World): readonly ValueWo
   });
 }
 
-function withTilde(raw: string, value: string, world: World, walk: Walk): string {
+function withTilde(raw: string, value: string, state: ShellState, context: ShellContext): string {
   if (!raw.startsWith('~')) return value;
   const slash = value.indexOf('/');
   const prefix = slash === -1 ? value : value.slice(0, slash);
   const rest = slash === -1 ? '' : value.slice(slash);
-  if (prefix === '~') return (world.variables.get('HOME')?.[0]?.template ?? walk.options.home) + rest;
-  if (prefix === '~+') return world.cwd + rest;
-  if (prefix === '~-') return world.previous + rest;
+  if (prefix === '~') return (state.variables.get('HOME')?.[0]?.template ?? context.options.home) + rest;
+  if (prefix === '~+') return state.cwd + rest;
+  if (prefix === '~-') return state.previous + rest;
   return UNKNOWN + rest;
 }

@@ -2,99 +2,99 @@ import { escapeGlob } from '../glob.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { literalOrNull } from '../shell-state.ts';
 import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
-import type { PathUser, PathUses } from './file-access-rule.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** cp, mv, ln, install, rsync: what arrives where, what leaves, what is only read. */
-export const COPIERS: Readonly<Record<string, PathUser>> = {
-  cp: (uses) => copy(uses, '-t -S --target-directory --suffix'),
-  scp: (uses) => copy(uses, '-P -i -o -F -c -l -S -J'),
-  ditto: (uses) => copy(uses, '--arch'),
-  install: (uses) => {
-    const split = splitOptions(uses.args, INSTALL_VALUES);
-    if (hasOption(split, '-d', '--directory')) for (const word of split.operands) uses.write(word, 'argument');
-    else copy(uses, INSTALL_VALUES);
+export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
+  cp: (access) => copy(access, '-t -S --target-directory --suffix'),
+  scp: (access) => copy(access, '-P -i -o -F -c -l -S -J'),
+  ditto: (access) => copy(access, '--arch'),
+  install: (access) => {
+    const split = splitOptions(access.args, INSTALL_VALUES);
+    if (hasOption(split, '-d', '--directory')) for (const word of split.operands) access.write(word, 'argument');
+    else copy(access, INSTALL_VALUES);
   },
-  mv: (uses) => copy(uses, '-t -S --target-directory --suffix', 'move'),
-  rename: (uses) => {
-    for (const word of uses.args) uses.write(word, 'move', { recursive: true });
+  mv: (access) => copy(access, '-t -S --target-directory --suffix', 'move'),
+  rename: (access) => {
+    for (const word of access.args) access.write(word, 'move', { recursive: true });
   },
-  ln: (uses) => {
-    const split = splitOptions(uses.args, '-t -S --target-directory --suffix');
+  ln: (access) => {
+    const split = splitOptions(access.args, '-t -S --target-directory --suffix');
     const into = optionValue(split, '-t', '--target-directory');
     const sources = into === undefined && split.operands.length > 1 ? split.operands.slice(0, -1) : split.operands;
     const destination = into ?? (split.operands.length > 1 ? split.operands.at(-1) : undefined);
     for (const source of sources) {
-      uses.write(source, 'link-source');
-      if (destination === undefined) uses.write(joinWords({ text: '.', template: '.', source: '.' }, source), 'link');
+      access.write(source, 'link-source');
+      if (destination === undefined) access.write(joinWords({ text: '.', template: '.', source: '.' }, source), 'link');
       else {
-        if (into === undefined) uses.write(destination, 'link');
-        uses.write(joinWords(destination, source), 'link');
+        if (into === undefined) access.write(destination, 'link');
+        access.write(joinWords(destination, source), 'link');
       }
     }
   },
-  rsync: (uses) => {
+  rsync: (access) => {
     const split = splitOptions(
-      uses.args,
+      access.args,
       '-e -f -T -B -M --rsh --filter --exclude --include --exclude-from --files-from --backup-dir --log-file --chmod',
     );
     const destination = split.operands.length > 1 ? split.operands.at(-1) : undefined;
     const sources = split.operands.slice(0, -1);
     if (destination === undefined || /^[^/]+:/.test(destination.template)) {
-      for (const source of sources) uses.read(source, true);
+      for (const source of sources) access.read(source, true);
       return;
     }
     if (hasOption(split, '--remove-source-files'))
-      for (const source of sources) uses.write(source, 'delete', { recursive: true });
+      for (const source of sources) access.write(source, 'delete', { recursive: true });
     if (split.options.some((option) => option.name.startsWith('--delete')))
-      uses.write(destination, 'delete', { recursive: true });
-    arrive(uses, sources, destination, true, false);
+      access.write(destination, 'delete', { recursive: true });
+    arrive(access, sources, destination, true, false);
   },
 };
 
 const INSTALL_VALUES = '-m -o -g -t -S --mode --owner --group --target-directory --suffix';
 
-function copy(uses: PathUses, values: string, how: 'copy' | 'move' = 'copy'): void {
-  const split = splitOptions(uses.args, values);
+function copy(access: AccessRecorder, values: string, how: 'copy' | 'move' = 'copy'): void {
+  const split = splitOptions(access.args, values);
   const into = optionValue(split, '-t', '--target-directory');
   const destination = into ?? (split.operands.length > 1 ? split.operands.at(-1) : undefined);
   const sources = into === undefined ? split.operands.slice(0, -1) : split.operands;
-  if (how === 'move') for (const source of sources) uses.write(source, 'move', { recursive: true });
+  if (how === 'move') for (const source of sources) access.write(source, 'move', { recursive: true });
   if (hasOption(split, '-l', '--link', '-s', '--symbolic-link'))
-    for (const source of sources) uses.write(source, 'link-source');
+    for (const source of sources) access.write(source, 'link-source');
   const recursive = how === 'move' || hasOption(split, '-r', '-R', '-a', '--recursive', '--archive');
-  if (destination !== undefined) arrive(uses, sources, destination, recursive, into !== undefined);
+  if (destination !== undefined) arrive(access, sources, destination, recursive, into !== undefined);
 }
 
 function arrive(
-  uses: PathUses,
+  access: AccessRecorder,
   sources: readonly ShellWord[],
   destination: ShellWord,
   recursive: boolean,
   isDirectory: boolean,
 ): void {
-  if (!isDirectory) uses.write(destination, 'copy');
+  if (!isDirectory) access.write(destination, 'copy');
   for (const source of sources) {
-    uses.read(source, recursive);
+    access.read(source, recursive);
     const inside = joinWords(destination, source);
-    uses.write(inside, 'copy');
+    access.write(inside, 'copy');
     if (!recursive) continue;
-    uses.write(destination, 'copy-into', { from: source, recursive: true });
-    uses.write(inside, 'copy-into', { from: source, recursive: true });
+    access.write(destination, 'copy-into', { from: source, recursive: true });
+    access.write(inside, 'copy-into', { from: source, recursive: true });
   }
 }
 
 /** Programs that save what they load from the network. */
-export const FETCHERS: Readonly<Record<string, PathUser>> = {
-  curl: (uses) => {
+export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
+  curl: (access) => {
     const split = splitOptions(
-      uses.args,
+      access.args,
       '-o -d -H -X -u -A -b -c -e -F -T -x -m -w -D -K -E --output --output-dir --data --data-binary --data-raw --data-ascii --data-urlencode --json --form --header --request --user --cookie --cookie-jar --dump-header --upload-file --max-time --config --retry --url --netrc-file --cert --key --cacert',
     );
     for (const url of split.operands) {
       const path = /^file:\/\/(?:localhost)?(\/.*)$/is.exec(url.template)?.[1];
-      if (path !== undefined) uses.read(wordOf(path, url.source));
+      if (path !== undefined) access.read(wordOf(path, url.source));
     }
-    for (const { name, value } of split.options) if (value !== undefined) sendsFile(name, value, uses);
+    for (const { name, value } of split.options) if (value !== undefined) sendsFile(name, value, access);
     const directory = optionValue(split, '--output-dir');
     const place = (word: typeof directory): typeof directory =>
       word !== undefined && directory !== undefined && !word.template.startsWith('/')
@@ -104,32 +104,32 @@ export const FETCHERS: Readonly<Record<string, PathUser>> = {
       const saves =
         /^(-o|--output|-c|--cookie-jar|-D|--dump-header)$/.test(name) && value !== undefined && value.template !== '-';
       const target = saves ? place(value) : undefined;
-      if (target !== undefined) uses.write(target, 'argument');
+      if (target !== undefined) access.write(target, 'argument');
     }
     if (hasOption(split, '-O', '--remote-name', '--remote-name-all')) {
       for (const url of split.operands)
-        uses.write(joinWords(directory ?? wordOf('.'), wordOf(withoutQuery(url.template))), 'argument');
+        access.write(joinWords(directory ?? wordOf('.'), wordOf(withoutQuery(url.template))), 'argument');
     }
   },
-  wget: (uses) => {
+  wget: (access) => {
     const split = splitOptions(
-      uses.args,
+      access.args,
       '-O -P -o -a -i -t -T -U --output-document --directory-prefix --output-file --append-output --header --user --password --post-file --body-file --input-file --load-cookies',
     );
     for (const { name, value } of split.options) {
       if (/^(--post-file|--body-file|-i|--input-file|--load-cookies)$/.test(name) && value !== undefined)
-        uses.read(value);
+        access.read(value);
     }
     const output = optionValue(split, '-O', '--output-document');
     if (output !== undefined) {
-      if (output.template !== '-') uses.write(output, 'argument');
+      if (output.template !== '-') access.write(output, 'argument');
     } else {
       const directory = optionValue(split, '-P', '--directory-prefix') ?? wordOf('.');
       for (const url of split.operands)
-        uses.write(joinWords(directory, wordOf(withoutQuery(url.template))), 'argument');
+        access.write(joinWords(directory, wordOf(withoutQuery(url.template))), 'argument');
     }
     const log = optionValue(split, '-o', '-a', '--output-file', '--append-output');
-    if (log !== undefined) uses.write(log, 'argument');
+    if (log !== undefined) access.write(log, 'argument');
   },
 };
 
@@ -137,14 +137,14 @@ const TAKES_FILE = /^(-T|--upload-file|-K|--config|--netrc-file|-E|--cert|--key|
 const TAKES_AT = /^(-d|--data|--data-binary|--data-ascii|--data-urlencode|--json|-H|--header)$/;
 
 /** `-T FILE`, `-d @FILE`, `-F name=@FILE`: what curl reads and sends. */
-function sendsFile(name: string, value: ShellWord, uses: PathUses): void {
+function sendsFile(name: string, value: ShellWord, access: AccessRecorder): void {
   if (TAKES_FILE.test(name)) {
-    if (value.template !== '-') uses.read(value);
+    if (value.template !== '-') access.read(value);
     return;
   }
   const at = TAKES_AT.test(name) ? /^[^=@]*@(.+)$/s : /^(?:-F|--form)$/.test(name) ? /^[^=]*=[@<]([^;]+)/s : null;
   const path = at?.exec(value.template)?.[1];
-  if (path !== undefined && path !== '-') uses.read({ ...wordOf(path, value.source), ...underOf(value) });
+  if (path !== undefined && path !== '-') access.read({ ...wordOf(path, value.source), ...underOf(value) });
 }
 
 function underOf({ under }: ShellWord): Pick<ShellWord, 'under'> {
@@ -159,55 +159,56 @@ const TAR_VALUES =
   '-f -C -T -X -b -I --file --directory --files-from --exclude --exclude-from --strip-components --transform --use-compress-program --owner --group --mode';
 
 /** tar, unzip and the like: where members arrive, which archive is written. */
-export const ARCHIVERS: Readonly<Record<string, PathUser>> = {
-  tar: (uses) => {
+export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
+  tar: (access) => {
     // The old style: `tar xzf a.tgz`, letters without a dash.
-    const first = uses.args[0];
+    const first = access.args[0];
     const old = first !== undefined && /^[a-zA-Z]+$/.test(first.template);
-    const args = old ? [wordOf(`-${first.template}`), ...uses.args.slice(1)] : uses.args;
+    const args = old ? [wordOf(`-${first.template}`), ...access.args.slice(1)] : access.args;
     const split = splitOptions(args, TAR_VALUES);
     const directory = optionValue(split, '-C', '--directory');
-    const inside = directory === undefined ? uses : uses.inDirectory(directory.template);
+    const inside = directory === undefined ? access : access.inDirectory(directory.template);
     const archive = optionValue(split, '-f', '--file');
     if (hasOption(split, '-x', '--extract', '--get')) {
       inside.write(wordOf('.', directory?.source ?? '.'), 'extract');
       for (const member of split.operands) inside.write(member, 'argument');
     } else if (hasOption(split, '-c', '-r', '-u', '-A', '--create', '--append', '--update')) {
-      if (archive !== undefined && archive.template !== '-') uses.write(archive, 'argument');
+      if (archive !== undefined && archive.template !== '-') access.write(archive, 'argument');
       for (const member of split.operands) {
         inside.read(member, true);
         if (hasOption(split, '--remove-files')) inside.write(member, 'delete', { recursive: true });
       }
     }
   },
-  bsdtar: (uses) => ARCHIVERS.tar?.(uses),
-  unzip: (uses) => {
-    const split = splitOptions(uses.args, '-d -P -x');
+  bsdtar: (access) => ARCHIVERS.tar?.(access),
+  unzip: (access) => {
+    const split = splitOptions(access.args, '-d -P -x');
     if (hasOption(split, '-l', '-t', '-Z', '-p', '-v', '-z')) return;
     const directory = optionValue(split, '-d');
-    const inside = directory === undefined ? uses : uses.inDirectory(directory.template);
+    const inside = directory === undefined ? access : access.inDirectory(directory.template);
     inside.write(wordOf('.', directory?.source ?? '.'), 'extract');
     for (const member of split.operands.slice(1)) inside.write(member, 'argument');
   },
-  zip: (uses) => {
-    const split = splitOptions(uses.args, '-x -i -P -t -b');
+  zip: (access) => {
+    const split = splitOptions(access.args, '-x -i -P -t -b');
     split.operands.forEach((word, index) => {
-      if (index === 0) uses.write(word, 'argument');
-      else if (hasOption(split, '-m')) uses.write(word, 'move', { recursive: true });
-      else uses.read(word, hasOption(split, '-r', '--recurse-paths'));
+      if (index === 0) access.write(word, 'argument');
+      else if (hasOption(split, '-m')) access.write(word, 'move', { recursive: true });
+      else access.read(word, hasOption(split, '-r', '--recurse-paths'));
     });
   },
-  '7z': (uses) => {
-    const [verb, ...rest] = splitOptions(uses.args, '').operands;
-    const into = uses.args.find((word) => word.template.startsWith('-o'));
-    if (verb?.template === 'x' || verb?.template === 'e') uses.write(wordOf(into?.template.slice(2) ?? '.'), 'extract');
+  '7z': (access) => {
+    const [verb, ...rest] = splitOptions(access.args, '').operands;
+    const into = access.args.find((word) => word.template.startsWith('-o'));
+    if (verb?.template === 'x' || verb?.template === 'e')
+      access.write(wordOf(into?.template.slice(2) ?? '.'), 'extract');
     else if (verb?.template === 'a' && rest[0] !== undefined) {
-      uses.write(rest[0], 'argument');
-      for (const member of rest.slice(1)) uses.read(member, true);
+      access.write(rest[0], 'argument');
+      for (const member of rest.slice(1)) access.read(member, true);
     }
   },
-  cpio: (uses) => {
-    if (uses.args.some((word) => /^-[a-zA-Z]*i|^--extract/.test(word.template))) uses.write(wordOf('.'), 'extract');
+  cpio: (access) => {
+    if (access.args.some((word) => /^-[a-zA-Z]*i|^--extract/.test(word.template))) access.write(wordOf('.'), 'extract');
   },
 };
 

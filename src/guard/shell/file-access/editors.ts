@@ -1,55 +1,55 @@
 import { UNKNOWN } from '../shell-reading.ts';
 import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
-import type { PathUser, PathUses } from './file-access-rule.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
-function editAll(values: string): PathUser {
-  return (uses) => {
-    for (const word of splitOptions(uses.args, values).operands) uses.write(word, 'argument');
+function editAll(values: string): FileAccessRule {
+  return (access) => {
+    for (const word of splitOptions(access.args, values).operands) access.write(word, 'argument');
   };
 }
 
 /** `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: the files that are edited in place, or only read. */
-function filter(uses: PathUses): void {
-  const texts = uses.args.map((word) => word.template);
+function filter(access: AccessRecorder): void {
+  const texts = access.args.map((word) => word.template);
   const has = (letters: RegExp): boolean => texts.some((text) => letters.test(text) && !/^-[IMm]/.test(text));
   const inPlace = has(/^-[a-zA-Z0-9]*i/);
   if (!inPlace && !has(/^-[a-zA-Z0-9]*[npeE]/)) return;
-  uses.args.forEach((word, index) => {
+  access.args.forEach((word, index) => {
     if (word.template.startsWith('-') || /^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? '')) return;
-    if (inPlace) uses.write(word, 'argument');
-    else uses.read(word);
+    if (inPlace) access.write(word, 'argument');
+    else access.read(word);
   });
 }
 
-const sed: PathUser = (uses) => {
-  const texts = uses.args.map((word) => word.template);
-  const split = splitOptions(uses.args, '-e -f -l --expression --file --line-length');
+const sed: FileAccessRule = (access) => {
+  const texts = access.args.map((word) => word.template);
+  const split = splitOptions(access.args, '-e -f -l --expression --file --line-length');
   const scripted = hasOption(split, '-e', '-f', '--expression', '--file');
   const files = scripted ? split.operands : split.operands.slice(1);
   const inPlace = hasOption(split, '--in-place') || texts.some((text) => /^-[nErszu]*[iI]/.test(text));
   for (const word of files) {
-    if (inPlace) uses.write(word, 'argument');
-    else uses.read(word);
+    if (inPlace) access.write(word, 'argument');
+    else access.read(word);
   }
   // BSD: `sed -i '' s/a/b/ file` puts a suffix in front of the script.
   if (inPlace && split.operands[0]?.template === '')
-    for (const word of split.operands.slice(2)) uses.write(word, 'argument');
+    for (const word of split.operands.slice(2)) access.write(word, 'argument');
 };
 
-const awk: PathUser = (uses) => {
-  const split = splitOptions(uses.args, '-i -v -F -f --include --assign --field-separator --file');
+const awk: FileAccessRule = (access) => {
+  const split = splitOptions(access.args, '-i -v -F -f --include --assign --field-separator --file');
   const inPlace = split.options.some(
     (option) => /^(-i|--include)$/.test(option.name) && option.value?.template === 'inplace',
   );
   const files = hasOption(split, '-f', '--file') ? split.operands : split.operands.slice(1);
   for (const word of files) {
-    if (inPlace) uses.write(word, 'argument');
-    else uses.read(word);
+    if (inPlace) access.write(word, 'argument');
+    else access.read(word);
   }
 };
 
 /** Programs that change the files they are given. */
-export const EDITORS: Readonly<Record<string, PathUser>> = {
+export const EDITORS: Readonly<Record<string, FileAccessRule>> = {
   sed,
   awk,
   gawk: awk,
@@ -77,32 +77,32 @@ export const EDITORS: Readonly<Record<string, PathUser>> = {
 };
 
 /** Replaces the file unless told to keep it or to write to standard output. */
-function compressed(uses: PathUses): void {
-  const split = splitOptions(uses.args, '-S --suffix -T -o');
+function compressed(access: AccessRecorder): void {
+  const split = splitOptions(access.args, '-S --suffix -T -o');
   const keeps = hasOption(split, '-c', '-k', '-t', '-l', '--stdout', '--to-stdout', '--keep', '--test', '--list');
   for (const word of split.operands) {
-    if (keeps) uses.read(word);
-    else uses.write(word, 'argument');
+    if (keeps) access.read(word);
+    else access.write(word, 'argument');
   }
 }
 
-const applyPatch: PathUser = (uses) => {
-  for (const text of [...uses.args.map((word) => word.template), uses.stdin.text]) {
-    for (const target of patchTargets(text)) uses.write(wordOf(target), 'patch');
+const applyPatch: FileAccessRule = (access) => {
+  for (const text of [...access.args.map((word) => word.template), access.stdin.text]) {
+    for (const target of patchTargets(text)) access.write(wordOf(target), 'patch');
   }
 };
 
 /** Programs that apply a patch. */
-export const PATCHERS: Readonly<Record<string, PathUser>> = {
+export const PATCHERS: Readonly<Record<string, FileAccessRule>> = {
   apply_patch: applyPatch,
   applypatch: applyPatch,
-  patch: (uses) => {
+  patch: (access) => {
     const split = splitOptions(
-      uses.args,
+      access.args,
       '-i -d -o -p -r -B -D -F -V -Y -z --input --directory --output --strip --reject-file --fuzz',
     );
     const directory = optionValue(split, '-d', '--directory');
-    const inside = directory === undefined ? uses : uses.inDirectory(directory.template);
+    const inside = directory === undefined ? access : access.inDirectory(directory.template);
     const output = optionValue(split, '-o', '--output');
     if (output !== undefined) inside.write(output, 'patch');
     const [file] = split.operands;
@@ -111,7 +111,7 @@ export const PATCHERS: Readonly<Record<string, PathUser>> = {
       inside.write(file, 'patch');
       return;
     }
-    const targets = patchTargets(uses.stdin.text);
+    const targets = patchTargets(access.stdin.text);
     for (const target of targets) inside.write(wordOf(target), 'patch');
     if (targets.length === 0) inside.write({ text: null, template: UNKNOWN, source: 'patch' }, 'patch');
   },

@@ -1,19 +1,19 @@
-import { type PathUse, type PathUseKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import { literalOrNull, report, type Stream, type Walk, type World } from '../shell-state.ts';
+import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
 
-/** What a table entry is given to say which paths its command uses. */
-export interface PathUses {
+/** What a table entry is given to say which paths its command access. */
+export interface AccessRecorder {
   /** The words after the command word. */
   readonly args: readonly ShellWord[];
   /** All words. */
   readonly words: readonly ShellWord[];
   readonly stdin: Stream;
-  readonly world: World;
-  readonly write: (word: ShellWord, how: PathUseKind, extra?: WriteDetails) => void;
+  readonly state: ShellState;
+  readonly write: (word: ShellWord, how: FileAccessKind, extra?: WriteDetails) => void;
   /** `recursive`: everything below a directory too. */
   readonly read: (word: ShellWord, recursive?: boolean) => void;
   /** The same for a command that works in another directory (-C). */
-  readonly inDirectory: (directory: string) => PathUses;
+  readonly inDirectory: (directory: string) => AccessRecorder;
 }
 
 export interface WriteDetails {
@@ -22,51 +22,51 @@ export interface WriteDetails {
   readonly excludes?: readonly string[];
 }
 
-export type PathUser = (uses: PathUses) => void;
+export type FileAccessRule = (access: AccessRecorder) => void;
 
 interface Use {
   readonly word: ShellWord;
-  readonly world: World;
+  readonly state: ShellState;
   readonly by: string;
-  readonly how: PathUseKind;
+  readonly how: FileAccessKind;
   readonly recursive?: boolean | undefined;
   readonly from?: ShellWord | undefined;
   readonly excludes?: readonly string[] | undefined;
 }
 
 /** Records a write, and that its target cannot be decided where it is not literal. */
-export function addWrite(use: Use, walk: Walk, position: number): void {
-  const write = pathUse(use, walk, position);
+export function recordWrite(use: Use, context: ShellContext, position: number): void {
+  const write = pathUse(use, context, position);
   if (write === null) return;
-  walk.facts.writes.push(write);
-  if (isUndecided(write)) report(walk, 'dynamic-write-target', use.word.source, position, write.cwd);
+  context.facts.writes.push(write);
+  if (isUndecided(write)) report(context, 'dynamic-write-target', use.word.source, position, write.cwd);
 }
 
-export function addRead(use: Omit<Use, 'how'>, walk: Walk, position: number): void {
-  const read = pathUse({ ...use, how: 'read' }, walk, position);
-  if (read !== null) walk.facts.reads.push(read);
+export function recordRead(use: Omit<Use, 'how'>, context: ShellContext, position: number): void {
+  const read = pathUse({ ...use, how: 'read' }, context, position);
+  if (read !== null) context.facts.reads.push(read);
 }
 
-function isUndecided({ word, target, cwd }: PathUse): boolean {
+function isUndecided({ word, target, cwd }: FileAccess): boolean {
   if (word.under !== undefined) return word.under.roots.some((root) => root.includes(UNKNOWN));
   return target === null || (cwd === null && !target.startsWith('/'));
 }
 
-function pathUse(use: Use, walk: Walk, position: number): PathUse | null {
-  const { word, world, by, how } = use;
-  const key = `${how}\n${by}\n${world.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}`;
-  if (walk.facts.seen.has(key)) return null;
-  walk.facts.seen.add(key);
+function pathUse(use: Use, context: ShellContext, position: number): FileAccess | null {
+  const { word, state, by, how } = use;
+  const key = `${how}\n${by}\n${state.cwd}\n${word.pattern ?? word.template}\n${JSON.stringify(word.under)}\n${use.recursive}\n${use.from?.template}`;
+  if (context.facts.seen.has(key)) return null;
+  context.facts.seen.add(key);
   return {
     target: word.text,
     word,
-    cwd: literalOrNull(world.cwd),
-    cwdTemplate: world.cwd,
+    cwd: literalOrNull(state.cwd),
+    cwdTemplate: state.cwd,
     by,
     how,
     ...(use.recursive === true ? { recursive: true as const } : {}),
     ...(use.from === undefined ? {} : { from: use.from }),
     ...(use.excludes === undefined ? {} : { excludes: use.excludes }),
-    position: walk.position ?? position,
+    position: context.position ?? position,
   };
 }

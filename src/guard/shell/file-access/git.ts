@@ -2,55 +2,55 @@ import { gitWords } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
 import { patchTargets } from './editors.ts';
-import type { PathUser, PathUses } from './file-access-rule.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** git subcommands that change files of the working tree. */
-export const git: PathUser = (uses) => {
-  const { words, directory } = gitWords(uses.words);
+export const git: FileAccessRule = (access) => {
+  const { words, directory } = gitWords(access.words);
   const [subcommand, ...args] = words;
   const user = Object.hasOwn(SUBCOMMANDS, subcommand?.template ?? '')
     ? SUBCOMMANDS[subcommand?.template ?? '']
     : undefined;
-  user?.(directory === undefined ? uses : uses.inDirectory(directory), args);
+  user?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
 
-type Subcommand = (uses: PathUses, args: readonly ShellWord[]) => void;
+type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
 
 const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
-  checkout: (uses, args) => {
+  checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;
     const paths = pathsOf(args, split.operands);
-    for (const path of paths) uses.write(path, 'git-path', { recursive: true });
-    tracked(uses, 'git checkout');
+    for (const path of paths) access.write(path, 'git-path', { recursive: true });
+    tracked(access, 'git checkout');
   },
-  restore: (uses, args) => {
+  restore: (access, args) => {
     const split = splitOptions(args, '-s --source --pathspec-from-file --conflict');
     if (hasOption(split, '-S', '--staged') && !hasOption(split, '-W', '--worktree')) return;
-    for (const path of split.operands) uses.write(pathspec(path), 'git-path', { recursive: true });
+    for (const path of split.operands) access.write(pathspec(path), 'git-path', { recursive: true });
   },
-  rm: (uses, args) => {
+  rm: (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
     if (hasOption(split, '--cached', '-n', '--dry-run')) return;
-    for (const path of split.operands) uses.write(pathspec(path), 'delete', { recursive: true });
+    for (const path of split.operands) access.write(pathspec(path), 'delete', { recursive: true });
   },
-  mv: (uses, args) => {
+  mv: (access, args) => {
     const { operands } = splitOptions(args, '');
     operands.forEach((path, index) => {
-      if (index === operands.length - 1) uses.write(path, 'copy');
-      else uses.write(path, 'move', { recursive: true });
+      if (index === operands.length - 1) access.write(path, 'copy');
+      else access.write(path, 'move', { recursive: true });
     });
   },
-  clean: (uses, args) => {
+  clean: (access, args) => {
     const split = splitOptions(args, '-e --exclude');
     if (hasOption(split, '-n', '--dry-run')) return;
     const excludes = split.options.flatMap(({ name, value }) =>
       /^(-e|--exclude)$/.test(name) && value?.text ? [value.text] : [],
     );
     const paths = split.operands.length > 0 ? split.operands.map(pathspec) : [wordOf('.', 'git clean')];
-    for (const path of paths) uses.write(path, 'git-clean', { recursive: true, excludes });
+    for (const path of paths) access.write(path, 'git-clean', { recursive: true, excludes });
   },
-  stash: (uses, args) => {
+  stash: (access, args) => {
     const verb = args.find((word) => !word.template.startsWith('-'))?.template ?? 'push';
     if (/^(list|show|drop|clear|create|store|branch)$/.test(verb)) return;
     const push = verb === 'push' || verb === 'save';
@@ -59,23 +59,23 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
       '-m --message --pathspec-from-file',
     );
     const paths = verb === 'push' && !hasOption(split, '--pathspec-from-file') ? split.operands : [];
-    for (const path of paths) uses.write(pathspec(path), 'git-path', { recursive: true });
+    for (const path of paths) access.write(pathspec(path), 'git-path', { recursive: true });
     if (paths.length > 0) return;
     if (push && hasOption(split, '-u', '-a', '--include-untracked', '--all'))
-      uses.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
-    else tracked(uses, 'git stash');
+      access.write(wordOf('.', 'git stash'), 'git-stash', { recursive: true });
+    else tracked(access, 'git stash');
   },
-  reset: (uses, args) => {
+  reset: (access, args) => {
     const split = splitOptions(args, '--pathspec-from-file');
-    if (hasOption(split, '--hard', '--merge', '--keep')) tracked(uses, 'git reset');
+    if (hasOption(split, '--hard', '--merge', '--keep')) tracked(access, 'git reset');
   },
-  apply: (uses, args) => {
+  apply: (access, args) => {
     const split = splitOptions(args, '-p -C --directory --exclude --include --whitespace');
     if (hasOption(split, '--check', '--stat', '--numstat', '--summary', '--cached')) return;
     const into = optionValue(split, '--directory')?.template;
-    for (const target of patchTargets(uses.stdin.text))
-      uses.write(wordOf(into ? `${into}/${target}` : target), 'patch');
-    tracked(uses, 'git apply');
+    for (const target of patchTargets(access.stdin.text))
+      access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
+    tracked(access, 'git apply');
   },
   show: shows,
   diff: shows,
@@ -84,56 +84,56 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   annotate: shows,
   grep: shows,
   'cat-file': shows,
-  archive: (uses, args) => {
-    shows(uses, args);
-    writesOption(uses, args, '-o');
+  archive: (access, args) => {
+    shows(access, args);
+    writesOption(access, args, '-o');
   },
-  'format-patch': (uses, args) => writesOption(uses, args, '-o', '--output-directory'),
-  bundle: (uses, args) => {
+  'format-patch': (access, args) => writesOption(access, args, '-o', '--output-directory'),
+  bundle: (access, args) => {
     const [verb, file] = splitOptions(args, '').operands;
-    if (verb?.template === 'create' && file !== undefined) uses.write(file, 'argument');
+    if (verb?.template === 'create' && file !== undefined) access.write(file, 'argument');
   },
-  config: (uses, args) => {
+  config: (access, args) => {
     const split = splitOptions(args, '-f --file --type --default');
     const file = optionValue(split, '-f', '--file');
     const changes = split.operands.length > 1 || hasOption(split, '--unset', '--unset-all', '--add', '--replace-all');
     if (file !== undefined && changes && !hasOption(split, '--get', '--get-all', '-l', '--list')) {
-      uses.write(file, 'argument');
-    } else if (file !== undefined) uses.read(file);
+      access.write(file, 'argument');
+    } else if (file !== undefined) access.read(file);
   },
-  clone: (uses, args) => {
+  clone: (access, args) => {
     const [, into] = splitOptions(args, '-b -o -c -u -j --branch --depth --origin --reference --config').operands;
-    if (into !== undefined) uses.write(into, 'argument');
+    if (into !== undefined) access.write(into, 'argument');
   },
-  init: (uses, args) => {
-    for (const into of splitOptions(args, '-b --initial-branch --template').operands) uses.write(into, 'argument');
+  init: (access, args) => {
+    for (const into of splitOptions(args, '-b --initial-branch --template').operands) access.write(into, 'argument');
   },
   'hash-object': shows,
-  worktree: (uses, args) => {
+  worktree: (access, args) => {
     const into = splitOptions(args.slice(1), '-b -B --reason').operands[0];
-    if (args[0]?.template === 'add' && into !== undefined) uses.write(into, 'argument');
+    if (args[0]?.template === 'add' && into !== undefined) access.write(into, 'argument');
     if (args[0]?.template === 'remove')
-      for (const path of args.slice(1)) uses.write(path, 'delete', { recursive: true });
+      for (const path of args.slice(1)) access.write(path, 'delete', { recursive: true });
   },
 };
 
-function writesOption(uses: PathUses, args: readonly ShellWord[], ...names: readonly string[]): void {
+function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...names: readonly string[]): void {
   const file = optionValue(splitOptions(args, names.join(' ')), ...names);
-  if (file !== undefined) uses.write(file, 'argument');
+  if (file !== undefined) access.write(file, 'argument');
 }
 
 /** `HEAD:path`, and every operand, which may be a path: what git shows of a file's content. */
-function shows(uses: PathUses, args: readonly ShellWord[]): void {
+function shows(access: AccessRecorder, args: readonly ShellWord[]): void {
   const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
   for (const word of split.operands) {
     const inside = /^[^:]*:(?!\/\/)(.+)$/s.exec(word.template)?.[1];
-    uses.read(inside === undefined ? word : wordOf(inside, word.source));
+    access.read(inside === undefined ? word : wordOf(inside, word.source));
   }
 }
 
 /** Files that git tracks may change, which ones no parser can tell. */
-function tracked(uses: PathUses, source: string): void {
-  uses.write(wordOf('.', source), 'git-tracked', { recursive: true });
+function tracked(access: AccessRecorder, source: string): void {
+  access.write(wordOf('.', source), 'git-tracked', { recursive: true });
 }
 
 /** What stands behind `--`, or every operand, since git takes an operand that is no revision for a path. */

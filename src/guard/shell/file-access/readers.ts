@@ -1,46 +1,46 @@
 import type { ShellWord } from '../shell-reading.ts';
 import { hasOption, type SplitWords, splitOptions, wordOf } from '../words.ts';
-import type { PathUser, PathUses } from './file-access-rule.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
-function readsAll(values: string, skip = 0): PathUser {
-  return (uses) => {
-    for (const word of splitOptions(uses.args, values).operands.slice(skip)) uses.read(word);
+function readsAll(values: string, skip = 0): FileAccessRule {
+  return (access) => {
+    for (const word of splitOptions(access.args, values).operands.slice(skip)) access.read(word);
   };
 }
 
-function firstOnly(uses: PathUses): void {
-  const [first] = uses.args;
-  if (first !== undefined) uses.read(first);
+function firstOnly(access: AccessRecorder): void {
+  const [first] = access.args;
+  if (first !== undefined) access.read(first);
 }
 
 /** `openssl … -in FILE`: options of a single dash and a whole word. */
-function optionFile(option: RegExp): PathUser {
-  return (uses) => {
-    uses.args.forEach((word, index) => {
-      const value = uses.args[index + 1];
-      if (option.test(word.template) && value !== undefined) uses.read(value);
+function optionFile(option: RegExp): FileAccessRule {
+  return (access) => {
+    access.args.forEach((word, index) => {
+      const value = access.args[index + 1];
+      if (option.test(word.template) && value !== undefined) access.read(value);
     });
   };
 }
 
 /** httpie: `field@FILE`, `@FILE`. */
-function sendsAt(uses: PathUses): void {
-  for (const word of uses.args) {
+function sendsAt(access: AccessRecorder): void {
+  for (const word of access.args) {
     const path = /^[^=@/]*@(.+)$/s.exec(word.template)?.[1];
-    if (path !== undefined) uses.read(wordOf(path, word.source));
+    if (path !== undefined) access.read(wordOf(path, word.source));
   }
 }
 
 /** A shell that is given a script: `bash -x FILE`. */
-function runsFile(uses: PathUses): void {
+function runsFile(access: AccessRecorder): void {
   // Looks at the syntax alone.
-  if (uses.args[0]?.template === '-n') return;
-  const [script] = splitOptions(uses.args, '-o -O --rcfile --init-file', true).operands;
-  if (script !== undefined) uses.read(script);
+  if (access.args[0]?.template === '-n') return;
+  const [script] = splitOptions(access.args, '-o -O --rcfile --init-file', true).operands;
+  if (script !== undefined) access.read(script);
 }
 
 /** Programs that read the files they are given. */
-export const READERS: Readonly<Record<string, PathUser>> = {
+export const READERS: Readonly<Record<string, FileAccessRule>> = {
   cat: readsAll(''),
   tac: readsAll(''),
   bat: readsAll('-l -r --language --line-range'),
@@ -83,13 +83,13 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   // Uploads.
   aws: readsAll('--profile --region --output --endpoint-url'),
   gsutil: readsAll('-o -h'),
-  rclone: (uses) => {
-    for (const word of splitOptions(uses.args, '--config').operands) uses.read(word, true);
+  rclone: (access) => {
+    for (const word of splitOptions(access.args, '--config').operands) access.read(word, true);
   },
-  gh: (uses) => {
-    const split = splitOptions(uses.args, '-R --repo -f -F --env-file -b --body -t --title -d --desc');
-    for (const word of split.operands) uses.read(word);
-    for (const { name, value } of split.options) if (/^-[fF]$/.test(name) && value !== undefined) uses.read(value);
+  gh: (access) => {
+    const split = splitOptions(access.args, '-R --repo -f -F --env-file -b --body -t --title -d --desc');
+    for (const word of split.operands) access.read(word);
+    for (const { name, value } of split.options) if (/^-[fF]$/.test(name) && value !== undefined) access.read(value);
   },
   http: sendsAt,
   https: sendsAt,
@@ -99,22 +99,22 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   paste: readsAll('-d'),
   tr: () => {},
   wc: readsAll(''),
-  diff: (uses) => {
-    const split = splitOptions(uses.args, '-U -C --label');
-    for (const word of split.operands) uses.read(word, hasOption(split, '-r', '--recursive'));
+  diff: (access) => {
+    const split = splitOptions(access.args, '-U -C --label');
+    for (const word of split.operands) access.read(word, hasOption(split, '-r', '--recursive'));
   },
   cmp: readsAll('-n -i'),
   comm: readsAll(''),
-  uniq: (uses) => {
-    const { operands } = splitOptions(uses.args, '-f -s -w');
-    if (operands[0] !== undefined) uses.read(operands[0]);
-    if (operands[1] !== undefined) uses.write(operands[1], 'argument');
+  uniq: (access) => {
+    const { operands } = splitOptions(access.args, '-f -s -w');
+    if (operands[0] !== undefined) access.read(operands[0]);
+    if (operands[1] !== undefined) access.write(operands[1], 'argument');
   },
   base64: readsAll('-w -i -o'),
-  xxd: (uses) => {
-    const { operands } = splitOptions(uses.args, '-c -g -l -s -n -o');
-    if (operands[0] !== undefined) uses.read(operands[0]);
-    if (operands[1] !== undefined) uses.write(operands[1], 'argument');
+  xxd: (access) => {
+    const { operands } = splitOptions(access.args, '-c -g -l -s -n -o');
+    if (operands[0] !== undefined) access.read(operands[0]);
+    if (operands[1] !== undefined) access.write(operands[1], 'argument');
   },
   od: readsAll('-A -j -N -t -w'),
   hexdump: readsAll('-e -n -s'),
@@ -130,30 +130,30 @@ export const READERS: Readonly<Record<string, PathUser>> = {
   sha512sum: readsAll(''),
   shasum: readsAll('-a'),
   cksum: readsAll('-a'),
-  jq: (uses) => {
-    const { operands } = splitOptions(uses.args, '--indent -f --from-file');
-    for (const word of operands.slice(1)) uses.read(word);
+  jq: (access) => {
+    const { operands } = splitOptions(access.args, '--indent -f --from-file');
+    for (const word of operands.slice(1)) access.read(word);
   },
-  openssl: (uses) => {
-    optionFile(/^-(in|inkey|key|CAfile)$/)(uses);
-    const [verb, ...files] = splitOptions(uses.args, '-in -out -inkey -key -keyout -sign -verify -passin').operands;
-    if (/^(dgst|md5|sha\d+)$/.test(verb?.template ?? '')) for (const file of files) uses.read(file);
+  openssl: (access) => {
+    optionFile(/^-(in|inkey|key|CAfile)$/)(access);
+    const [verb, ...files] = splitOptions(access.args, '-in -out -inkey -key -keyout -sign -verify -passin').operands;
+    if (/^(dgst|md5|sha\d+)$/.test(verb?.template ?? '')) for (const file of files) access.read(file);
   },
-  'ssh-keygen': (uses) => {
-    optionFile(/^-f$/)(uses);
+  'ssh-keygen': (access) => {
+    optionFile(/^-f$/)(access);
     // Without one of these it makes a new key there.
-    if (uses.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) return;
-    const { options } = splitOptions(uses.args, '-f -t -b -C -N -P -a');
-    for (const { name, value } of options) if (name === '-f' && value !== undefined) uses.write(value, 'argument');
+    if (access.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) return;
+    const { options } = splitOptions(access.args, '-f -t -b -C -N -P -a');
+    for (const { name, value } of options) if (name === '-f' && value !== undefined) access.write(value, 'argument');
   },
   gpg: readsAll('-o -r -u --output --recipient --local-user --passphrase --homedir'),
   pandoc: readsAll('-o -f -t --output --from --to'),
   ...Object.fromEntries(['sh', 'bash', 'dash', 'zsh', 'ksh'].map((name) => [name, runsFile])),
   xargs: optionFile(/^(-a|--arg-file)$/),
-  node: (uses) => {
-    const script = splitOptions(uses.args, '-r -C -e -p --require --import --loader --env-file --eval --print', true)
+  node: (access) => {
+    const script = splitOptions(access.args, '-r -C -e -p --require --import --loader --env-file --eval --print', true)
       .operands[0];
-    if (script !== undefined) uses.read(script);
+    if (script !== undefined) access.read(script);
   },
 };
 
@@ -161,25 +161,25 @@ const GREP = '-e -f -A -B -C -m -d -D --regexp --file --include --exclude --excl
 const RG =
   '-e -f -A -B -C -m -g -t -T -j -M -r --regexp --file --glob --iglob --type --type-not --max-count --context --replace --sort --max-depth';
 
-const grep: PathUser = (uses) => {
-  const split = splitOptions(uses.args, GREP);
+const grep: FileAccessRule = (access) => {
+  const split = splitOptions(access.args, GREP);
   const tree = hasOption(split, '-r', '-R', '--recursive', '--dereference-recursive');
-  search(uses, split, tree ? valuesOf(split, '--include') : null, false);
+  search(access, split, tree ? valuesOf(split, '--include') : null, false);
 };
 
 /** They search the whole tree unless told otherwise; what is hidden, and what git ignores, only on demand. */
-const tree = (values: string): PathUser => {
-  return (uses) => {
-    const split = splitOptions(uses.args, values);
+const tree = (values: string): FileAccessRule => {
+  return (access) => {
+    const split = splitOptions(access.args, values);
     const unrestricted = split.options.filter(({ name }) => name === '-u' || name === '--unrestricted').length;
     const hidden = hasOption(split, '--hidden', '-.') || unrestricted > 1;
     const names = valuesOf(split, '-g', '--glob', '--iglob').filter((glob) => !glob.startsWith('!'));
-    search(uses, split, names, !hidden);
+    search(access, split, names, !hidden);
   };
 };
 
 /** Programs that look for a text in files. */
-export const SEARCHERS: Readonly<Record<string, PathUser>> = {
+export const SEARCHERS: Readonly<Record<string, FileAccessRule>> = {
   grep,
   egrep: grep,
   fgrep: grep,
@@ -191,18 +191,18 @@ export const SEARCHERS: Readonly<Record<string, PathUser>> = {
 };
 
 /** `names`: globs of what is searched below a directory; null where no directory is searched. */
-function search(uses: PathUses, split: SplitWords, names: readonly string[] | null, visible: boolean): void {
+function search(access: AccessRecorder, split: SplitWords, names: readonly string[] | null, visible: boolean): void {
   const given = hasOption(split, '-e', '-f', '--regexp', '--file', '--files');
   const places = given ? split.operands : split.operands.slice(1);
-  for (const word of places) uses.read(word);
+  for (const word of places) access.read(word);
   if (names === null) return;
-  const piped = uses.stdin.kind !== 'none' && places.length === 0;
+  const piped = access.stdin.kind !== 'none' && places.length === 0;
   const roots = places.length > 0 ? places : piped ? [] : [wordOf('.')];
-  for (const root of roots) uses.read(below(root, names, visible, uses));
+  for (const root of roots) access.read(below(root, names, visible, access));
 }
 
-function below(root: ShellWord, names: readonly string[], visible: boolean, uses: PathUses): ShellWord {
-  const { cwd } = uses.world;
+function below(root: ShellWord, names: readonly string[], visible: boolean, access: AccessRecorder): ShellWord {
+  const { cwd } = access.state;
   const path = root.template.startsWith('/') ? root.template : `${cwd}/${root.template}`;
   const under = { roots: [path], names, ...(visible ? { visible: true as const } : {}) };
   return { ...wordOf('\0', root.source), under };

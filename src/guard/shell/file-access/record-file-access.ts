@@ -1,15 +1,15 @@
 import type { ShellCommand } from '../shell-reading.ts';
-import type { Call, Walk, World } from '../shell-state.ts';
+import type { Call, ShellContext, ShellState } from '../shell-state.ts';
 import { wordOf } from '../words.ts';
 import { ARCHIVERS, COPIERS, FETCHERS } from './copiers.ts';
 import { EDITORS, PATCHERS } from './editors.ts';
-import type { PathUser, PathUses } from './file-access-rule.ts';
-import { addRead, addWrite } from './file-access-rule.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
+import { recordRead, recordWrite } from './file-access-rule.ts';
 import { git } from './git.ts';
 import { READERS, SEARCHERS } from './readers.ts';
 import { DELETERS, WRITERS, writeNamedFiles } from './writers.ts';
 
-const TABLES: ReadonlyArray<Readonly<Record<string, PathUser>>> = [
+const TABLES: ReadonlyArray<Readonly<Record<string, FileAccessRule>>> = [
   COPIERS,
   DELETERS,
   EDITORS,
@@ -22,15 +22,15 @@ const TABLES: ReadonlyArray<Readonly<Record<string, PathUser>>> = [
 ];
 
 /** Records the paths that a command reads and writes by its arguments. */
-export function addPathUses(command: ShellCommand, call: Call, walk: Walk): void {
-  const uses = usesIn(call.world, command, call, walk);
-  userOf(command.name)?.(uses);
-  readNamedFiles(uses);
-  writeNamedFiles(command.name, uses);
+export function recordFileAccess(command: ShellCommand, call: Call, context: ShellContext): void {
+  const access = recorderIn(call.state, command, call, context);
+  ruleOf(command.name)?.(access);
+  readNamedFiles(access);
+  writeNamedFiles(command.name, access);
 }
 
 /** Options of many programs that name a file to read: `docker run --env-file .env`, `kubectl … --from-file=k=.env`. */
-function readNamedFiles({ args, read }: PathUses): void {
+function readNamedFiles({ args, read }: AccessRecorder): void {
   args.forEach((word, index) => {
     // Most words need no look by the expression.
     if (!word.template.startsWith('--env-file') && !word.template.startsWith('--from-')) return;
@@ -47,7 +47,7 @@ const GNU_TOOLS = new Set([
   ...['sed', 'cp', 'mv', 'rm', 'ln', 'tar', 'dd', 'awk', 'tee', 'touch', 'truncate', 'install', 'shred'],
 ]);
 
-function userOf(name: string): PathUser | undefined {
+function ruleOf(name: string): FileAccessRule | undefined {
   if (name === 'git') return git;
   // GNU tools on a Mac: gsed, gcp, grm.
   const plain = name.startsWith('g') && GNU_TOOLS.has(name.slice(1)) ? name.slice(1) : name;
@@ -55,17 +55,17 @@ function userOf(name: string): PathUser | undefined {
   return undefined;
 }
 
-function usesIn(world: World, command: ShellCommand, call: Call, walk: Walk): PathUses {
+function recorderIn(state: ShellState, command: ShellCommand, call: Call, context: ShellContext): AccessRecorder {
   return {
     args: call.words.slice(1),
     words: call.words,
     stdin: call.stdin,
-    world,
-    write: (word, how, extra) => addWrite({ word, world, by: command.name, how, ...extra }, walk, call.position),
-    read: (word, recursive) => addRead({ word, world, by: command.name, recursive }, walk, call.position),
+    state,
+    write: (word, how, extra) => recordWrite({ word, state, by: command.name, how, ...extra }, context, call.position),
+    read: (word, recursive) => recordRead({ word, state, by: command.name, recursive }, context, call.position),
     inDirectory: (directory) => {
-      const cwd = directory.startsWith('/') ? directory : `${world.cwd}/${directory}`;
-      return usesIn({ ...world, cwd }, command, call, walk);
+      const cwd = directory.startsWith('/') ? directory : `${state.cwd}/${directory}`;
+      return recorderIn({ ...state, cwd }, command, call, context);
     },
   };
 }

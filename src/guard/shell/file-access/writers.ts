@@ -1,43 +1,43 @@
 import { UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
 import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
-import type { PathUser, PathUses } from './file-access-rule.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
-function writesAll(values: string): PathUser {
-  return (uses) => {
-    for (const word of splitOptions(uses.args, values).operands) uses.write(word, 'argument');
+function writesAll(values: string): FileAccessRule {
+  return (access) => {
+    for (const word of splitOptions(access.args, values).operands) access.write(word, 'argument');
   };
 }
 
 /** chmod, chown: the first operand is the mode, unless a reference file gives it. */
-const mode: PathUser = (uses) => {
-  const texts = uses.args.map((word) => word.template);
+const mode: FileAccessRule = (access) => {
+  const texts = access.args.map((word) => word.template);
   // "-w" and "-x" are modes, not options.
-  const args = uses.args.filter((word) => !/^-[rwxXst]+$/.test(word.template));
+  const args = access.args.filter((word) => !/^-[rwxXst]+$/.test(word.template));
   const split = splitOptions(args, '--reference --from');
   const given = args.length < texts.length || split.options.some((option) => option.name === '--reference');
   const recursive = hasOption(split, '-R', '--recursive');
-  for (const word of given ? split.operands : split.operands.slice(1)) uses.write(word, 'mode', { recursive });
+  for (const word of given ? split.operands : split.operands.slice(1)) access.write(word, 'mode', { recursive });
 };
 
 /** Formatters: with one of these options, or without any such option, they write what they are pointed at. */
-function formats(option: RegExp | null): PathUser {
-  return (uses) => {
-    if (option !== null && !uses.args.some((word) => option.test(word.template))) return;
-    for (const word of splitOptions(uses.args, '--config -c').operands) uses.write(word, 'argument');
+function formats(option: RegExp | null): FileAccessRule {
+  return (access) => {
+    if (option !== null && !access.args.some((word) => option.test(word.template))) return;
+    for (const word of splitOptions(access.args, '--config -c').operands) access.write(word, 'argument');
   };
 }
 
 /** `docker cp FROM TO`: what lies in a container has its name before a colon. */
-const copiesOut: PathUser = (uses) => {
-  const [verb, from, to] = splitOptions(uses.args, '-n -c --namespace --container --context').operands;
+const copiesOut: FileAccessRule = (access) => {
+  const [verb, from, to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
   if (verb?.template !== 'cp') return;
-  if (from !== undefined && !from.template.includes(':')) uses.read(from, true);
-  if (to !== undefined && !to.template.includes(':')) uses.write(to, 'copy');
+  if (from !== undefined && !from.template.includes(':')) access.read(from, true);
+  if (to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
 };
 
 /** Programs that write to the paths they are given. */
-export const WRITERS: Readonly<Record<string, PathUser>> = {
+export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   tee: writesAll(''),
   prettier: formats(/^(-w|--write)$/),
   eslint: formats(/^--fix$/),
@@ -62,35 +62,35 @@ export const WRITERS: Readonly<Record<string, PathUser>> = {
   chmod: mode,
   chown: mode,
   chgrp: mode,
-  dd: (uses) => {
-    for (const word of uses.args) {
+  dd: (access) => {
+    for (const word of access.args) {
       const match = /^(of|if)=(.*)$/s.exec(word.template);
       if (match === null) continue;
       const path = { ...wordOf(match[2] ?? '', word.source), ...(word.under ? { under: word.under } : {}) };
-      if (match[1] === 'of') uses.write(path, 'argument');
-      else uses.read(path);
+      if (match[1] === 'of') access.write(path, 'argument');
+      else access.read(path);
     }
   },
-  sort: (uses) => {
+  sort: (access) => {
     const split = splitOptions(
-      uses.args,
+      access.args,
       '-o -k -t -S -T --output --key --field-separator --buffer-size --temporary-directory',
     );
     const output = optionValue(split, '-o', '--output');
-    if (output !== undefined) uses.write(output, 'argument');
-    for (const word of split.operands) uses.read(word);
+    if (output !== undefined) access.write(output, 'argument');
+    for (const word of split.operands) access.read(word);
   },
-  split: (uses) => {
-    const operands = splitOptions(uses.args, '-b -C -l -n -a --bytes --lines').operands;
-    if (operands[0] !== undefined) uses.read(operands[0]);
+  split: (access) => {
+    const operands = splitOptions(access.args, '-b -C -l -n -a --bytes --lines').operands;
+    if (operands[0] !== undefined) access.read(operands[0]);
     // The beginning of the names of what it writes.
-    if (operands[1] !== undefined) uses.write(operands[1], 'argument');
+    if (operands[1] !== undefined) access.write(operands[1], 'argument');
   },
-  yq: (uses) => {
-    const split = splitOptions(uses.args, '');
+  yq: (access) => {
+    const split = splitOptions(access.args, '');
     for (const word of split.operands.slice(1)) {
-      if (hasOption(split, '-i', '--inplace')) uses.write(word, 'argument');
-      else uses.read(word);
+      if (hasOption(split, '-i', '--inplace')) access.write(word, 'argument');
+      else access.read(word);
     }
   },
 };
@@ -113,7 +113,7 @@ const OUTPUTS: Readonly<Record<string, string>> = {
 };
 
 /** Records the files that a command writes by an option for its output. */
-export function writeNamedFiles(name: string, { args, write }: PathUses): void {
+export function writeNamedFiles(name: string, { args, write }: AccessRecorder): void {
   const named = `${COMMON} ${Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name] : ''}`.trim();
   const names = new Set(named.split(' '));
   for (const option of splitOptions(args, named).options) {
@@ -121,18 +121,18 @@ export function writeNamedFiles(name: string, { args, write }: PathUses): void {
   }
 }
 
-const remove: PathUser = (uses) => {
-  const split = splitOptions(uses.args, '--interactive --preserve-root');
+const remove: FileAccessRule = (access) => {
+  const split = splitOptions(access.args, '--interactive --preserve-root');
   const recursive = hasOption(split, '-r', '-R', '-d', '--recursive', '--dir');
-  for (const word of split.operands) uses.write(word, 'delete', { recursive });
+  for (const word of split.operands) access.write(word, 'delete', { recursive });
 };
 
-const removeAll: PathUser = (uses) => {
-  for (const word of splitOptions(uses.args, '').operands) uses.write(word, 'delete', { recursive: true });
+const removeAll: FileAccessRule = (access) => {
+  for (const word of splitOptions(access.args, '').operands) access.write(word, 'delete', { recursive: true });
 };
 
 /** What takes files away. */
-export const DELETERS: Readonly<Record<string, PathUser>> = {
+export const DELETERS: Readonly<Record<string, FileAccessRule>> = {
   rm: remove,
   del: remove,
   unlink: remove,
@@ -141,23 +141,23 @@ export const DELETERS: Readonly<Record<string, PathUser>> = {
   'trash-put': removeAll,
   rimraf: removeAll,
   'del-cli': removeAll,
-  shred: (uses) => {
-    for (const word of splitOptions(uses.args, '-n -s --iterations --size --random-source').operands)
-      uses.write(word, 'delete');
+  shred: (access) => {
+    for (const word of splitOptions(access.args, '-n -s --iterations --size --random-source').operands)
+      access.write(word, 'delete');
   },
-  gio: (uses) => {
-    if (uses.args[0]?.template === 'trash')
-      for (const word of uses.args.slice(1)) uses.write(word, 'delete', { recursive: true });
+  gio: (access) => {
+    if (access.args[0]?.template === 'trash')
+      for (const word of access.args.slice(1)) access.write(word, 'delete', { recursive: true });
   },
-  find: (uses) => {
-    const texts = uses.args.map((word) => word.template);
+  find: (access) => {
+    const texts = access.args.map((word) => word.template);
     texts.forEach((text, index) => {
-      const value = uses.args[index + 1];
-      if (/^-f(print0?|ls|printf)$/.test(text) && value !== undefined) uses.write(value, 'argument');
+      const value = access.args[index + 1];
+      if (/^-f(print0?|ls|printf)$/.test(text) && value !== undefined) access.write(value, 'argument');
     });
     if (!texts.includes('-delete')) return;
-    const under = searchedTree({ words: uses.words, world: uses.world, ...EMPTY });
-    uses.write({ text: null, template: UNKNOWN, source: 'find -delete', under }, 'delete', { recursive: true });
+    const under = searchedTree({ words: access.words, state: access.state, ...EMPTY });
+    access.write({ text: null, template: UNKNOWN, source: 'find -delete', under }, 'delete', { recursive: true });
   },
 };
 

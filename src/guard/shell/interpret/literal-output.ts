@@ -35,13 +35,13 @@ export function literalOutput(call: Call, name: string): Stream {
     case 'printf':
       return withTree({ kind: 'literal', text: formatted(texts) }, args);
     case 'pwd':
-      return { kind: 'literal', text: `${call.world.cwd}\n` };
+      return { kind: 'literal', text: `${call.state.cwd}\n` };
     case 'cat':
     case 'tee':
     case 'sponge': {
       const files = texts.filter((text) => !text.startsWith('-'));
       if (name !== 'cat' || files.length === 0) return call.stdin.kind === 'none' ? UNKNOWN_STREAM : call.stdin;
-      const known = args.map((word) => word.content ?? call.world.files.get(fileKey(word.template, call.world)));
+      const known = args.map((word) => word.content ?? call.state.files.get(fileKey(word.template, call.state)));
       return known.every((text) => text !== undefined) ? { kind: 'literal', text: known.join('') } : UNKNOWN_STREAM;
     }
     case 'base64': {
@@ -109,7 +109,7 @@ function withTree(stream: Stream, args: Call['words']): Stream {
 }
 
 function absolute(path: string, call: Call): string {
-  return path.startsWith('/') ? path : `${call.world.cwd}/${path}`;
+  return path.startsWith('/') ? path : `${call.state.cwd}/${path}`;
 }
 
 function suffixLength(base: string, texts: readonly string[]): number {

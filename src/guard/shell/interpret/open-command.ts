@@ -1,18 +1,18 @@
-import { addPathUses } from '../file-access/record-file-access.ts';
+import { recordFileAccess } from '../file-access/record-file-access.ts';
 import { basenameOf, gitWords, isShell } from '../program-words.ts';
-import { type PathUse, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import {
   type Call,
   fileKey,
   literalOrNull,
   type Outcome,
   report,
+  type ShellContext,
+  type ShellState,
   SILENT,
   spend,
   UNKNOWN_STREAM,
   type ValueWord,
-  type Walk,
-  type World,
 } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
 import { splitOptions } from '../words.ts';
@@ -24,123 +24,129 @@ import { runBuiltin } from './run-builtin.ts';
 const MAX_WRAPPERS = 20;
 
 /** Follows a command to what it really runs: functions, builtins, wrappers, shells; the innermost one is recorded. */
-export function openCommand(call: Call, walk: Walk): Outcome {
+export function openCommand(call: Call, context: ShellContext): Outcome {
   const first = call.words[0];
-  if (first === undefined) return { worlds: [call.world], output: SILENT };
-  if (walk.via.length > MAX_WRAPPERS) report(walk, 'too-deep', call.source, call.position, null);
-  if (walk.via.length > MAX_WRAPPERS || !spend(walk, call.position)) {
-    return { worlds: [call.world], output: UNKNOWN_STREAM };
+  if (first === undefined) return { states: [call.state], output: SILENT };
+  if (context.via.length > MAX_WRAPPERS) report(context, 'too-deep', call.source, call.position, null);
+  if (context.via.length > MAX_WRAPPERS || !spend(context, call.position)) {
+    return { states: [call.state], output: UNKNOWN_STREAM };
   }
   const name = basenameOf(first.template);
   if (name.includes(UNKNOWN) || name === '' || (first.glob === true && name !== '[')) {
-    report(walk, 'dynamic-command', call.source, call.position, literalOrNull(call.world.cwd));
-    recordCommand(call, '', walk);
-    return { worlds: [call.world], output: UNKNOWN_STREAM };
+    report(context, 'dynamic-command', call.source, call.position, literalOrNull(call.state.cwd));
+    recordCommand(call, '', context);
+    return { states: [call.state], output: UNKNOWN_STREAM };
   }
   return (
-    callFunction(call, walk) ??
-    callBuiltin(call, name, walk) ??
-    openWrapped(call, name, walk) ??
-    (isShell(name) ? openShell(call, name, walk) : undefined) ??
-    openWrittenScript(call, walk) ??
-    runPlain(call, name, walk)
+    callFunction(call, context) ??
+    callBuiltin(call, name, context) ??
+    openWrapped(call, name, context) ??
+    (isShell(name) ? openShell(call, name, context) : undefined) ??
+    openWrittenScript(call, context) ??
+    runPlain(call, name, context)
   );
 }
 
-function runPlain(call: Call, name: string, walk: Walk): Outcome {
-  openInterpreter(call, name, walk);
-  if (name === 'git') openGitCommands(call, walk);
-  const command = recordCommand(call, name, walk);
-  const before = walk.facts.writes.length;
-  addPathUses(command, call, walk);
-  const world = withWrittenFiles(call, name, walk.facts.writes.slice(before));
-  return { worlds: [world], output: literalOutput(call, name) };
+function runPlain(call: Call, name: string, context: ShellContext): Outcome {
+  openInterpreter(call, name, context);
+  if (name === 'git') openGitCommands(call, context);
+  const command = recordCommand(call, name, context);
+  const before = context.facts.writes.length;
+  recordFileAccess(command, call, context);
+  const state = withWrittenFiles(call, name, context.facts.writes.slice(before));
+  return { states: [state], output: literalOutput(call, name) };
 }
 
-function callBuiltin(call: Call, name: string, walk: Walk): Outcome | undefined {
-  const outcome = runBuiltin(call, name, walk);
-  if (outcome !== undefined) recordOpened(call, name, walk);
+function callBuiltin(call: Call, name: string, context: ShellContext): Outcome | undefined {
+  const outcome = runBuiltin(call, name, context);
+  if (outcome !== undefined) recordOpened(call, name, context);
   return outcome;
 }
 
-function openWrapped(call: Call, name: string, walk: Walk): Outcome | undefined {
+function openWrapped(call: Call, name: string, context: ShellContext): Outcome | undefined {
   const opened = unwrap(call, name);
   if (opened === undefined) return undefined;
-  const inner = { ...walk, via: [...walk.via, name], depth: walk.depth + 1 };
+  const inner = { ...context, via: [...context.via, name], depth: context.depth + 1 };
   // What a wrapper reads or writes by itself (find -delete, xargs -a, flock FILE) is recorded with the wrapper.
-  if (opened.keepsItself) addPathUses(recordCommand(call, name, walk), call, walk);
-  else recordOpened(call, name, walk);
-  let outcome: Outcome = { worlds: [call.world], output: UNKNOWN_STREAM };
+  if (opened.keepsItself) recordFileAccess(recordCommand(call, name, context), call, context);
+  else recordOpened(call, name, context);
+  let outcome: Outcome = { states: [call.state], output: UNKNOWN_STREAM };
   for (const next of opened.next) {
     outcome =
       next.kind === 'call'
         ? openCommand(next.call, inner)
-        : walk.text(next.text, [call.world], call.stdin, { ...inner, position: walk.position ?? call.position });
+        : context.interpret(next.text, [call.state], call.stdin, {
+            ...inner,
+            position: context.position ?? call.position,
+          });
     if (next.kind === 'text' && next.text.includes(UNKNOWN)) {
-      report(walk, 'dynamic-command', call.source, call.position, literalOrNull(call.world.cwd));
+      report(context, 'dynamic-command', call.source, call.position, literalOrNull(call.state.cwd));
     }
   }
-  return { worlds: [call.world], output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
+  return { states: [call.state], output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
 }
 
-function callFunction(call: Call, walk: Walk): Outcome | undefined {
-  const body = call.world.functions.get(call.words[0]?.template ?? '');
-  if (body === undefined || walk.depth > 20) return undefined;
+function callFunction(call: Call, context: ShellContext): Outcome | undefined {
+  const body = call.state.functions.get(call.words[0]?.template ?? '');
+  if (body === undefined || context.depth > 20) return undefined;
   const positional: ValueWord[] = call.words.slice(1).map(({ template, pattern, under }) => ({
     template,
     ...(pattern === undefined ? {} : { pattern }),
     ...(under === undefined ? {} : { under }),
   }));
-  const inner = { ...walk, depth: walk.depth + 1 };
-  const functions = new Map(call.world.functions);
+  const inner = { ...context, depth: context.depth + 1 };
+  const functions = new Map(call.state.functions);
   if (body.kind === 'alias') functions.delete(call.words[0]?.template ?? '');
-  else walk.facts.called.add(body.node);
-  const world = { ...call.world, positional, functions };
+  else context.facts.called.add(body.node);
+  const state = { ...call.state, positional, functions };
   const outcome =
     body.kind === 'alias'
-      ? walk.text(`${body.text} "$@"`, [world], call.stdin, { ...inner, position: walk.position ?? call.position })
-      : walk.node(body.node, [world], call.stdin, { ...inner, source: body.source });
+      ? context.interpret(`${body.text} "$@"`, [state], call.stdin, {
+          ...inner,
+          position: context.position ?? call.position,
+        })
+      : context.interpret(body.node, [state], call.stdin, { ...inner, source: body.source });
   return {
     ...outcome,
-    worlds: outcome.worlds.map((each) => ({
+    states: outcome.states.map((each) => ({
       ...each,
-      positional: call.world.positional,
+      positional: call.state.positional,
       // What the body defined stays defined.
-      functions: new Map([...call.world.functions, ...each.functions]),
+      functions: new Map([...call.state.functions, ...each.functions]),
     })),
   };
 }
 
 /** `./x.sh` that this very command wrote with known content. */
-function openWrittenScript(call: Call, walk: Walk): Outcome | undefined {
+function openWrittenScript(call: Call, context: ShellContext): Outcome | undefined {
   const path = call.words[0]?.template ?? '';
   if (!path.includes('/')) return undefined;
-  const content = call.world.files.get(fileKey(path, call.world));
+  const content = call.state.files.get(fileKey(path, call.state));
   if (content === undefined || /^#!(?!.*sh\b)/.test(content)) return undefined;
-  recordCommand(call, basenameOf(path), walk);
-  return openShell({ ...call, words: [{ text: 'sh', template: 'sh', source: 'sh' }, ...call.words] }, 'sh', walk);
+  recordCommand(call, basenameOf(path), context);
+  return openShell({ ...call, words: [{ text: 'sh', template: 'sh', source: 'sh' }, ...call.words] }, 'sh', context);
 }
 
 /**
- * The world after a command that leaves content in files which the same command line may run: what it loads from the
+ * The state after a command that leaves content in files which the same command line may run: what it loads from the
  * network is known only at run time, what `tee` gets may be known.
  */
-export function withWrittenFiles(call: Call, name: string, writes: readonly PathUse[]): World {
-  const { world } = call;
-  if (name !== 'curl' && name !== 'wget' && name !== 'tee') return world;
+export function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
+  const { state } = call;
+  if (name !== 'curl' && name !== 'wget' && name !== 'tee') return state;
   const content = name === 'tee' && call.stdin.kind !== 'none' ? call.stdin.text : UNKNOWN;
-  const files = new Map(world.files);
-  for (const { target } of writes) if (target !== null) files.set(fileKey(target, world), content);
-  return { ...world, files };
+  const files = new Map(state.files);
+  for (const { target } of writes) if (target !== null) files.set(fileKey(target, state), content);
+  return { ...state, files };
 }
 
 /**
  * Reads what git itself is told to run: an alias or a program given by -c or by a variable, `rebase -x`,
  * `submodule foreach`, `bisect run`, `difftool -x`.
  */
-export function openGitCommands(call: Call, walk: Walk): void {
-  const inner = { ...walk, via: [...walk.via, 'git'], position: walk.position ?? call.position };
-  for (const text of textsOf(call)) walk.text(text, [call.world], call.stdin, inner);
+export function openGitCommands(call: Call, context: ShellContext): void {
+  const inner = { ...context, via: [...context.via, 'git'], position: context.position ?? call.position };
+  for (const text of textsOf(call)) context.interpret(text, [call.state], call.stdin, inner);
 }
 
 /** Settings whose value git runs. */
@@ -156,7 +162,7 @@ function oneText(words: readonly string[]): string {
 }
 
 function textsOf(call: Call): string[] {
-  const { words, aliased, settings } = gitWords(call.words, call.world.variables);
+  const { words, aliased, settings } = gitWords(call.words, call.state.variables);
   const programs = [...settings].flatMap(([key, value]) => (PROGRAM_KEYS.test(key) ? [value] : []));
   for (const { name, words: values } of call.assignments) {
     if (PROGRAM_VARIABLES.test(name)) programs.push(values[0]?.template ?? '');

@@ -1,14 +1,22 @@
-import { addPathUses } from '../file-access/record-file-access.ts';
+import { recordFileAccess } from '../file-access/record-file-access.ts';
 import { isStandardInput } from '../program-words.ts';
 import { type ShellCommand, UNKNOWN } from '../shell-reading.ts';
-import { type Call, fileKey, literalOrNull, type Outcome, report, UNKNOWN_STREAM, type Walk } from '../shell-state.ts';
+import {
+  type Call,
+  fileKey,
+  literalOrNull,
+  type Outcome,
+  report,
+  type ShellContext,
+  UNKNOWN_STREAM,
+} from '../shell-state.ts';
 
 /** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
 const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
 /** `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`: what the shell is given, as far as it is known. */
-export function openShell(call: Call, name: string, walk: Walk): Outcome {
-  const inner = { ...walk, via: [...walk.via, name], position: walk.position ?? call.position };
+export function openShell(call: Call, name: string, context: ShellContext): Outcome {
+  const inner = { ...context, via: [...context.via, name], position: context.position ?? call.position };
   const args = call.words.slice(1);
   let at = 0;
   let takesText = false;
@@ -26,29 +34,29 @@ export function openShell(call: Call, name: string, walk: Walk): Outcome {
   const rest = args.slice(at);
   const first = rest[0];
   if (takesText) {
-    recordOpened(call, name, walk);
+    recordOpened(call, name, context);
     return runText(first?.template ?? '', rest.slice(2), 'dynamic-command');
   }
   if (first !== undefined && !takesStdin) {
-    const content = first.content ?? call.world.files.get(fileKey(first.template, call.world));
+    const content = first.content ?? call.state.files.get(fileKey(first.template, call.state));
     if (isStandardInput(first.template)) return runInput();
     if (content !== undefined) {
       if (first.content === undefined) record();
-      else recordOpened(call, name, walk);
+      else recordOpened(call, name, context);
       return runText(content, rest.slice(1), 'dynamic-piped-to-shell');
     }
     record();
-    return { worlds: [call.world], output: UNKNOWN_STREAM };
+    return { states: [call.state], output: UNKNOWN_STREAM };
   }
   return runInput();
 
   function runInput(): Outcome {
     if (call.stdin.kind === 'none') {
       record();
-      return { worlds: [call.world], output: UNKNOWN_STREAM };
+      return { states: [call.state], output: UNKNOWN_STREAM };
     }
     if (call.stdin.text.includes(UNKNOWN)) record();
-    else recordOpened(call, name, walk);
+    else recordOpened(call, name, context);
     return runText(call.stdin.text, takesStdin ? rest : [], 'dynamic-piped-to-shell');
   }
 
@@ -59,20 +67,20 @@ export function openShell(call: Call, name: string, walk: Walk): Outcome {
   ): Outcome {
     if (text.includes(UNKNOWN)) {
       report(
-        walk,
+        context,
         text === UNKNOWN ? kind : 'dynamic-piped-to-shell',
         call.source,
         call.position,
-        literalOrNull(call.world.cwd),
+        literalOrNull(call.state.cwd),
       );
     }
-    const world = { ...call.world, positional: positional.map(({ template }) => ({ template })) };
-    const { output } = walk.text(text, [world], call.stdin, inner);
-    return { worlds: [call.world], output };
+    const state = { ...call.state, positional: positional.map(({ template }) => ({ template })) };
+    const { output } = context.interpret(text, [state], call.stdin, inner);
+    return { states: [call.state], output };
   }
 
   function record(): void {
-    addPathUses(recordCommand(call, name, walk), call, walk);
+    recordFileAccess(recordCommand(call, name, context), call, context);
   }
 }
 
@@ -101,10 +109,10 @@ const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux
 const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
 
 /** Reports code that is handed to an interpreter: this parser does not read it. */
-export function openInterpreter(call: Call, name: string, walk: Walk): void {
+export function openInterpreter(call: Call, name: string, context: ShellContext): void {
   const args = call.words.slice(1);
   const say = (text: string): void =>
-    report(walk, 'interpreter-code', text, call.position, literalOrNull(call.world.cwd));
+    report(context, 'interpreter-code', text, call.position, literalOrNull(call.state.cwd));
   if (AWK.has(name)) {
     const program = args.find((word) => /[{}]/.test(word.template))?.template ?? '';
     if (/system\s*\(|\||>|getline/.test(program)) say(program);
@@ -134,7 +142,7 @@ export function openInterpreter(call: Call, name: string, walk: Walk): void {
     say(call.stdin.text);
   else if (operand?.content !== undefined) say(operand.content);
   else if (operand !== undefined) {
-    const written = call.world.files.get(fileKey(operand.template, call.world));
+    const written = call.state.files.get(fileKey(operand.template, call.state));
     if (written !== undefined) say(written);
   }
 }
@@ -146,37 +154,37 @@ function withoutVersion(name: string): string {
 }
 
 /** Adds a simple command to the reading, once for each way it may run. */
-export function recordCommand(call: Call, name: string, walk: Walk): ShellCommand {
-  const command = commandOf(call, name, walk);
-  record(command, 'commands', walk);
+export function recordCommand(call: Call, name: string, context: ShellContext): ShellCommand {
+  const command = commandOf(call, name, context);
+  record(command, 'commands', context);
   return command;
 }
 
 /** The same for one that is looked through, or that only changes the shell. */
-export function recordOpened(call: Call, name: string, walk: Walk): void {
-  record({ ...commandOf(call, name, walk), opened: true }, 'opened', walk);
+export function recordOpened(call: Call, name: string, context: ShellContext): void {
+  record({ ...commandOf(call, name, context), opened: true }, 'opened', context);
 }
 
-function commandOf(call: Call, name: string, walk: Walk): ShellCommand {
-  const { words, world, assignments } = call;
+function commandOf(call: Call, name: string, context: ShellContext): ShellCommand {
+  const { words, state, assignments } = call;
   return {
     name,
     path: words[0]?.template ?? '',
     argv: words,
-    via: walk.via,
+    via: context.via,
     assignments: assignments.map((each) => ({
       name: each.name,
       value: literalOrNull(each.words.map((word) => word.template).join(' ')),
     })),
-    cwd: literalOrNull(world.cwd),
-    cwdTemplate: world.cwd,
+    cwd: literalOrNull(state.cwd),
+    cwdTemplate: state.cwd,
     stdinFrom: call.stdin.kind,
     source: call.source,
-    position: walk.position ?? call.position,
+    position: context.position ?? call.position,
   };
 }
 
-function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: Walk): void {
+function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: ShellContext): void {
   facts.element.push(command);
   const { argv, position, via, cwdTemplate, assignments } = command;
   const shown = argv.map((word) => word.pattern ?? word.template);

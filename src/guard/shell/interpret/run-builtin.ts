@@ -6,22 +6,22 @@ import {
   literalOrNull,
   type Outcome,
   report,
+  type ShellContext,
+  type ShellState,
   SILENT,
   type ValueWord,
-  type Walk,
-  type World,
   withVariable,
 } from '../shell-state.ts';
 
-type Builtin = (call: Call, args: readonly string[], walk: Walk) => Outcome | undefined;
+type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
 
 /** Runs the builtins that change what the shell knows; undefined for every other command. */
-export function runBuiltin(call: Call, name: string, walk: Walk): Outcome | undefined {
+export function runBuiltin(call: Call, name: string, context: ShellContext): Outcome | undefined {
   const builtin = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
   return builtin?.(
     call,
     call.words.slice(1).map((word) => word.template),
-    walk,
+    context,
   );
 }
 
@@ -30,10 +30,10 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   chdir: changeDirectory,
   pushd: changeDirectory,
   popd: changeDirectory,
-  eval: (call, args, walk) => runText(call, args.join(' '), walk),
-  trap: (call, args, walk) => {
+  eval: (call, args, context) => runText(call, args.join(' '), context),
+  trap: (call, args, context) => {
     const code = args.find((arg) => !arg.startsWith('-'));
-    return code === undefined || args.length < 2 ? undefined : runText(call, code, walk);
+    return code === undefined || args.length < 2 ? undefined : runText(call, code, context);
   },
   source: runFile,
   '.': runFile,
@@ -43,30 +43,30 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   local: declare,
   readonly: declare,
   alias: (call, args) => {
-    let functions = call.world.functions;
+    let functions = call.state.functions;
     for (const arg of args) {
       const equals = arg.indexOf('=');
       if (equals > 0 && !arg.includes(UNKNOWN)) {
         functions = new Map(functions).set(arg.slice(0, equals), { kind: 'alias', text: arg.slice(equals + 1) });
       }
     }
-    return moved({ ...call.world, functions });
+    return moved({ ...call.state, functions });
   },
   hash: (call, args) => {
     const [option, path, name] = args;
     if (option !== '-p' || path === undefined || name === undefined) return undefined;
-    const functions = new Map(call.world.functions).set(name, { kind: 'alias', text: path });
-    return moved({ ...call.world, functions });
+    const functions = new Map(call.state.functions).set(name, { kind: 'alias', text: path });
+    return moved({ ...call.state, functions });
   },
-  unset: (call, args) => moved(args.reduce((world, name) => withVariable(world, name, undefined), call.world)),
+  unset: (call, args) => moved(args.reduce((state, name) => withVariable(state, name, undefined), call.state)),
   set: (call, args) => {
     const from = args.indexOf('--');
     const first = from === -1 ? args.findIndex((arg) => !/^[-+]/.test(arg)) : from + 1;
-    if (first === -1) return moved(call.world);
-    return moved({ ...call.world, positional: args.slice(first).map((template) => ({ template })) });
+    if (first === -1) return moved(call.state);
+    return moved({ ...call.state, positional: args.slice(first).map((template) => ({ template })) });
   },
   shift: (call, args) =>
-    moved({ ...call.world, positional: call.world.positional?.slice(Number(args[0] ?? 1)) ?? null }),
+    moved({ ...call.state, positional: call.state.positional?.slice(Number(args[0] ?? 1)) ?? null }),
   read: (call, args) => {
     const names = args.filter(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-\w*[pdnNtui]$/.test(args[index - 1] ?? ''),
@@ -78,52 +78,52 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   printf: (call, args) => {
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
     const value = args.length === 3 && args[2] !== undefined && !args[2].includes('%') ? args[2] : UNKNOWN;
-    return moved(withVariable(call.world, args[1], [{ template: value }]));
+    return moved(withVariable(call.state, args[1], [{ template: value }]));
   },
 };
 
-function moved(world: World): Outcome {
-  return { worlds: [world], output: SILENT };
+function moved(state: ShellState): Outcome {
+  return { states: [state], output: SILENT };
 }
 
-function runText(call: Call, text: string, walk: Walk): Outcome {
+function runText(call: Call, text: string, context: ShellContext): Outcome {
   if (text.includes(UNKNOWN))
-    report(walk, 'dynamic-command', call.source, call.position, literalOrNull(call.world.cwd));
+    report(context, 'dynamic-command', call.source, call.position, literalOrNull(call.state.cwd));
   const inner = {
-    ...walk,
-    via: [...walk.via, call.words[0]?.template ?? ''],
-    position: walk.position ?? call.position,
+    ...context,
+    via: [...context.via, call.words[0]?.template ?? ''],
+    position: context.position ?? call.position,
   };
-  return walk.text(text, [call.world], call.stdin, inner);
+  return context.interpret(text, [call.state], call.stdin, inner);
 }
 
 /** `source FILE` runs what the file holds; known only where this very command wrote it or a substitution makes it. */
-function runFile(call: Call, args: readonly string[], walk: Walk): Outcome | undefined {
+function runFile(call: Call, args: readonly string[], context: ShellContext): Outcome | undefined {
   const word = call.words[1];
   const path = args[0];
   if (word === undefined || path === undefined) return undefined;
   const content =
     word.content ??
     (isStandardInput(path) && call.stdin.kind !== 'none' ? call.stdin.text : undefined) ??
-    call.world.files.get(fileKey(path, call.world));
+    call.state.files.get(fileKey(path, call.state));
   if (content === undefined) return undefined;
   if (content.includes(UNKNOWN))
-    report(walk, 'dynamic-piped-to-shell', call.source, call.position, literalOrNull(call.world.cwd));
-  return runText(call, content, walk);
+    report(context, 'dynamic-piped-to-shell', call.source, call.position, literalOrNull(call.state.cwd));
+  return runText(call, content, context);
 }
 
 function declare(call: Call, args: readonly string[]): Outcome {
-  let world = call.world;
+  let state = call.state;
   // A name for another variable: what it stands for changes with that one.
   const isReference = args.some((arg) => /^-[a-zA-Z]*n/.test(arg));
   for (const arg of args) {
     const equals = arg.indexOf('=');
     if (equals > 0 && !arg.startsWith('-')) {
       const name = arg.slice(0, equals).replace(/\+$/, '');
-      world = withVariable(world, name, [{ template: isReference ? UNKNOWN : arg.slice(equals + 1) }]);
+      state = withVariable(state, name, [{ template: isReference ? UNKNOWN : arg.slice(equals + 1) }]);
     }
   }
-  return moved(world);
+  return moved(state);
 }
 
 /** More lines than this are not followed one by one. */
@@ -139,25 +139,25 @@ function readInto(call: Call, names: readonly string[]): Outcome {
       ? lines.map((line) => ({ template: line.trim() }))
       : [{ template: UNKNOWN }];
   return {
-    worlds: values.map((value) => names.reduce((world, name) => withVariable(world, name, [value]), call.world)),
+    states: values.map((value) => names.reduce((state, name) => withVariable(state, name, [value]), call.state)),
     output: SILENT,
   };
 }
 
 /** Follows `cd`, `pushd` and `popd`; where the directory does not exist, both ways stay open. */
-export function changeDirectory(call: Call, _args: readonly string[], walk: Walk): Outcome {
-  const { world } = call;
+export function changeDirectory(call: Call, _args: readonly string[], context: ShellContext): Outcome {
+  const { state } = call;
   const stacked = call.words[0]?.template === 'pushd';
   if (call.words[0]?.template === 'popd') {
-    const [top = UNKNOWN, ...stack] = world.stack;
-    return { worlds: [{ ...world, cwd: top, previous: world.cwd, stack }], output: SILENT };
+    const [top = UNKNOWN, ...stack] = state.stack;
+    return { states: [{ ...state, cwd: top, previous: state.cwd, stack }], output: SILENT };
   }
   const word = call.words.slice(1).find((each) => !/^-[PLe@]+$|^--$/.test(each.template));
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? '~');
-  const cwd = target === '~' ? walk.options.home : target === '-' ? world.previous : joinPath(world.cwd, target);
-  const there = { ...world, cwd, previous: world.cwd, stack: stacked ? [world.cwd, ...world.stack] : world.stack };
-  const exists = cwd.includes(UNKNOWN) || walk.options.directoryExists?.(cwd) !== false;
-  return { worlds: [there], failed: exists ? [] : [world], output: SILENT };
+  const cwd = target === '~' ? context.options.home : target === '-' ? state.previous : joinPath(state.cwd, target);
+  const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
+  const exists = cwd.includes(UNKNOWN) || context.options.directoryExists?.(cwd) !== false;
+  return { states: [there], failed: exists ? [] : [state], output: SILENT };
 }
 
 function joinPath(cwd: string, target: string): string {

@@ -1,73 +1,85 @@
-import type { Assignment, Command, ParameterExpansionPart, Redirection, Word, WordPart } from 'unbash';
+import type {
+  Assignment,
+  Command,
+  ParameterExpansionPart,
+  Redirection,
+  Word,
+  WordPart,
+} from '../../../text/shell/parse-shell.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
-import { addRead, addWrite } from '../file-access/file-access-rule.ts';
+import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import {
   type Assigned,
   fileKey,
+  joinStates,
   type Outcome,
+  type ShellContext,
+  type ShellState,
   SILENT,
   type Stream,
   spend,
   UNKNOWN_STREAM,
-  uniteWorlds,
   type ValueWord,
-  type Walk,
-  type World,
   withVariable,
 } from '../shell-state.ts';
 import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
-/** Expands one simple command in every world in which it may run, and opens what it starts. */
-export function runSimpleCommand(node: Command, worlds: readonly World[], stdin: Stream, walk: Walk): Outcome {
-  const after: Array<readonly World[]> = [];
-  const failed: Array<readonly World[]> = [];
+/** Expands one simple command in every state in which it may run, and opens what it starts. */
+export function runSimpleCommand(
+  node: Command,
+  states: readonly ShellState[],
+  stdin: Stream,
+  context: ShellContext,
+): Outcome {
+  const after: Array<readonly ShellState[]> = [];
+  const failed: Array<readonly ShellState[]> = [];
   let output: Stream | undefined;
-  for (const world of worlds.flatMap((each) => forkOnDefaults(node, each))) {
-    const outcome = spend(walk, node.pos)
-      ? runIn(node, world, stdin, walk)
-      : { worlds: [world], output: UNKNOWN_STREAM };
-    after.push(outcome.worlds);
+  for (const state of states.flatMap((each) => forkOnDefaults(node, each))) {
+    const outcome = spend(context, node.pos)
+      ? runIn(node, state, stdin, context)
+      : { states: [state], output: UNKNOWN_STREAM };
+    after.push(outcome.states);
     failed.push(outcome.failed ?? []);
     output = output === undefined || output.text === outcome.output.text ? outcome.output : UNKNOWN_STREAM;
   }
-  return { worlds: uniteWorlds(...after), failed: uniteWorlds(...failed), output: output ?? SILENT };
+  return { states: joinStates(...after), failed: joinStates(...failed), output: output ?? SILENT };
 }
 
-function runIn(node: Command, world: World, stdin: Stream, walk: Walk): Outcome {
+function runIn(node: Command, state: ShellState, stdin: Stream, context: ShellContext): Outcome {
   const assignments = node.prefix
     .filter((each) => each.type === 'Assignment')
-    .map((each) => assigned(each, world, walk));
+    .map((each) => assigned(each, state, context));
   const words =
     node.name === undefined
       ? []
-      : [...expandWord(node.name, world, walk), ...node.args.flatMap((each) => argument(each, world, walk))];
+      : [...expandWord(node.name, state, context), ...node.args.flatMap((each) => argument(each, state, context))];
   const by = basenameOf(words[0]?.template ?? '');
-  const redirected = readRedirections(node.redirects, [world], stdin, by, walk);
+  const redirected = readRedirections(node.redirects, [state], stdin, by, context);
   if (words.length === 0)
-    return { worlds: [assignAll(world, assignments)], output: redirected.stdoutTo ? SILENT : redirected.stdin };
+    return { states: [assignAll(state, assignments)], output: redirected.stdoutTo ? SILENT : redirected.stdin };
   const outcome = openCommand(
     {
       words,
       assignments,
-      world: assignAll(world, assignments),
+      state: assignAll(state, assignments),
       stdin: redirected.stdin,
-      source: walk.source.slice(node.pos, node.end),
+      source: context.source.slice(node.pos, node.end),
       position: node.pos,
     },
-    walk,
+    context,
   );
   const restored =
-    assignments.length === 0 ? outcome.worlds : outcome.worlds.map((each) => restore(each, world, assignments));
-  if (redirected.stdoutTo === null) return { ...outcome, worlds: restored };
+    assignments.length === 0 ? outcome.states : outcome.states.map((each) => restore(each, state, assignments));
+  if (redirected.stdoutTo === null) return { ...outcome, states: restored };
   const target = redirected.stdoutTo;
-  const path = fileKey(target.template, world);
+  const path = fileKey(target.template, state);
   const written = outcome.output.text;
   return {
     ...outcome,
-    worlds: restored.map((each) => ({
+    states: restored.map((each) => ({
       ...each,
       files: new Map(each.files).set(path, (each.files.get(path) ?? '') + written),
     })),
@@ -75,49 +87,49 @@ function runIn(node: Command, world: World, stdin: Stream, walk: Walk): Outcome 
   };
 }
 
-function argument(each: Word | Assignment, world: World, walk: Walk): ShellWord[] {
-  if (each.type === 'Word') return expandWord(each, world, walk);
-  const value = assigned(each, world, walk);
+function argument(each: Word | Assignment, state: ShellState, context: ShellContext): ShellWord[] {
+  if (each.type === 'Word') return expandWord(each, state, context);
+  const value = assigned(each, state, context);
   return [{ ...wordOf(`${value.name}=${value.words.map((word) => word.template).join(' ')}`, each.text) }];
 }
 
-function assigned(node: Assignment, world: World, walk: Walk): Assigned {
+function assigned(node: Assignment, state: ShellState, context: ShellContext): Assigned {
   const value = node.value;
   // Its subscript is evaluated, and may hold substitutions: `a[$(x)]=1`.
-  if (node.index !== undefined) readSubstitutions(node.index, world, walk);
+  if (node.index !== undefined) readSubstitutions(node.index, state, context);
   const words =
     value.type === 'ArrayValue'
-      ? value.elements.flatMap((element) => expandWord(element, world, walk)).map(({ template }) => ({ template }))
-      : [expandToValue(value, world, walk)];
+      ? value.elements.flatMap((element) => expandWord(element, state, context)).map(({ template }) => ({ template }))
+      : [expandToValue(value, state, context)];
   if (node.index !== undefined) return { name: node.name, words: [{ template: UNKNOWN }] };
   if (node.append !== true) return { name: node.name, words };
-  const before = world.variables.get(node.name);
+  const before = state.variables.get(node.name);
   if (value.type === 'ArrayValue') return { name: node.name, words: [...(before ?? []), ...words] };
   const head = before === undefined ? UNKNOWN : (before[0]?.template ?? '');
   return { name: node.name, words: [{ template: head + (words[0]?.template ?? '') }] };
 }
 
-function assignAll(world: World, assignments: readonly Assigned[]): World {
-  return assignments.reduce((each, { name, words }) => withVariable(each, name, words), world);
+function assignAll(state: ShellState, assignments: readonly Assigned[]): ShellState {
+  return assignments.reduce((each, { name, words }) => withVariable(each, name, words), state);
 }
 
 /** `x=1 command`: the assignment ends with the command. */
-function restore(after: World, before: World, assignments: readonly Assigned[]): World {
+function restore(after: ShellState, before: ShellState, assignments: readonly Assigned[]): ShellState {
   return assignments.reduce((each, { name }) => withVariable(each, name, before.variables.get(name)), after);
 }
 
 /** `${X:-default}` of a variable that is not known: it may be empty and it may be anything. */
-function forkOnDefaults(node: Command, world: World): World[] {
+function forkOnDefaults(node: Command, state: ShellState): ShellState[] {
   const names = new Set<string>();
   const look = (parts: readonly WordPart[] | undefined): void => {
     for (const part of parts ?? []) {
-      if (part.type === 'ParameterExpansion' && isDefault(part) && !world.variables.has(part.parameter))
+      if (part.type === 'ParameterExpansion' && isDefault(part) && !state.variables.has(part.parameter))
         names.add(part.parameter);
       else if (part.type === 'DoubleQuoted') look(part.parts);
     }
   };
   if (!node.name?.text.includes('${') && !node.suffix.some(mayHaveDefault) && !node.prefix.some(mayHaveDefault))
-    return [world];
+    return [state];
   for (const each of [node.name, ...node.suffix, ...node.prefix]) {
     if (each?.type === 'Word') look(each.parts);
     else if (each?.type === 'Assignment' && each.value.type === 'Word') look(each.value.parts);
@@ -125,10 +137,10 @@ function forkOnDefaults(node: Command, world: World): World[] {
   }
   return [...names]
     .slice(0, 3)
-    .reduce<World[]>(
+    .reduce<ShellState[]>(
       (forks, name) =>
         forks.flatMap((fork) => [withVariable(fork, name, EMPTY), withVariable(fork, name, [{ template: UNKNOWN }])]),
-      [world],
+      [state],
     );
 }
 
@@ -152,50 +164,50 @@ interface Redirected {
 /** Records what redirections write and read, and says what standard input is then. */
 export function readRedirections(
   redirects: readonly Redirection[],
-  worlds: readonly World[],
+  states: readonly ShellState[],
   stdin: Stream,
   by: string,
-  walk: Walk,
+  context: ShellContext,
 ): Redirected {
   let input = stdin;
   let stdoutTo: ShellWord | null = null;
-  for (const world of worlds) {
+  for (const state of states) {
     for (const redirect of redirects) {
       if (redirect.type === 'HereDoc') {
         const { body, delimiter } = redirect;
         const live = delimiter?.quoted !== true && /[`$\\]/.test(body.text);
-        const text = live && body.parts !== undefined ? expandToText(body.parts, world, walk) : body.text;
+        const text = live && body.parts !== undefined ? expandToText(body.parts, state, context) : body.text;
         input = { kind: 'literal', text };
         continue;
       }
       if (redirect.target === undefined) continue;
       if (redirect.type === 'HereString') {
-        const value = expandToValue(redirect.target, world, walk);
+        const value = expandToValue(redirect.target, state, context);
         input = { kind: 'literal', text: `${value.template}\n`, ...(value.under ? { under: value.under } : {}) };
         continue;
       }
       const duplicates = redirect.operator === '<&' || redirect.operator === '>&';
-      for (const word of expandWord(redirect.target, world, walk)) {
+      for (const word of expandWord(redirect.target, state, context)) {
         if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
           // What another descriptor leads to is not followed.
           if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
           continue;
         }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
-          const known = word.content ?? fileContent(word, world);
+          const known = word.content ?? fileContent(word, state);
           input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0' };
-          addRead({ word, world, by: by === '' ? '<' : by }, walk, redirect.pos);
+          recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
         }
         if (redirect.operator === '<' || redirect.operator === '<&') continue;
         const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : 1;
         if (descriptor === 1) stdoutTo = word;
-        if (word.content === undefined) addWrite({ word, world, by, how: 'redirect' }, walk, redirect.pos);
+        if (word.content === undefined) recordWrite({ word, state, by, how: 'redirect' }, context, redirect.pos);
       }
     }
   }
   return { stdin: input, stdoutTo };
 }
 
-function fileContent(word: ShellWord, world: World): string | undefined {
-  return world.files.get(fileKey(word.template, world));
+function fileContent(word: ShellWord, state: ShellState): string | undefined {
+  return state.files.get(fileKey(word.template, state));
 }

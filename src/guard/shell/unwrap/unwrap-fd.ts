@@ -56,11 +56,11 @@ function withFound(word: ShellWord, found: ShellWord): ShellWord {
 }
 
 /** Hidden files are passed over unless they are asked for. */
-function searchedTree({ world }: Call, split: SplitWords): SearchedTree {
+function searchedTree({ state }: Call, split: SplitWords): SearchedTree {
   const [pattern, ...paths] = split.operands;
   const given = split.options.filter(({ name }) => name === '--search-path').flatMap(({ value }) => value ?? []);
   const start = optionValue(split, '-C', '--base-directory');
-  const from = start === undefined ? world.cwd : absolute(start, world.cwd);
+  const from = start === undefined ? state.cwd : absolute(start, state.cwd);
   const roots = [...paths, ...given].map((root) => absolute(root, from));
   const hidden = hasOption(split, '-H', '--hidden', '-u', '--unrestricted');
   const extensions = split.options.filter(({ name }) => name === '-e' || name === '--extension');

@@ -27,7 +27,7 @@ export function searchedTree(call: Call): SearchedTree {
   const expression = args.findIndex((word) => /^[-(!]/.test(word.template));
   const starts = expression === -1 ? args : args.slice(0, expression);
   const roots = (starts.length === 0 ? ['.'] : starts.map((word) => (word.glob ? UNKNOWN : word.template))).map(
-    (root) => (root.startsWith('/') ? root : `${call.world.cwd}/${root}`),
+    (root) => (root.startsWith('/') ? root : `${call.state.cwd}/${root}`),
   );
   const rest = expression === -1 ? [] : args.slice(expression);
   return { roots, names: namesOf(rest) };

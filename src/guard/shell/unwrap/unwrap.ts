@@ -168,18 +168,18 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   const directory = optionValue(split, '-C', '--chdir')?.template;
   const text = optionValue(split, '-S', '--split-string')?.template;
   const count = countAssignments(split.operands);
-  const world =
+  const state =
     directory === undefined
-      ? call.world
-      : { ...call.world, cwd: directory.startsWith('/') ? directory : `${call.world.cwd}/${directory}` };
+      ? call.state
+      : { ...call.state, cwd: directory.startsWith('/') ? directory : `${call.state.cwd}/${directory}` };
   if (text !== undefined) return asText([text, ...split.operands.map((word) => word.template)].join(' '));
   const assignments = split.operands.slice(0, count).map((word) => {
     const equals = word.template.indexOf('=');
     return { name: word.template.slice(0, equals), words: [{ template: word.template.slice(equals + 1) }] };
   });
-  const inside = assignments.reduce((each, { name, words }) => withVariable(each, name, words), world);
+  const inside = assignments.reduce((each, { name, words }) => withVariable(each, name, words), state);
   return asCall(
-    { ...call, world: inside, assignments: [...call.assignments, ...assignments] },
+    { ...call, state: inside, assignments: [...call.assignments, ...assignments] },
     split.operands.slice(count),
   );
 }

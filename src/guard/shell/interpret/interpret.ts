@@ -1,0 +1,286 @@
+import {
+  type AndOr,
+  type Case,
+  type CommandNode,
+  type CompoundList,
+  type For,
+  hasParseErrors,
+  type If,
+  MAX_SHELL_TEXT,
+  type ParsedScript,
+  type Pipeline,
+  type PipelineNode,
+  parseShell,
+  type Select,
+  type Statement,
+} from '../../../text/shell/parse-shell.ts';
+import { expandWord, readSubstitutions } from '../expand/expand-word.ts';
+import { UNKNOWN } from '../shell-reading.ts';
+import type { Code, Outcome, ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
+import { isSpent, joinStates, report, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
+import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
+
+type Node = PipelineNode | AndOr | CompoundList;
+
+/** Items of a `for` that are followed one by one. */
+const MAX_ITEMS = 64;
+
+/** Strings in strings, functions in functions, substitutions in substitutions. */
+const MAX_DEPTH = 24;
+
+/** Interprets code in every state that it may start in, and returns what it prints and every state that it may leave. */
+export function interpret(code: Code, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+  if (typeof code === 'string') return interpretText(code, states, stdin, context);
+  return code.type === 'Script'
+    ? interpretScript(code, states, stdin, context)
+    : interpretNode(code, states, stdin, context);
+}
+
+function interpretScript(
+  script: ParsedScript,
+  states: readonly ShellState[],
+  stdin: Stream,
+  context: ShellContext,
+): Outcome {
+  const inner =
+    script.source === undefined
+      ? context
+      : { ...context, source: script.source, position: context.position ?? script.pos };
+  if (hasParseErrors(script)) {
+    report(inner, 'parse-error', inner.source.slice(script.pos, script.end), script.pos, states[0]?.cwd ?? null);
+  }
+  if (context.depth >= MAX_DEPTH) {
+    report(inner, 'too-deep', inner.source, script.pos, null);
+    return { states, output: SILENT };
+  }
+  return interpretStatements(script.commands, states, stdin, { ...inner, depth: context.depth + 1 });
+}
+
+/** Reads a text that a shell is given to run (`bash -c`, `eval`, a heredoc to a shell). */
+function interpretText(text: string, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+  if (text.trim() === UNKNOWN) return { states, output: UNKNOWN_STREAM };
+  const inner = { ...context, source: text, position: context.position ?? 0 };
+  if (text.length > MAX_SHELL_TEXT) {
+    report(inner, 'too-large', text, 0, null);
+    return { states, output: SILENT };
+  }
+  return interpretScript(parseShell(text), states, stdin, inner);
+}
+
+/** Reads statements in order; what one leaves behind is where the next starts. */
+function interpretStatements(
+  list: readonly Statement[],
+  states: readonly ShellState[],
+  stdin: Stream,
+  context: ShellContext,
+): Outcome {
+  let current = states;
+  let output = SILENT;
+  let failed: readonly ShellState[] = [];
+  for (const statement of list) {
+    if (isSpent(context)) break;
+    const start = failed.length === 0 ? current : joinStates(current, failed);
+    const outcome = interpretNode(statement.command, start, stdin, context);
+    output = appended(output, outcome.output);
+    current = statement.background === true ? start : outcome.states;
+    failed = statement.background === true ? [] : (outcome.failed ?? []);
+  }
+  return { states: current, failed, output };
+}
+
+function interpretNode(node: Node, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+  if (!spend(context, node.pos)) return { states, output: UNKNOWN_STREAM };
+  switch (node.type) {
+    case 'Command':
+      return runSimpleCommand(node, states, stdin, context);
+    case 'Pipeline':
+      return interpretPipeline(node, states, stdin, context);
+    case 'AndOr':
+      return interpretAndOr(node, states, stdin, context);
+    case 'CompoundList':
+      return interpretStatements(node.commands, states, stdin, context);
+    case 'BraceGroup':
+      return interpretStatements(node.body.commands, states, stdin, context);
+    case 'Subshell':
+      return { states, output: interpretStatements(node.body.commands, states, stdin, context).output };
+    case 'Coproc':
+      return { states, output: interpretNode(node.body, states, stdin, context).output };
+    case 'Redirected': {
+      const read = readRedirections(node.redirects, states, stdin, '', context);
+      const outcome = interpretNode(node.command, states, read.stdin, context);
+      return read.stdoutTo === null ? outcome : { ...outcome, output: SILENT };
+    }
+    case 'If':
+      return interpretIf(node, states, stdin, context);
+    case 'For':
+    case 'Select':
+      return interpretFor(node, states, stdin, context);
+    case 'ArithmeticFor':
+    case 'While': {
+      if (node.type === 'ArithmeticFor') {
+        for (const part of [node.initialize, node.test, node.update])
+          if (part && states[0]) readSubstitutions(part, states[0], context);
+      }
+      const clause =
+        node.type === 'While' ? interpretNode(node.clause, states, stdin, context) : { states, output: SILENT };
+      const body = interpretNode(node.body, clause.states, stdin, context);
+      return { states: joinStates(states, clause.states, body.states), output: appended(body.output, UNKNOWN_STREAM) };
+    }
+    case 'Case':
+      return interpretCase(node, states, stdin, context);
+    case 'Function': {
+      const body = { kind: 'function', node: node.body, source: context.source } as const;
+      return {
+        states: states.map((state) => ({ ...state, functions: new Map(state.functions).set(node.name.value, body) })),
+        output: SILENT,
+      };
+    }
+    case 'TestCommand':
+    case 'ArithmeticCommand':
+      for (const state of states) readSubstitutions(node, state, context);
+      return { states, output: SILENT };
+    default:
+      return node satisfies never;
+  }
+}
+
+function interpretPipeline(
+  node: Pipeline,
+  states: readonly ShellState[],
+  stdin: Stream,
+  context: ShellContext,
+): Outcome {
+  const only: CommandNode | undefined = node.commands.length === 1 ? node.commands[0] : undefined;
+  if (only !== undefined) return interpretNode(only, states, stdin, context);
+  const { facts } = context;
+  const outer = facts.element;
+  const elements: Array<typeof outer> = [];
+  const written: ShellState[] = [];
+  let stream = stdin;
+  for (const command of node.commands) {
+    facts.element = [];
+    // Each element runs in a shell of its own.
+    const outcome = interpretNode(command, states, stream, context);
+    stream = { ...outcome.output, kind: 'pipe' };
+    elements.push(facts.element);
+    written.push(...outcome.states);
+  }
+  for (const element of elements) for (const command of element) outer.push(command);
+  facts.element = outer;
+  facts.pipelines.push(elements);
+  return { states: withFilesOf(written, states), output: stream };
+}
+
+/** Of what a shell of its own leaves behind, its files alone are there afterwards. */
+function withFilesOf(written: readonly ShellState[], states: readonly ShellState[]): readonly ShellState[] {
+  const isNew = ([path, text]: [string, string]): boolean => !states.some((state) => state.files.get(path) === text);
+  const files = new Map(written.flatMap((state) => [...state.files].filter(isNew)));
+  return files.size === 0 ? states : states.map((state) => ({ ...state, files: new Map([...state.files, ...files]) }));
+}
+
+function interpretAndOr(node: AndOr, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+  const [first, ...others] = node.commands;
+  if (first === undefined) return { states, output: SILENT };
+  let last = interpretNode(first, states, stdin, context);
+  let failed = last.failed ?? [];
+  let output = last.output;
+  others.forEach((command, index) => {
+    if (node.operators[index] === '&&') {
+      last = interpretNode(command, last.states, stdin, context);
+      failed = joinStates(failed, last.failed ?? []);
+    } else {
+      const left = last;
+      last = interpretNode(command, joinStates(left.states, failed), stdin, context);
+      // `cd x || exit`: what follows runs only where the left side succeeded.
+      const leaves = command.type === 'Command' && /^(exit|return|break|continue)$/.test(command.name?.value ?? '');
+      last = leaves
+        ? { states: left.states, output: last.output }
+        : { ...last, states: joinStates(left.states, last.states) };
+      failed = last.failed ?? [];
+    }
+    output = appended(output, last.output);
+  });
+  return { states: last.states, failed, output };
+}
+
+function interpretIf(node: If, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+  const groups: Array<readonly ShellState[]> = [];
+  let clause = interpretNode(node.clause, states, stdin, context);
+  const then = interpretNode(node.then, clause.states, stdin, context);
+  groups.push(then.states);
+  let output = then.output;
+  for (const elif of node.elif) {
+    clause = interpretNode(elif.clause, joinStates(clause.states, clause.failed ?? []), stdin, context);
+    const branch = interpretNode(elif.then, clause.states, stdin, context);
+    groups.push(branch.states);
+    output = either(output, branch.output);
+  }
+  const start = joinStates(clause.states, clause.failed ?? []);
+  const last =
+    node.else === undefined ? { states: start, output: SILENT } : interpretNode(node.else, start, stdin, context);
+  return { states: joinStates(...groups, last.states), output: either(output, last.output) };
+}
+
+function interpretFor(
+  node: For | Select,
+  states: readonly ShellState[],
+  stdin: Stream,
+  context: ShellContext,
+): Outcome {
+  const results: Array<readonly ShellState[]> = [states];
+  let output = SILENT;
+  for (const state of states) {
+    let current: readonly ShellState[] = [state];
+    for (const item of itemsOf(node, state, context)) {
+      if (isSpent(context)) break;
+      const outcome = interpretNode(
+        node.body,
+        current.map((each) => withVariable(each, node.name.value, [item])),
+        stdin,
+        context,
+      );
+      current = outcome.states;
+      output = appended(output, outcome.output);
+    }
+    results.push(current);
+  }
+  return { states: joinStates(...results), output: states.length > 1 ? UNKNOWN_STREAM : output };
+}
+
+function itemsOf(node: For | Select, state: ShellState, context: ShellContext): readonly ValueWord[] {
+  if (node.wordlist === undefined) return state.positional ?? [{ template: UNKNOWN }];
+  const words = node.wordlist.flatMap((word) => expandWord(word, state, context));
+  if (words.length > MAX_ITEMS) return [{ template: UNKNOWN }];
+  return words.map((word) => ({
+    template: word.template,
+    ...(word.pattern === undefined ? {} : { pattern: word.pattern }),
+    ...(word.under === undefined ? {} : { under: word.under }),
+  }));
+}
+
+function interpretCase(node: Case, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+  for (const state of states) expandWord(node.word, state, context);
+  const groups: Array<readonly ShellState[]> = [states];
+  let output = SILENT;
+  for (const item of node.items) {
+    for (const state of states) for (const pattern of item.pattern) readSubstitutions(pattern, state, context);
+    const outcome = interpretNode(item.body, states, stdin, context);
+    groups.push(outcome.states);
+    output = either(output, outcome.output);
+  }
+  return { states: joinStates(...groups), output };
+}
+
+/** What two commands print one after the other. */
+function appended(first: Stream, second: Stream): Stream {
+  if (first.text === '' && first.under === undefined) return second;
+  if (second.text === '' && second.under === undefined) return first;
+  const under = first.under ?? second.under;
+  return { kind: 'literal', text: first.text + second.text, ...(under === undefined ? {} : { under }) };
+}
+
+/** What one of two branches prints. */
+function either(first: Stream, second: Stream): Stream {
+  if (first.text === second.text || second.text === '') return first;
+  return first.text === '' ? second : UNKNOWN_STREAM;
+}
