@@ -1,17 +1,20 @@
-// Runs the tests of the rooms that are named, or of all of them, in one run of node's own runner.
+// Runs the test folders or files that are named, or all folders, in one run of node's own runner.
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-const ROOMS = ['unit', 'property', 'scenarios', 'faults', 'client'];
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((room) => !ROOMS.includes(room));
+const FOLDERS = ['unit', 'property', 'scenarios', 'faults', 'client'];
+const names = process.argv.slice(2);
+const isFile = (name) => name.endsWith('.test.ts') && existsSync(name);
+const unknown = names.filter((name) => !FOLDERS.includes(name) && !isFile(name));
 if (unknown.length > 0) {
-  console.error(`No such room of tests: ${unknown.join(', ')}. There are: ${ROOMS.join(', ')}.`);
+  console.error(`Unknown tests: ${unknown.join(', ')}. Name a test file or one of: ${FOLDERS.join(', ')}.`);
   process.exit(1);
 }
 
-const files = (wanted.length > 0 ? wanted : ROOMS).flatMap((room) => testFiles(join('tests', room)));
+const files = (names.length > 0 ? names : FOLDERS).flatMap((name) =>
+  isFile(name) ? [name] : testFiles(join('tests', name)),
+);
 const { status } = spawnSync(
   process.execPath,
   // In a pipe node 20 would print TAP; spec is readable everywhere and ends in the same counts.

@@ -1,19 +1,22 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const modules = join(dirname(fileURLToPath(import.meta.url)), '../../../node_modules/@anthropic-ai');
+/** Path of another installed client to run the tests with, such as the oldest that is supported (npm run test:floor). */
+const OTHER = process.env['RALPH_TEST_CLAUDE'];
 
-/** Tests of the real client fail, and do not skip, without it: a skipped test proves nothing. */
+/** Returns the client under test. Throws without one: tests of the real client fail and are not skipped. */
 export const findClientBinary = (): string => {
-  const candidates = [
-    join(
-      modules,
-      `claude-code-${process.platform}-${process.arch}`,
-      process.platform === 'win32' ? 'claude.exe' : 'claude',
-    ),
-    join(modules, 'claude-code/bin/claude.exe'),
-  ];
+  const program = process.platform === 'win32' ? 'claude.exe' : 'claude';
+  const candidates =
+    OTHER !== undefined
+      ? [OTHER]
+      : [
+          join(modules, `claude-code-${process.platform}-${process.arch}`, program),
+          join(modules, 'claude-code/bin/claude.exe'),
+        ];
   const found = candidates.find((candidate) => existsSync(candidate));
   if (found === undefined) {
     throw new Error(
@@ -23,5 +26,11 @@ export const findClientBinary = (): string => {
   return found;
 };
 
-export const clientVersion = (): string =>
-  String((JSON.parse(readFileSync(join(modules, 'claude-code/package.json'), 'utf8')) as { version: unknown }).version);
+export const clientVersion = (): string => {
+  if (OTHER === undefined) {
+    const manifest = JSON.parse(readFileSync(join(modules, 'claude-code/package.json'), 'utf8'));
+    return String((manifest as { version: unknown }).version);
+  }
+  const [version = ''] = execFileSync(findClientBinary(), ['--version'], { encoding: 'utf8' }).split(' ');
+  return version;
+};
