@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { RalphError } from '../text/ralph-error.ts';
 import { atLeast } from '../text/version.ts';
 
-/** The oldest supported client: hooks of an older one cannot tell which process runs them. */
+/** The oldest supported client. Hooks of older ones do not know their client's process. */
 export const OLDEST_CLIENT = '2.1.213';
 
 export interface FoundClient {
@@ -51,7 +51,7 @@ function locate(env: NodeJS.ProcessEnv): string | null {
 }
 
 function search(name: string, env: NodeJS.ProcessEnv): string | null {
-  // npm's `claude.cmd` would need a and a prompt must never pass through one: what it starts is looked for.
+  // npm's `claude.cmd` would need a shell, and a prompt must never pass through one: find the program that it starts.
   const places =
     process.platform === 'win32'
       ? [`${name}.exe`, join('node_modules', '@anthropic-ai', 'claude-code', 'bin', 'claude.exe')]

@@ -5,16 +5,16 @@ import { identityOf, isAlive } from '../state/process/identity.ts';
 /** So begin the ids of sessions outside every client; a client's are UUIDs. */
 const OUTSIDE = 'terminal-';
 
-/** The client from whose shell this process was called, or what stands for one. */
+/** The client from whose shell this process was called, or its substitute. */
 export interface HostSession extends ClientIdentity {
   /** false for a person's terminal or a script outside every client. */
   readonly client: boolean;
 }
 
 /**
- * Who is calling. In the shell of a client its session and process; where that process cannot be seen from here (a
- * sandbox has process numbers of its own) `clientPid` is null. Outside every client the session is the terminal's, by
- * the process that began it.
+ * Identifies the caller. In a client's shell: its session and process; `clientPid` is null if the process is not
+ * visible from here (a sandbox has its own process numbers). Outside every client: the terminal's session, by the
+ * process that began it.
  */
 export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   const sessionId = env['CLAUDE_CODE_SESSION_ID'];
@@ -30,12 +30,12 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   return { ...processOf(known ? pid : null), sessionId, client: true };
 }
 
-/** Whether a session's id is one of those that stand for a terminal or a script outside every client. */
+/** Returns whether a session's id is a substitute for a terminal or a script outside every client. */
 export function isOutside(sessionId: string | null): boolean {
   return sessionId?.startsWith(OUTSIDE) === true;
 }
 
-/** The environment that the client itself was started with; empty where the system does not tell. */
+/** Returns the environment that the client was started with; empty if the system does not provide it. */
 export function clientEnvironment({ client, clientPid }: HostSession): Record<string, string> {
   const entries = client && clientPid !== null ? environmentOf(clientPid) : [];
   return Object.fromEntries(

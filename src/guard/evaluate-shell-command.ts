@@ -15,14 +15,14 @@ import { evaluateShellScope } from './scope/evaluate-scope.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 
-/** Globs in one command, each of which is looked up on the disk: nobody writes as many. */
+/** Maximum number of globs in one command; each is looked up on the disk. */
 const MAX_GLOBS = 200;
 /** Longest excerpt of an undecidable piece that goes into the record. */
 const MAX_EXCERPT = 200;
 
 /**
- * Judges a shell command by the loop's own rules, then by the user's. Loaded only for shell tools: it brings the parser
- * with it.
+ * Evaluates a shell command by the loop's own rules, then by the user's. Brings the parser: loaded for shell tools
+ * only.
  */
 export async function evaluateShellCommand(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
@@ -47,7 +47,7 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-/** What the loop's own rules deny of a command. */
+/** Returns the denial by the loop's own rules, or null. */
 function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   for (const command of reading.commands) {
     const message = controlCommandDenial(command, guard);
@@ -83,7 +83,7 @@ function shownOpen({ kind, text }: Open): string {
   return `${kind}: ${excerpt(text)}`;
 }
 
-/** What the parser cannot decide is let through, unless its text names what is protected. */
+/** Undecidable parts are allowed unless their text names something protected. */
 function evaluateUndecidable(piece: Undecidable, guard: Guard): Denial | undefined {
   if (piece.kind === 'dynamic-write-target') return undefined;
   const why = UNREADABLE[piece.kind] ?? piece.kind;
@@ -124,8 +124,7 @@ function excerpt(text: string): string {
 export const NOTHING: FileVerdict = { denial: null, open: [] };
 
 /**
- * Judges a shell command by the user's rules: the allowlist, blocked commands, guarded files, and at last what could not
- * be decided.
+ * Evaluates a shell command by the user's rules: allowlist, blocked commands, guarded files, then undecidable parts.
  */
 export async function evaluateGuardrails(
   source: string,

@@ -6,8 +6,8 @@ import { shownPath } from './own-files/file-access-hit.ts';
 import { hitByRemoval, hitByWrite } from './own-files/own-files.ts';
 
 /**
- * Decides whether a tool call may go ahead under the loop's own rules and the user's. Whatever fails in here is for the
- * caller to deny. What decides is loaded when it is needed: a file tool must not pay for the parser.
+ * Evaluates a tool call by the loop's own rules and the user's. The caller denies the call if this throws. Evaluators
+ * are loaded on demand: a file tool must not pay for the shell parser.
  */
 export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
   const guard = prepareGuard(rules);
@@ -39,7 +39,7 @@ function commandOf(call: ToolCall): string | undefined {
   return typeof call.input.command === 'string' ? call.input.command : undefined;
 }
 
-/** Judges a tool that is given paths: the client's file tools, and tools of MCP servers that are no plain readers. */
+/** Evaluates a tool that takes paths: the client's file tools, and MCP tools other than readers. */
 export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   const { paths, access, removes } = toolPaths(call, guard);
   if (access !== 'changes') return { decision: 'allow', recorded: [] };

@@ -1,14 +1,14 @@
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { undecidedDenied } from './messages.ts';
 
-/** Whether there is anything that a call of the agent could break. */
+/** Returns whether any rule is set. */
 export function hasRules({ blockCommands, shellAllow, protectedFiles, privateFiles, strict }: Guardrails): boolean {
   return (
     strict || shellAllow !== null || blockCommands.length > 0 || protectedFiles.length > 0 || privateFiles.length > 0
   );
 }
 
-/** What a guard needs to know; resolved at the start of a loop and kept in its contract. */
+/** Input of the guard, resolved at the start of a loop and stored in its contract. */
 export interface GuardRules {
   /** Absolute. */
   readonly projectDir: string;
@@ -21,17 +21,17 @@ export interface GuardRules {
   readonly controlProgram: readonly string[];
   /** Subcommands of the control program that an agent may run. */
   readonly agentCommands: readonly string[];
-  /** Do paths that differ in case only name the same file here? */
+  /** File names ignore case. */
   readonly caseInsensitive: boolean;
   /** Further variables that the agent's shell surely has (XDG_STATE_HOME, CLAUDE_CONFIG_DIR). */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Where the task of a plan may write; absent where no plan is executed. */
+  /** Writable scope of a plan's task; absent without a plan. */
   readonly scope?: TaskScope | null;
   /** The user's own rules; absent or null where the loop has none. */
   readonly guardrails?: Guardrails | null;
 }
 
-/** What the task that is worked on may change, and what nobody counts. */
+/** Scope of the current task of a plan. */
 export interface TaskScope {
   /** Id of the task, for messages. */
   readonly task: string;
@@ -51,7 +51,7 @@ export interface ToolCall {
   readonly cwd: string;
 }
 
-/** `recorded`: what could not be decided and was let through. */
+/** `recorded`: undecidable parts that were allowed. */
 export type Verdict =
   | { readonly decision: 'allow'; readonly recorded: readonly string[] }
   | { readonly decision: 'deny'; readonly rule: string; readonly message: string };
@@ -62,10 +62,10 @@ export type Denial = Extract<Verdict, { readonly decision: 'deny' }>;
 const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
 /** Denied where a rule is about commands. */
 const UNKNOWN_COMMAND = new Set(['dynamic-command', 'dynamic-piped-to-shell']);
-/** About files: what is no business of a user without rules for files. */
+/** About files: irrelevant to a user without rules for files. */
 const FILES = new Set(['unknown-files', 'many-files', 'dynamic-read']);
 
-/** Denies what could not be decided about a call where the user's rules want that, and says how to write it instead. */
+/** Denies undecidable parts of a call if the user's rules require it. */
 export function evaluateUndecided(
   pieces: ReadonlyArray<{ readonly kind: string; readonly text: string }>,
   rules: Guardrails,

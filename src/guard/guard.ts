@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import type { GuardRules } from './guard-rules.ts';
 import { comparablePath, realPath } from './own-files/comparable-path.ts';
 
-/** Rules made ready for one judgement. */
+/** Rules prepared for one evaluation. */
 export interface Guard {
   readonly rules: GuardRules;
   readonly own: readonly ProtectedPath[];
@@ -62,12 +62,14 @@ export function isInside(target: string, entry: ProtectedPath): boolean {
   return target === entry.path || target.startsWith(`${entry.path}/`);
 }
 
-/** Does this directory hold the protected path somewhere below it? */
+/** Returns whether the protected path is below this directory. */
 export function holds(directory: string, entry: ProtectedPath): boolean {
   return directory === '/' || entry.path.startsWith(`${directory}/`);
 }
 
-/** Does a text name the protected path? A name that many projects have counts only together with its directory's name. */
+/**
+ * Returns whether a text names the protected path. A common file name counts only together with its directory's name.
+ */
 export function mentions(text: string, entry: ProtectedPath): boolean {
   const folded = text.toLowerCase();
   const segments = entry.path.toLowerCase().split('/');

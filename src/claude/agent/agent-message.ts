@@ -1,13 +1,13 @@
 import type { UsageDelta } from '../../engine/events.ts';
 
-/** What an agent tells while it works, as far as anybody here asks. One line of its stream can tell several things. */
+/** Message of an agent at work, reduced to what this program uses. One line of its stream can hold several. */
 export type AgentMessage =
   | { readonly kind: 'session'; readonly sessionId: string; readonly model: string | null }
-  /** The main agent is asked for its next message: how many tokens it reads for that. Only told where it is streamed. */
+  /** The main agent requests its next message, with the tokens it reads for it. Streamed runs only. */
   | { readonly kind: 'request'; readonly contextTokens: number }
-  /** A piece of what the main agent says, which is told whole after it. Only told where it is streamed. */
+  /** Part of the main agent's text, followed by the whole text. Streamed runs only. */
   | { readonly kind: 'text-delta'; readonly text: string }
-  /** The main agent's message is over: how many tokens it has. Only told where it is streamed. */
+  /** The main agent's message is complete, with its number of tokens. Streamed runs only. */
   | { readonly kind: 'answered'; readonly tokens: number }
   /** The most tokens that a model of this run can read, the largest of them. */
   | { readonly kind: 'window'; readonly tokens: number }
@@ -24,11 +24,11 @@ export type AgentMessage =
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
   /** A message that was sent to the agent has reached it. */
   | { readonly kind: 'heard'; readonly id: string }
-  /** A hook of ours or of somebody else's has begun. */
+  /** A hook has begun, of this program or another. */
   | { readonly kind: 'hook'; readonly event: string }
   /** `resetsAt` is ISO-8601 UTC, null where the client does not say. */
   | { readonly kind: 'limit'; readonly rejected: boolean; readonly resetsAt: string | null }
-  /** The client asks the API once more. `error` is its own word for what was wrong. */
+  /** The client retries a request to the API. `error` is the client's own term. */
   | { readonly kind: 'retry'; readonly attempt: number; readonly error: string }
   | {
       readonly kind: 'api-error';
@@ -40,23 +40,23 @@ export type AgentMessage =
   | { readonly kind: 'compaction' }
   | ({ readonly kind: 'result' } & AgentResult);
 
-/** A turn is over. A run can have several; cost and usage are those of the whole run so far, subagents included. */
+/** End of a turn. A run can have several; cost and usage are those of the whole run so far, subagents included. */
 export interface AgentResult {
   readonly subtype: string;
   readonly isError: boolean;
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
   readonly apiStatus: number | null;
-  /** null for an agent that does not tell. */
+  /** null for an agent that does not report it. */
   readonly turns: number | null;
-  /** The final message; of an error what the client says of it. */
+  /** The final message, or the client's text for an error. */
   readonly text: string;
   /** US dollars. */
   readonly costUsd: number | null;
   readonly usage: UsageDelta | null;
 }
 
-/** What is kept of a run, however long its stream: enough to say what it was, and no more. */
+/** Summary of a run, of constant size however long its stream is. */
 export interface RunFacts {
   readonly sessionId: string | null;
   readonly model: string | null;
@@ -64,17 +64,17 @@ export interface RunFacts {
   readonly result: AgentResult | null;
   /** The last thing the API refused; null once the agent has spoken again. */
   readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
-  /** When the usage limit that was hit last resets; null where none was hit, or nobody said. */
+  /** Reset time of the usage limit that was last hit; null if none was hit or the time is unknown. */
   readonly resetsAt: string | null;
   /** Refused credentials in a row, while the client asks again and again. */
   readonly refusedLogins: number;
-  /** Calls of the main agent and of its subagents; null for an agent that does not tell. */
+  /** Calls of the main agent and of its subagents; null for an agent that does not report them. */
   readonly toolCalls: number | null;
   /** Hooks that ran before a tool call. */
   readonly guardedCalls: number;
   /** A tool has run before any hook had. */
   readonly unguarded: boolean;
-  /** Lines that were no JSON, or longer than anybody holds, the torn last one among them. */
+  /** Number of lines that were not JSON or too long, including a torn last line. */
   readonly lostLines: number;
 }
 
@@ -91,7 +91,7 @@ export const NO_FACTS: RunFacts = {
   lostLines: 0,
 };
 
-/** What is known after one more message. */
+/** Returns the summary after one more message. */
 export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
   switch (message.kind) {
     case 'session':
@@ -101,7 +101,7 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
     case 'tool':
       return { ...facts, apiError: null, refusedLogins: 0, toolCalls: (facts.toolCalls ?? 0) + 1 };
     case 'tool-result': {
-      // A call that failed may never have come as far as a hook: a tool that there is not, an input that is none.
+      // A failed call may never have reached a hook: an unknown tool, invalid input.
       const unguarded = facts.unguarded || (!message.failed && facts.guardedCalls === 0);
       return unguarded === facts.unguarded ? facts : { ...facts, unguarded };
     }

@@ -3,20 +3,21 @@ import { endGroup, forgetGroup, rememberGroup } from '../../state/process/group.
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
-/** One run of an agent, from its start to its exit: a fresh context, that is told what to do and works until it ends. */
+/** One run of an agent in a fresh context, from start to exit. */
 export interface AgentRun {
   /** Leader of a process group of its own; null when it could not be started. */
   readonly pid: number | null;
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
   /**
-   * A message for the agent at work, which reaches it at its next tool boundary, or as a turn of its own after this one:
-   * `heard` tells when, by the id, which is a UUID; at once where the agent cannot tell. false when the agent takes no more messages.
+   * Sends a message to the agent at work. It arrives at the next tool boundary, or as a turn of its own after this one;
+   * a `heard` message with its id (a UUID) confirms it, at once for an agent that cannot confirm. Returns false if the
+   * agent takes no more messages.
    */
   readonly send: (text: string, id: string) => boolean;
   /**
-   * Asks the agent to end its turn, and ends it once it has; messages that it has not heard by then it never hears. It
-   * may take its time, or not listen: `end` is sure.
+   * Asks the agent to end its turn, then ends the agent; pending messages are dropped. The agent may be slow or ignore
+   * it: `end` always works.
    */
   readonly interrupt: () => void;
   /** Ends the agent and all that it started: politely, and after two seconds by force. The first reason counts. */
@@ -27,19 +28,19 @@ export interface FinishedRun {
   readonly outcome: RunOutcome;
   readonly facts: RunFacts;
   readonly durationMs: number;
-  /** The end of what it wrote to its standard error. */
+  /** End of its standard error. */
   readonly complaint: string;
 }
 
 /** Starts an agent of one kind. `sessionId` is a fresh one, for an agent that keeps sessions. */
 export type StartAgent = (sessionId: string, options: AgentOptions) => AgentRun;
 
-/** What an agent is to do, and how long it may take. Durations in milliseconds. */
+/** Task and time limits of an agent. Durations in milliseconds. */
 export interface AgentOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly prompt: string;
-  /** Ends a run that tells nothing for so long. */
+  /** Maximum silence. */
   readonly silenceMs: number;
   /** Ends a run that takes longer; null is no limit. */
   readonly timeMs: number | null;
@@ -47,9 +48,9 @@ export interface AgentOptions {
   readonly lingerMs: number;
   /** Ends a run in which a tool runs without our hooks having been asked. */
   readonly guarded: boolean;
-  /** Called with the leader of its process group before it is told anything. */
+  /** Called with the leader of its process group before the prompt is sent. */
   readonly onStart?: (pid: number) => void;
-  /** Whether somebody wants the agent's words as they come. An agent that cannot tell them so tells them whole. */
+  /** Request the agent's text as it is written. An agent that cannot stream sends it whole. */
   readonly streamed: boolean;
   readonly onMessage: (message: AgentMessage) => void;
 }
@@ -70,7 +71,7 @@ export interface AgentProcess {
 export interface ProcessEnd {
   readonly exit: RunExit;
   readonly durationMs: number;
-  /** The end of what it wrote to its standard error. */
+  /** End of its standard error. */
   readonly complaint: string;
 }
 
@@ -82,18 +83,18 @@ export interface ProcessOptions {
   /** Called with the leader of the group, before anything is written to it. */
   readonly onStart: ((pid: number) => void) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
-  /** Whether what it writes to its standard error is a sign of life, too. */
+  /** Output on standard error counts as activity too. */
   readonly errorsShowLife: boolean;
   /**
-   * Asked five times a second: why it is to be ended now, by the milliseconds since its last sign of life and since
-   * its start; null to let it be.
+   * Called five times a second with the milliseconds since the last activity and since the start; returns a reason to
+   * end the process, or null.
    */
   readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
 }
 
 /** Characters of its standard error. */
 const COMPLAINT = 2_000;
-/** How long output may still come from a process that has exited, while others hold its pipe. */
+/** Time for remaining output after the process has exited while others hold its pipe. */
 const DRAIN_MS = 500;
 const LOOK_MS = 200;
 /** A look that comes so much later than it should was kept by something else than work. */
@@ -133,13 +134,13 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
     if (options.errorsShowLife) last = Date.now();
     complaint = (complaint + text).slice(-COMPLAINT);
   });
-  // An agent that is gone takes no message; its exit says what there is to say.
+  // Writing to a process that has exited fails; its exit is reported anyway.
   child.stdin?.on('error', () => undefined);
   const patience = setInterval(() => {
     const now = Date.now();
-    // Stopped, or asleep with the machine: nobody has listened meanwhile, and what was said is still to be read.
+    // This process was stopped or the machine was asleep: output of that time has yet to be read.
     if (now - looked > SLEPT_MS) last += now - looked;
-    // A clock that was set back gives nobody more time.
+    // A clock that was set back does not extend the limits.
     if (now < looked) {
       began += now - looked;
       last = now;

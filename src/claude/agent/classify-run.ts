@@ -3,24 +3,24 @@ import { shorten } from '../../text/excerpt.ts';
 import { apiErrorKind } from '../transcript/api-failure.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
 
-/** How the process ended, and what we had to do with it. */
+/** Exit of the process, and the reason if this program ended it. */
 export interface RunExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** Why we ended it; null when it ended by itself. */
+  /** null if it ended by itself. */
   readonly endedBy: EndedBy | null;
-  /** Why it could not be started; null when it was. */
+  /** null if it was started. */
   readonly startError: string | null;
 }
 
 /**
- * `interrupt`: the user said so. `silence`: nothing came for too long. `time`: the iteration had its time. `lingering`:
- * its turn was over, and what it had left running in the background never ended. `unguarded`: tools ran and our hooks
- * did not. `login`: the credentials were refused again and again.
+ * `interrupt`: the user's request. `silence`: maximum silence exceeded. `time`: iteration timeout. `lingering`: the
+ * turn was over but its background work never ended. `unguarded`: tools ran without this program's hooks. `login`:
+ * credentials were refused repeatedly.
  */
 export type EndedBy = 'interrupt' | 'silence' | 'time' | 'lingering' | 'unguarded' | 'login';
 
-/** What a run of the agent was. `message` is for people: what happened. */
+/** Classification of a run. `message` says what happened, for people. */
 export type RunOutcome =
   | { readonly kind: 'ok'; readonly message: string }
   | { readonly kind: 'rate-limited'; readonly resetsAt: string | null; readonly message: string }
@@ -42,12 +42,12 @@ export type RunOutcome =
       readonly message: string;
     };
 
-/** The longest that a message quotes of what the client or the API said. */
+/** Maximum length of a quote from the client or the API. */
 const QUOTE = 300;
-/** What a shell makes of SIGINT and SIGTERM. */
+/** Exit codes by which a shell reports SIGINT and SIGTERM. */
 const SIGNAL_CODES: readonly (number | null)[] = [130, 143];
 
-/** What a run was, by its last result and by its exit. Pure. */
+/** Classifies a run by its last result and its exit. Pure. */
 export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
   const { result } = facts;
   if (exit.startError !== null) return crashed(exit, `the agent could not be started: ${exit.startError}`);

@@ -5,8 +5,8 @@ import type { AgentMessage, AgentResult } from './agent-message.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What one line of the client's stream-json output tells; null where it is no JSON object. Unknown types tell nothing,
- * and of known ones everything may be missing: a newer client is not to break a loop.
+ * Reads one line of the client's stream-json output; null if it is not a JSON object. Unknown types yield no messages,
+ * and every field may be missing: a newer client must not break a loop.
  */
 export function readMessages(line: string): readonly AgentMessage[] | null {
   let parsed: unknown;
@@ -53,7 +53,7 @@ function system(message: Fields): AgentMessage[] {
   }
 }
 
-/** A piece of a message in the making, as the API tells it. */
+/** Reads a partial message in the API's format. */
 function streamed(event: Fields): AgentMessage[] {
   switch (event['type']) {
     case 'message_start': {
@@ -79,7 +79,7 @@ function assistant(message: Fields): AgentMessage[] {
     const said = blocks.map((block) => text(block['text'])).join(' ');
     const info = object(object(message['api_error_params'])['rate_limit_info']);
     const status = statusOf(message['api_error_status']);
-    // A subagent's trouble is its caller's to hear of; the run goes on.
+    // A subagent's error is reported to its caller; the run continues.
     if (nested) return [];
     return [{ kind: 'api-error', error: text(message['error']), message: said, status, resetsAt: resetTime(info) }];
   }
@@ -116,7 +116,7 @@ function result(message: Fields): AgentResult {
   };
 }
 
-/** All models together; null where the client names none of them. */
+/** Sum over all models; null if the client names none. */
 function usageOf(models: unknown): UsageDelta | null {
   if (typeof models !== 'object' || models === null) return null;
   const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -151,7 +151,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A count beyond exact numbers would end as Infinity, which a state file cannot hold. */
+/** Counts beyond exact integers would become Infinity, which a state file cannot hold. */
 function amount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

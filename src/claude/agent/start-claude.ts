@@ -6,7 +6,10 @@ import { readMessages } from './read-messages.ts';
 
 /** Bytes of a line; one tool result can carry a whole file. */
 const LONGEST_LINE = 10 * 1024 * 1024;
-/** The client repeats a request with refused credentials for many minutes; one refusal may be a token about to be renewed. */
+/**
+ * Refused logins in a row after which a run is ended. The client retries for many minutes; a single refusal may be a
+ * token that is being renewed.
+ */
 const REFUSED_LOGINS = 3;
 
 const FLAGS = ['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
@@ -17,8 +20,8 @@ export interface ClientOptions extends AgentOptions {
 }
 
 /**
- * Starts the client for one run and tells it the prompt. Its input stays open for messages until its turn is over.
- * Of its stream only the facts are kept, whatever its length.
+ * Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. Only a
+ * summary of its stream is kept, whatever its length.
  */
 export function startAgent(options: ClientOptions): AgentRun {
   const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
@@ -27,12 +30,12 @@ export function startAgent(options: ClientOptions): AgentRun {
   let stopping = false;
   let stopped = false;
   const promptId = randomUUID();
-  /** A client that does not give the prompt's id back would not give that of a later message either. */
+  /** A client that does not confirm the prompt would not confirm later messages either. */
   let tellsWhatItHeard = false;
-  /** Sent, and not heard by the agent. */
+  /** Sent, and not confirmed by the agent. */
   const unheard = new Set<string>();
   const hear = (message: AgentMessage): void => {
-    // A client may begin another turn before it is gone: nobody wants to know.
+    // A client may begin another turn before it exits: ignored.
     if (stopped) return;
     if (message.kind === 'heard' && message.id === promptId) {
       tellsWhatItHeard = true;
@@ -68,7 +71,7 @@ export function startAgent(options: ClientOptions): AgentRun {
     errorsShowLife: false,
     overdue: (silent, running) => {
       const atWork = facts.result === null;
-      // What its turn has left running in the background is waited for as long as in a session.
+      // Background work of its turn has as long as in a session.
       if (silent > (atWork ? silenceMs : lingerMs)) return atWork ? 'silence' : 'lingering';
       if (timeMs !== null && running > timeMs) return atWork ? 'time' : 'lingering';
       return null;
@@ -94,7 +97,7 @@ export function startAgent(options: ClientOptions): AgentRun {
     },
     interrupt: () => {
       stopping = true;
-      // One that waits would begin another turn.
+      // A waiting message would begin another turn.
       for (const id of unheard) request({ subtype: 'cancel_async_message', message_uuid: id });
       request({ subtype: 'interrupt' });
     },
@@ -122,8 +125,8 @@ export interface ByteLines {
 }
 
 /**
- * Cuts a stream of bytes into lines, without their ends. At most `limit` bytes of a line are held: a longer one is left
- * out whole, and `onTooLong` is told once of each.
+ * Splits a stream of bytes into lines, without their terminators. At most `limit` bytes of a line are held: a longer
+ * line is dropped, and `onTooLong` is called once for it.
  */
 export function byteLines(limit: number, onLine: (line: string) => void, onTooLong: () => void): ByteLines {
   let held: Buffer[] = [];

@@ -12,17 +12,16 @@ export interface CommandOptions extends AgentOptions {
   readonly args: readonly string[];
 }
 
-/** Characters that are kept of what it says: signals stand at the end. */
+/** Characters kept of its output: signals are at the end. */
 const LONGEST_TEXT = 200_000;
 /** Characters of a line that is shown before it has ended. */
 const LONGEST_LINE = 16_384;
-/** The longest that a message quotes of what it complained of. */
+/** Maximum length of a quote from its standard error. */
 const QUOTE = 300;
 
 /**
- * Starts any program that reads a prompt on its input and answers on its output: its whole output, of a long one the
- * end, is its final message. It takes one prompt and no message after it, and tells nothing of turns, tools and cost.
- * One that exits with 0 is done.
+ * Starts any program that reads a prompt on its input and answers on its output: the end of its output is its final
+ * message. It takes one prompt and no later messages, and reports no turns, tools or cost. Exit code 0 is success.
  */
 export function startCommandAgent(options: CommandOptions): AgentRun {
   const { program, args, cwd, env, silenceMs, timeMs } = options;
@@ -34,7 +33,7 @@ export function startCommandAgent(options: CommandOptions): AgentRun {
     env,
     onStart: options.onStart,
     onOutput: heard.add,
-    // Many print their answer when they are done, and until then tell what they do on the other stream.
+    // Many programs print their answer at the end and their progress on standard error.
     errorsShowLife: true,
     overdue: (silent, running) => {
       if (silent > silenceMs) return 'silence';
@@ -56,7 +55,7 @@ export function startCommandAgent(options: CommandOptions): AgentRun {
   };
 }
 
-/** Tells whole lines as they come, and keeps the end of everything. */
+/** Emits whole lines as they arrive and keeps the end of the output. */
 function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void; end: () => string } {
   const decoder = new StringDecoder('utf8');
   let kept = '';
@@ -68,7 +67,7 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
   };
   const take = (text: string): void => {
     kept += text;
-    // Cut rarely: a slice for each little chunk would copy the text again and again.
+    // Cut rarely: a slice for each small chunk would copy the text again and again.
     if (kept.length > LONGEST_TEXT * 2) {
       kept = kept.slice(-LONGEST_TEXT);
       isCut = true;
@@ -85,14 +84,14 @@ function listen(onText: (text: string) => void): { add: (chunk: Buffer) => void;
       take(decoder.end());
       tell(line);
       line = '';
-      // What is left of a line that was cut could look like a signal that stands alone.
+      // The rest of a cut line could look like a signal that stands alone.
       const whole = isCut ? kept.slice(kept.indexOf('\n') + 1) : kept;
       return stripVTControlCharacters(whole).trim();
     },
   };
 }
 
-/** A shell says 126 and 127 of a program that cannot be run: trying again would not help. */
+/** Shells report 126 and 127 for a program that cannot be run: a retry would not help. */
 function outcomeOf(facts: RunFacts, exit: RunExit, complaint: string): RunOutcome {
   if (exit.endedBy !== null || (exit.code !== 126 && exit.code !== 127)) return classifyRun(facts, exit);
   const said = complaint === '' ? '' : ` It said: ${shorten(complaint, QUOTE)}`;

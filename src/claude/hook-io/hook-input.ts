@@ -1,4 +1,4 @@
-/** What the client sends a hook on standard input; only what this program reads, each part checked for its type. */
+/** Payload of a hook, reduced to what this program uses, each field checked for its type. */
 export interface HookInput {
   readonly event: string;
   readonly sessionId: string;
@@ -12,7 +12,7 @@ export interface HookInput {
   readonly source: string | null;
   /** UserPromptSubmit. */
   readonly prompt: string | null;
-  /** The whole payload, for what belongs to one event alone. */
+  /** The whole payload, for fields of single events. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -78,7 +78,7 @@ export interface HookToolCall {
   readonly agentId: string | null;
 }
 
-/** The tool call of a tool hook's payload; what is missing is empty. */
+/** Returns the tool call of a tool hook's payload; missing fields are empty. */
 export function toolCall({ raw }: HookInput): HookToolCall {
   const input = raw['tool_input'];
   const agentId = raw['agent_id'];

@@ -5,8 +5,8 @@ import { readSome } from './stdio.ts';
 const CHUNK = 64 * 1024;
 
 /**
- * The last `limit` bytes of a regular file, or of standard input (`path` null) once it has ended, with no more than
- * about that held in memory. Throws what the system says.
+ * Reads the last `limit` bytes of a regular file, or of standard input (`path` null) up to its end, in memory of about
+ * that size. Throws the system's errors.
  */
 export function readEnd(path: string | null, limit: number): Buffer {
   const descriptor = path === null ? 0 : openSync(regularFile(path), 'r');

@@ -3,8 +3,8 @@ import { readSync, writeSync } from 'node:fs';
 const CHUNK = 64 * 1024;
 
 /**
- * All of standard input as text, at most `limit` bytes (null when there is more). Reads the descriptor itself:
- * process.stdin costs a hook 5 to 10 ms. A pipe that is not ready answers EAGAIN; then this thread waits a moment.
+ * Reads standard input as text; null if it exceeds `limit` bytes. Reads the descriptor directly: process.stdin costs a
+ * hook 5 to 10 ms. Waits while a pipe answers EAGAIN.
  */
 export function readStdin(limit: number): string | null {
   const chunks: Buffer[] = [];

@@ -4,8 +4,8 @@ import { readTail } from '../../state/files/read-tail.ts';
 const TAIL_BYTES = 1024 * 1024;
 
 /**
- * What the API refused, from StopFailure's payload and from the transcript, where alone the client names the time at
- * which a usage limit resets.
+ * Reads an API failure from StopFailure's payload and from the transcript, the only place with the reset time of a
+ * usage limit.
  */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
   const noted = lastApiError(transcriptPath);
@@ -43,7 +43,7 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
   return found;
 }
 
-/** What the client's own word for an error of the API means for a loop. */
+/** Maps the client's term for an API error to the loop's. */
 export function apiErrorKind(error: unknown): ApiError['kind'] {
   switch (error) {
     case 'rate_limit':
@@ -70,7 +70,9 @@ export function apiErrorKind(error: unknown): ApiError['kind'] {
 /** The last second that the four-digit year of a state file can hold. */
 const LAST_SECOND = 253_402_300_799;
 
-/** When a usage limit resets, as the client says it: `resetsAt` in seconds. ISO-8601 UTC, null where it says nothing usable. */
+/**
+ * Reads the reset time of a usage limit (`resetsAt` in seconds) as ISO-8601 UTC; null if it is missing or out of range.
+ */
 export function resetTime(limits: unknown): string | null {
   const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;

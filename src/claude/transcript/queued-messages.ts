@@ -3,16 +3,16 @@ import { transcriptSize } from './transcript.ts';
 
 export type Queued = 'message' | 'notification' | null;
 
-/** How far back to look for messages that were queued before the watch began. */
+/** Bytes to search for messages that were queued before the watch began. */
 const TAIL_BYTES = 1024 * 1024;
 /** A prompt that came in while nothing was queued. */
 const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
 
 /**
- * Watches the end of a transcript for what the client queues while a hook runs. Each call reads only what was written
- * since the last one. `message`: a person waits for an answer, perhaps since before the watch began. `notification`:
- * background work has ended; of what ended before the watch only `tasks` count, which ran on when the hook was called,
- * since others may belong to an agent that is gone, and nobody would ever serve them.
+ * Watches the end of a transcript for what the client queues while a hook runs; each call reads only new lines.
+ * `message`: a user waits for an answer, possibly since before the watch began. `notification`: background work has
+ * ended. Of what ended before the watch, only `tasks` count, those that were running when the hook was called: others
+ * may belong to an agent that has exited.
  */
 export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
   if (path === null) return () => null;
@@ -21,7 +21,7 @@ export function watchQueue(path: string | null, tasks: readonly string[] = []): 
   let { next } = before;
   let size = -1;
   return () => {
-    // Asked three times a second for hours: a look at the size is all that most of them cost.
+    // Polled three times a second for hours, so most polls only look at the size.
     const now = transcriptSize(path) ?? 0;
     if (now !== size) {
       size = now;
@@ -38,7 +38,7 @@ interface Queue {
   notifications: number;
 }
 
-/** The people's messages that were queued and not served. */
+/** Returns the users' messages that were queued and not served. */
 function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'] {
   const queue: Queue = { messages: [], notifications: 0 };
   let prompted = '';
@@ -49,7 +49,7 @@ function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'
     if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
     note(queue, entry);
   }
-  // What a client that died had queued is served by nobody. Words of other programs to the agent stand in tags.
+  // Messages queued by a client that exited are never served. Messages of other programs to the agent are in tags.
   return queue.messages.filter(({ content, at }) => at >= prompted && !text(content).trimStart().startsWith('<'));
 }
 
@@ -67,7 +67,8 @@ function note(queue: Queue, { type, operation, content, timestamp }: Record<stri
     else queue.messages.push({ content, at: text(timestamp) });
     return;
   }
-  // `dequeue` names nothing and serves people first; the others (taken into the turn, back into the input line) name it.
+  // `dequeue` names no message and serves users first; the other operations (taken into the turn, back into the input
+  // line) name theirs.
   const at = operation === 'dequeue' ? 0 : queue.messages.findIndex((message) => message.content === content);
   const [taken] = at === -1 ? [] : queue.messages.splice(at, 1);
   if (taken === undefined) queue.notifications = Math.max(0, queue.notifications - 1);
@@ -77,7 +78,7 @@ export function isNotification(content: unknown): boolean {
   return typeof content === 'string' && content.trimStart().startsWith('<task-notification>');
 }
 
-/** What is no string has no words: an object from a file may not even have a way to become one. */
+/** Values other than strings count as empty: an object from a file may not even be convertible. */
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -15,15 +15,15 @@ export interface SubagentWork {
   readonly usage: UsageDelta;
 }
 
-/** How the client names its subagents. */
+/** Subagent ids as the client writes them. */
 const AGENT_ID = /^[\w-]{1,100}$/;
 const TAIL_BYTES = 8 * 1024 * 1024;
 
-/** The client tells its host of an end before the record has the last message. */
+/** The client reports the end of a subagent before the record has its last message. */
 const LATE_MS = 5_000;
 const LOOK_MS = 50;
 
-/** What a subagent of this session has done, from the client's own record of it; null where there is none. */
+/** Reads the work of a subagent of this session from the client's record; null if there is none. */
 export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork | null {
   const path = recordOf(id, env);
   if (path === null) return null;
@@ -31,10 +31,7 @@ export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork |
   return last === null ? null : { ...last, usage: usageOf(path) };
 }
 
-/**
- * The same once the record shows that the subagent has ended; after five seconds as it stands then: that of one that is
- * still at work, or none.
- */
+/** Waits up to five seconds for the record to show the end of the subagent, then reads it as it is. */
 export async function readEndedSubagent(id: string, env: NodeJS.ProcessEnv): Promise<SubagentWork | null> {
   const until = Date.now() + LATE_MS;
   while (!hasEnded(id, env) && Date.now() < until) await sleep(LOOK_MS);
@@ -71,7 +68,7 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   readTail(path, TAIL_BYTES, (line) => {
     if (!line.includes('"assistant"') && (id !== undefined || !line.includes('"user"'))) return false;
     const { type, message } = parsed(line);
-    // Somebody has said more to it, or a hook has sent it back to work.
+    // The subagent received another message, or a hook sent it back to work.
     if (type === 'user' && id === undefined) finished = false;
     if (type !== 'assistant' || message === undefined) return false;
     if (id !== undefined && message.id !== id) return true;
@@ -97,7 +94,7 @@ function parsed(line: string): Entry {
   }
 }
 
-/** The record can be longer than what is read at a time. */
+/** The record can exceed the budget of one reading. */
 function usageOf(path: string): UsageDelta {
   const none = { transcriptPath: path, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
   let marks = none as Parameters<typeof readUsage>[1];

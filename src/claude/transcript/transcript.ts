@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readTail } from '../../state/files/read-tail.ts';
 
-/** How far back to look for what happened in this turn; a turn's own noise is well below it. */
+/** Bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;
 
 /** The text of the last assistant message, for clients that do not send it; empty when none is found. */
@@ -26,8 +26,8 @@ export function lastAssistantText(path: string | null): string {
 }
 
 /**
- * Who began the turn of this prompt: `user` for a person's own command (`!ls`) or queued message, `loop` for any other
- * prompt, null where the transcript does not have it.
+ * Origin of the turn of this prompt: `user` for a user's own command (`!ls`) or queued message, `loop` for any other
+ * prompt, null if the transcript does not have it.
  */
 export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
   let by: 'user' | 'loop' | null = null;
@@ -45,7 +45,7 @@ export function begunBy(path: string | null, promptId: string): 'user' | 'loop' 
   return by;
 }
 
-/** Whether the client says that it overrode a block of a Stop hook after `since`. */
+/** Returns whether the client reports that it overrode a block of a Stop hook after `since`. */
 export function blockOverridden(path: string | null, since: string): boolean {
   let overridden = false;
   scan(

@@ -5,7 +5,7 @@ import type { ReadMarks } from '../../engine/schema/state.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { transcriptSize } from './transcript.ts';
 
-/** How much of a transcript one Stop reads at most; the rest is read at the next one. */
+/** Maximum bytes of a transcript that one Stop reads; the next Stop reads on. */
 const BUDGET = 8 * 1024 * 1024;
 /** Lines of one message follow one another; remembering a few ids is enough to count each once. */
 const REMEMBERED = 16;
@@ -16,8 +16,8 @@ export interface UsageReading {
 }
 
 /**
- * Tokens used since the marks, subagents included, and the marks for the next reading. A transcript seen for the first
- * time is counted from its end on: what stands in it is not the loop's.
+ * Sums the tokens used since the marks, subagents included, and returns the marks for the next reading. A new
+ * transcript is counted from its end on: its earlier content is not the loop's.
  */
 export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
   if (path === null) return { usage: null, marks };
@@ -66,7 +66,7 @@ function subagentFiles(path: string): { name: string; path: string }[] {
   }
 }
 
-/** A count beyond exact numbers would end as Infinity, which a state file cannot hold. */
+/** Counts beyond exact integers would become Infinity, which a state file cannot hold. */
 function amount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

@@ -5,7 +5,7 @@ import { hasOption, splitOptions } from '../shell/words.ts';
 /** Pairs of commands of one pipeline that are shown to the patterns one by one. */
 const MAX_PAIRS = 400;
 
-/** A simple command as its words say it, without quotes and escapes: what an allowlist is held against. */
+/** Returns a simple command as its words, without quotes and escapes: the text that an allowlist is matched with. */
 export function plainText(command: ShellCommand): string {
   return joined(command.argv);
 }
@@ -27,7 +27,7 @@ export function commandTexts(command: ShellCommand): string[] {
   return [...new Set(texts)];
 }
 
-/** What patterns see of the pipelines: each as a whole, and every two commands of it, the earlier one first. */
+/** Returns the texts of pipelines for patterns: each whole, and every two commands of it, the earlier one first. */
 export function pipelineTexts(pipelines: ShellReading['pipelines']): string[] {
   const texts = new Set<string>();
   for (const elements of pipelines) {
@@ -53,7 +53,10 @@ function* pairsOf(elements: ShellReading['pipelines'][number]): Generator<readon
   }
 }
 
-/** `git config alias.p push`: what the alias stands for. It is judged where it is made, since nobody sees it later. */
+/**
+ * Returns the expansion of the alias that `git config alias.p push` defines. It is evaluated here because its later use
+ * is not visible.
+ */
 export function definedAlias(words: readonly ShellWord[] | null): string | null {
   if (words?.[0]?.template !== 'config') return null;
   const at = words.findIndex((word) => /^alias\.[^=]+$/.test(word.template));
@@ -66,7 +69,7 @@ function named(command: ShellCommand): string {
   return [command.name, joined(command.argv.slice(1))].join(' ').trim();
 }
 
-/** `rm -r --force x` is `rm -rf x`: of all programs it is the one whose options people block. */
+/** `rm -r --force x` becomes `rm -rf x`: rm is the program whose options users block. */
 function withMergedOptions(args: readonly ShellWord[]): string {
   const split = splitOptions(args, '');
   const letters = [

@@ -15,16 +15,15 @@ export const ALLOWLIST = 'shell_policy.allowlist';
 /** The part of the user's rules that is about commands. */
 export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
-/** What a rule blocks: the text in which it was found, and whether that is surely the command itself. */
+/** Text in which a rule was found; `asCommand` if that is certainly the command itself. */
 interface Hit {
   readonly text: string;
   readonly asCommand: boolean;
 }
 
 /**
- * Judges a command that has been read, by the allowlist and then by `block_commands`. The
- * patterns have 50 ms in all; over them it denies and names the one that took them. Throws for a pattern that is none,
- * where it is tried.
+ * Evaluates a command by the allowlist, then by `block_commands`. All patterns together have 50 ms; when they run out,
+ * the command is denied by the pattern that took them. Throws for an invalid pattern.
  */
 export function evaluateCommandRules(
   source: string,
@@ -78,7 +77,7 @@ function hitOf(
   return command === undefined ? null : { text: plainText(command), asCommand: true };
 }
 
-/** What it finds further on may be words of a message only, and the denial says so. */
+/** A match that is not at the beginning may be in a message only, and the denial says so. */
 function patternHit(rule: string, source: string, texts: readonly string[]): Hit | null {
   const pattern = compilePattern(rule);
   let further: string | null = null;
@@ -108,19 +107,19 @@ function deny(rule: string, message: string): Denial {
 }
 
 /**
- * The rule that forbids one of the contract's own commands, as the user wrote it; null where it may run. The user gave
- * these commands: rules about files, what cannot be decided, and the loop's own files do not hold for them.
+ * Returns the rule that forbids one of the contract's own commands; null if it may run. The user wrote these commands:
+ * rules about files, undecidable parts and the loop's own files do not apply.
  */
 export function evaluateEvidence(run: string, directory: string, rules: Guardrails): string | null {
   if (rules.blockCommands.length === 0 && rules.shellAllow === null) return null;
   const reading = readShellCommand(run, { cwd: directory, home: homedir() });
-  // An allowlist cannot vouch for what was not read.
+  // An allowlist cannot vouch for a command that was not read.
   const unread = reading.undecidable.some(({ kind }) => /^(parse-error|too-large|too-deep)$/.test(kind));
   if (unread && rules.shellAllow !== null) return ALLOWLIST;
   return evaluateCommandRules(run, reading, rules, FOLDS_CASE)?.rule ?? null;
 }
 
-/** The allowlist judges what these start instead of them. */
+/** Programs that the allowlist looks through to the command they start. */
 const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command']);
 
 /** The first simple command that no pattern of the allowlist matches whole; null where all may run. */
@@ -131,13 +130,13 @@ export function firstNotAllowed(allow: readonly string[], reading: ShellReading)
 }
 
 function isAllowed(command: ShellCommand, patterns: readonly RegExp[]): boolean {
-  // A program whose name has a space in it would pass for a program with arguments.
+  // A program name with a space would pass for a program with arguments.
   if (/\s/.test(command.path)) return false;
   const text = patternText(plainText(command));
   return patterns.some((pattern) => pattern.test(text));
 }
 
-/** A rule as people write it in the frontmatter, for messages and the journal. */
+/** Returns a rule as in the frontmatter, for messages and the journal. */
 export function shownRule(rule: CommandRule): string {
   if (typeof rule === 'string') return rule;
   if ('pipeline' in rule) return `{pipeline: [${rule.pipeline.map(shownWord).join(', ')}]}`;

@@ -11,7 +11,7 @@ export type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
 /** `open`: a word on which it depends is known only at run time. */
 export type Match = 'yes' | 'no' | 'open';
 
-/** Whether a simple command is one that `{command, args}` forbids. */
+/** Matches a simple command with a `{command, args}` rule. */
 export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
   const program = programName(command);
   if (![program, command.name].some((name) => isNamed(rule.command, name, caseInsensitive))) return 'no';
@@ -21,7 +21,7 @@ export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseI
   return matchWords(rule.args, hasKnownOptions(command) ? namedWords(command).map(sure) : likelyWords(command));
 }
 
-/** Whether a pipeline runs the programs of `{pipeline}` in this order; others may stand between them. */
+/** Returns whether a pipeline runs the programs of `{pipeline}` in this order, with or without others between them. */
 export function matchesPipelineRule(
   rule: PipelineRule,
   elements: ShellReading['pipelines'][number],
@@ -52,7 +52,7 @@ function isWanted(wanted: string, word: string, caseInsensitive = false): boolea
 interface NamedWord {
   /** null where it is known only at run time. */
   readonly text: string | null;
-  /** It may be the value of the option in front of it. */
+  /** Possibly the value of the preceding option. */
   readonly skippable: boolean;
 }
 
@@ -60,7 +60,7 @@ function sure(text: string | null): NamedWord {
   return { text, skippable: false };
 }
 
-/** The words of a program whose options are not known: one behind an option may be its value, or the next named word. */
+/** Words of a program whose options are unknown: a word after an option may be its value or the next named word. */
 function likelyWords({ argv }: ShellCommand): NamedWord[] {
   return argv.slice(1).flatMap((word, index) => {
     if (isOption(word.template)) return [];

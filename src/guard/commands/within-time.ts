@@ -1,6 +1,6 @@
 import { Script } from 'node:vm';
 
-/** What the user's patterns may take for one call, in milliseconds. */
+/** Time limit for all patterns of one call, in milliseconds. */
 export const PATTERN_LIMIT_MS = 50;
 /** A try in which the processor worked for a smaller part of the time was held up by other programs: there is another. */
 const BUSY = 0.8;
@@ -12,8 +12,8 @@ const WORK = Symbol.for('ralph-loop.guard-work');
 let call: Script | undefined;
 
 /**
- * Runs `work`, and ends it where it takes longer than this, in the middle of a regular expression if need be; null
- * then. `work` may be begun anew, so it must change nothing but what it sets again. What it throws is thrown.
+ * Runs `work` and ends it after the time limit, even inside a regular expression; returns null then. `work` may be run
+ * again if other programs delayed it, so it must not accumulate state. Passes on what it throws.
  */
 export function withinTime<T>(limitMs: number, work: () => T): { readonly value: T } | null {
   const global = globalThis as { [WORK]?: () => T };

@@ -9,7 +9,7 @@ import { type Budget, isSpent, newBudget } from './list-files.ts';
 import { type PathPattern, pathPattern } from './path-pattern.ts';
 import { type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
 
-/** What could not be told: a kind of `undecidedDenied`, and of what. */
+/** Undecidable part of a call: a kind that `undecidedDenied` knows, and its text. */
 export interface Open {
   readonly kind: string;
   readonly text: string;
@@ -20,7 +20,7 @@ export interface FileVerdict {
   readonly open: readonly Open[];
 }
 
-/** What the user's globs may take for one call: thousands of files are held against them. */
+/** Time limit for all globs of one call, which may be matched with thousands of files. */
 const GLOB_LIMIT_MS = 150;
 
 type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
@@ -32,7 +32,7 @@ interface Access extends Reached {
   readonly reads: boolean;
 }
 
-/** Judges the paths of a shell command by `protected_files` and `private_files`. */
+/** Evaluates the paths of a shell command by `protected_files` and `private_files`. */
 export async function evaluateShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileVerdict> {
   const budget = newBudget();
   const accessesOf = (uses: readonly FileAccess[], reads: boolean): Access[] =>
@@ -49,7 +49,7 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
   return { denial: await firstDenied(accesses, guard, rules), open };
 }
 
-/** Judges a tool that is given paths by `protected_files` and `private_files`. */
+/** Evaluates a tool that takes paths by `protected_files` and `private_files`. */
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
   const budget = newBudget();
   const { reached, reads } = reachedByTool(call, guard, budget);
@@ -59,13 +59,13 @@ export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Gua
   return denial ?? { decision: 'allow', recorded: open.map(({ kind, text }) => `${kind}: ${text}`) };
 }
 
-/** Where the whole call has had its share, something of it was not looked at at all. */
+/** Once the budget of the whole call is spent, some paths have not been looked at. */
 function tooMany(budget: Budget, text: string): Open[] {
   if (!budget.cut) return [];
   return [{ kind: isSpent(budget) ? 'too-many-files' : 'many-files', text }];
 }
 
-/** What may not even be read may not be changed either. */
+/** Private files may not be changed either. */
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
     Promise.all(

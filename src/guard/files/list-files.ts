@@ -4,9 +4,9 @@ import { basename, dirname, join, resolve } from 'node:path';
 /** Files and folders that are looked at for one use of a path, and for all uses of one call. */
 const MAX_ENTRIES = 5000;
 const MAX_IN_ALL = 20_000;
-/** How much may still be looked at. Below zero there was more than that. */
+/** Number of entries that may still be read; negative if there were more. */
 export interface Budget {
-  /** For this use of a path. */
+  /** For the current access. */
   left: number;
   /** For the whole call. */
   whole: number;
@@ -23,7 +23,7 @@ export function renew(budget: Budget): void {
   budget.left = MAX_ENTRIES;
 }
 
-/** Whether the whole call has had its share: then nothing more is looked up. */
+/** Returns whether the budget of the whole call is spent: nothing more is listed. */
 export function isSpent(budget: Budget): boolean {
   return budget.whole < 0;
 }
@@ -37,12 +37,12 @@ export function take(budget: Budget): boolean {
   return false;
 }
 
-/** Nobody's secrets: thousands of files that a tool put there, with keys for tests among them. */
+/** Not the user's files: thousands of files that tools put there, among them test keys. */
 const PASSED_OVER = new Set(['node_modules', '.git']);
 
 /**
- * Everything below a directory, as paths relative to it; nothing for what is no directory. Symlinks are listed and not
- * followed.
+ * Lists everything below a directory, as paths relative to it; empty if it is not a directory. Symlinks are listed but
+ * not followed.
  */
 export function listBelow(directory: string, budget: Budget): string[] {
   if (PASSED_OVER.has(basename(directory))) return [];
@@ -60,7 +60,7 @@ export function listBelow(directory: string, budget: Budget): string[] {
   return found;
 }
 
-/** The names in a directory, none for what is no directory, within the budget. */
+/** Lists the names in a directory within the budget; empty if it is not a directory. */
 export function entriesOf(directory: string, budget: Budget): string[] {
   return readDirectory(directory).flatMap(({ name }) => (take(budget) ? [name] : []));
 }
@@ -69,7 +69,7 @@ function readDirectory(directory: string): Dirent[] {
   try {
     return readdirSync(directory, { withFileTypes: true });
   } catch {
-    // No directory, or none that may be looked into: then the command cannot reach below it either.
+    // Not a directory, or not readable: then the command cannot read it either.
     return [];
   }
 }
@@ -79,8 +79,8 @@ const MAX_LEVELS = 40;
 const NAME_LENGTH = 0xfff;
 
 /**
- * Tells of an absolute path whether git tracks it, by the index of the repository around `directory`. Where there is
- * none, nothing is tracked; where its index is of a kind that is not read here, everything counts as tracked.
+ * Returns a test for absolute paths: is the path tracked by git, by the index of the repository around `directory`?
+ * Nothing is tracked without a repository, everything if its index has an unsupported format.
  */
 export function trackedFiles(directory: string): (path: string) => boolean {
   const top = topOf(directory);
@@ -101,7 +101,7 @@ function topOf(directory: string): string | null {
   return null;
 }
 
-/** Of a larger index nothing is known; it belongs to some two million files. */
+/** Maximum size of an index, that of some two million files. */
 const MAX_INDEX = 256 * 1024 * 1024;
 
 /** null for an index that is missing, no plain file, or of another version than 2, which writes every path out. */

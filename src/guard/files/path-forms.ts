@@ -8,11 +8,11 @@ export interface PathForms {
   /** As given, absolute, resolved through symlinks, and relative to the project. */
   readonly paths: readonly string[];
   readonly names: readonly string[];
-  /** Relative to the project where it lies inside it, absolute elsewhere: where the project lies is no secret of its. */
+  /** Relative to the project inside it, absolute elsewhere: the project's own location is not a secret. */
   readonly placed: readonly string[];
 }
 
-/** Stands for what is known only at run time: no glob names it, and `*` takes it. */
+/** Placeholder for a part that is known only at run time: only `*` matches it. */
 const ANYTHING = '\ufffd';
 
 /** The forms of a path as it was given. A part that is unknown stays so, and no symlink is looked for then. */
@@ -25,7 +25,7 @@ export function pathForms(path: string, cwd: string, guard: Guard): PathForms {
   return formsOf(path, [absolute, realPath(absolute)], guard);
 }
 
-/** The forms of what lies below a directory, of which both names are known. */
+/** Returns the forms of a path below a directory of which both names are known. */
 export function formsBelow(rest: string, directory: string, realDirectory: string, guard: Guard): PathForms {
   return formsOf(`${directory}/${rest}`, [`${directory}/${rest}`, `${realDirectory}/${rest}`], guard);
 }

@@ -12,13 +12,13 @@ export interface PathPattern {
 }
 
 const POLICY = 'policy:';
-/** What makes a glob more than a name. */
+/** Characters that make a glob more than a name. */
 const WILD = '*?[](){}!+@\\';
 
 /**
- * What a glob or a policy covers: picomatch's semantics, dot files included, a glob without a slash held against the
- * name alone. A glob without wildcards covers what lies below it too. Throws for a policy that is none. picomatch is
- * loaded only for a glob of more than names and stars.
+ * Compiles a glob or policy with picomatch's semantics, dot files included. A glob without a slash is matched with the
+ * name alone; a glob without wildcards covers everything below it too. Throws for an unknown policy. picomatch is
+ * loaded only if names and stars are not enough.
  */
 export async function pathPattern(pattern: string, guard: Guard): Promise<PathPattern> {
   if (pattern === 'policy:secret-bearing-paths')
@@ -43,7 +43,7 @@ export async function pathPattern(pattern: string, guard: Guard): Promise<PathPa
   };
 }
 
-/** What lies below a folder that is named without wildcards: anywhere, or at this very path. */
+/** Matches everything below a folder that is named without wildcards: anywhere, or at this path. */
 function literalBelow(folder: string, byName: boolean, caseInsensitive: boolean): (path: string) => boolean {
   const wanted = caseInsensitive ? folder.toLowerCase() : folder;
   return byName ? (path) => `/${path}`.includes(`/${wanted}/`) : (path) => path.startsWith(`${wanted}/`);
@@ -55,7 +55,7 @@ const SEGMENTS = new Set([
 const NAMES = new Set(['.npmrc', '.pypirc', '.netrc']);
 const SUFFIX = /\.(?:pem|key|asc)$/;
 
-/** Whether policy:secret-bearing-paths covers a path. Letter case does not count, on any file system. */
+/** Returns whether policy:secret-bearing-paths covers a path. Ignores case on every file system. */
 export function isSecretBearing(path: string): boolean {
   const segments = path.toLowerCase().split('/');
   const name = segments.at(-1) ?? '';

@@ -20,7 +20,7 @@ export interface Reached {
   readonly shown: string;
 }
 
-/** What a shell command reaches by one use of a path, as far as it can be told without running it. */
+/** Returns the paths that a file access of a shell command reaches, as far as that is known without running it. */
 export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   const { word, cwdTemplate: cwd } = use;
   renew(budget);
@@ -39,7 +39,7 @@ export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Rea
   ];
 }
 
-/** `rm config/$f`: each file there that it may name. Of the project's top and what is above it, it says too little. */
+/** `rm config/$f`: every file there that it may name. Too little for the project's root and above. */
 function namedInPart(template: string, cwd: string, guard: Guard, budget: Budget): Reached[] {
   const path = absolutePath(template, cwd);
   const end = path.lastIndexOf('/');
@@ -71,7 +71,7 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
     case 'copy-into':
       return copiedInto(use, path, cwd, guard, budget);
     case 'extract':
-      // What an archive holds is not known; below the project, a folder of files to guard is no place for it.
+      // An archive's content is unknown; guarded folders below the project are no place for it.
       return isBelowProject(path, cwd, guard) ? all() : [itself];
     case 'git-path': {
       const isTracked = trackedFiles(guard.rules.projectDir);
@@ -96,7 +96,7 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
   }
 }
 
-/** Commands after which tracked files are as git has them; a switch of branches changes what it must and is recorded. */
+/** Commands that restore tracked files to git's version. A switch of branches changes what it must and is recorded. */
 function reset(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   if (!/^git (reset|stash)$/.test(use.word.source)) return [];
   const { projectDir } = guard.rules;
@@ -129,7 +129,7 @@ function matchedByGit(pattern: string, cwd: string, guard: Guard, budget: Budget
   return reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path));
 }
 
-/** Everything below a directory, or what of it counts. */
+/** Returns everything below a directory, or the part of it that counts. */
 export function reachedBelow(
   directory: string,
   guard: Guard,
@@ -150,7 +150,7 @@ function reached(path: string, cwd: string, guard: Guard): Reached {
   return { forms: pathForms(path, cwd, guard), shown: path };
 }
 
-/** What a call of a tool that is given paths reaches. */
+/** Returns the paths that a call of a file tool reaches. */
 export function reachedByTool(
   call: ToolCall,
   guard: Guard,
@@ -164,7 +164,7 @@ export function reachedByTool(
     reached(path),
     ...reachedBelow(absolutePath(path, call.cwd), guard, budget, counts),
   ];
-  // Searching a folder shows what its files hold.
+  // A search in a folder shows the content of its files.
   if (call.tool === 'Grep') {
     const counts = filterOf(textOf(call, 'glob'));
     return { reached: (paths.length === 0 ? ['.'] : paths).flatMap((path) => below(path, counts)), reads };
@@ -172,7 +172,7 @@ export function reachedByTool(
   return { reached: removes ? paths.flatMap((path) => below(path)) : paths.map(reached), reads };
 }
 
-/** What a pattern of the Glob tool asks for by name. */
+/** Names that a pattern of the Glob tool asks for. */
 function globbed(call: ToolCall, paths: readonly string[]): string[] {
   const pattern = textOf(call, 'pattern') ?? '';
   return pattern === '' ? [...paths] : [...paths, pattern, ...paths.map((path) => `${path}/${pattern}`)];

@@ -10,7 +10,7 @@ const SIMPLE = '_.- /*';
  */
 export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: string) => boolean) | null {
   const segments = glob.split('/');
-  // What `a*/**` and `/**/a` cover beside what lies below is picomatch's own affair.
+  // `a*/**` and `/**/a` have special cases that only picomatch knows.
   if (
     !isNamesAndStars(glob) ||
     glob.endsWith('*/**') ||
@@ -21,7 +21,10 @@ export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: stri
   return (path) => matchesSegments(segments, path.split('/'), caseInsensitive);
 }
 
-/** As nearly every glob is; all else is for picomatch. Without a regular expression, which is compiled at its second use. */
+/**
+ * Accepts nearly every glob that users write; picomatch takes the others. Avoids a regular expression, which is
+ * compiled on its second use.
+ */
 function isNamesAndStars(glob: string): boolean {
   for (let at = 0; at < glob.length; at += 1) {
     if (!isLetterOrDigit(glob.charCodeAt(at)) && !SIMPLE.includes(glob.charAt(at))) return false;
@@ -34,7 +37,7 @@ function isSimple(segment: string, index: number): boolean {
   return segment === '**' || (isPassable(segment) && !segment.includes('**'));
 }
 
-/** As with `*` in one name: the last `**` takes one name more whenever what follows it does not fit. */
+/** Like `*` in a name: the last `**` takes one more name whenever the rest does not match. */
 function matchesSegments(pattern: readonly string[], path: readonly string[], caseInsensitive: boolean): boolean {
   let next = 0;
   let at = 0;

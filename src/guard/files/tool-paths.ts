@@ -4,7 +4,7 @@ import type { ToolCall } from '../guard-rules.ts';
 
 /** The client's tools that change a file. */
 const FILE_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
-/** The client's tools that show a file's content, or tell of it. */
+/** The client's tools that show or list a file's content. */
 const FILE_READERS = new Set(['Read', 'NotebookRead', 'Grep', 'Glob']);
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
@@ -15,7 +15,7 @@ const REMOVES = /(delete|move|remove|rename)/i;
 /** Depth of the input of an MCP tool in which paths are looked for. */
 const MAX_DEPTH = 4;
 
-/** What a tool does with the paths that it is given. */
+/** Paths of a tool call and its access to them. */
 export interface ToolPaths {
   readonly paths: readonly string[];
   readonly access: 'changes' | 'reads' | 'none';
@@ -23,7 +23,7 @@ export interface ToolPaths {
   readonly removes: boolean;
 }
 
-/** The paths of a call, for the client's file tools and for tools of MCP servers; shells are judged elsewhere. */
+/** Returns the paths of a call of a file tool or MCP tool; shell tools are evaluated elsewhere. */
 export function toolPaths(call: ToolCall, guard: Guard): ToolPaths {
   const access = accessOf(call.tool);
   if (access === 'none') return { paths: [], access, removes: false };
@@ -31,7 +31,7 @@ export function toolPaths(call: ToolCall, guard: Guard): ToolPaths {
   return { paths: pathsIn(call.input, 0).map((path) => asPath(path, guard)), access, removes };
 }
 
-/** Known without a look at the input. */
+/** Returns a tool's access without looking at its input. */
 export function accessOf(tool: string): ToolPaths['access'] {
   if (FILE_TOOLS.has(tool)) return 'changes';
   if (FILE_READERS.has(tool)) return 'reads';
@@ -73,7 +73,7 @@ function asPath(given: string, guard: Guard): string {
   return given;
 }
 
-/** Whether the user's rules say anything about files, or about this kind of access to them. */
+/** Returns whether the user's rules cover this kind of access to files. */
 export function guardsFiles(rules: Guardrails, access: ToolPaths['access'] = 'changes'): boolean {
   if (access === 'none') return false;
   return rules.privateFiles.length > 0 || (access === 'changes' && rules.protectedFiles.length > 0);

@@ -3,10 +3,12 @@ import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:pa
 
 const SLASH = 0x2f;
 
-/** Whether paths that differ in letter case only name the same file on this system's usual file systems. */
+/** Paths that differ only in case name the same file on this system's usual file systems. */
 export const FOLDS_CASE = process.platform === 'darwin' || process.platform === 'win32';
 
-/** Without a regular expression: the second use of one compiles it, which costs more than all these paths together. */
+/**
+ * Removes trailing slashes without a regular expression, whose compilation on its second use costs more than all paths.
+ */
 export function withoutEndSlashes(path: string): string {
   let end = path.length;
   while (path.charCodeAt(end - 1) === SLASH) end -= 1;
@@ -25,7 +27,10 @@ export function comparablePath(path: string, caseInsensitive: boolean): string {
   return caseInsensitive ? result.normalize('NFC').toLowerCase() : result;
 }
 
-/** null where nothing lies there, or nothing that this user may reach. Asked first: an exception costs ten times as much. */
+/**
+ * Resolves a path; null if it does not exist or is not readable. Checks first, since an exception costs ten times as
+ * much.
+ */
 function realPathOf(path: string): string | null {
   if (!existsSync(path)) return null;
   try {
@@ -36,9 +41,8 @@ function realPathOf(path: string): string | null {
 }
 
 /**
- * Where a path really leads: symlinks of its nearest existing ancestor resolved, as the kernel does it
- * (`link/../x` is beside the target of the link; node's own realpathSync resolves `..` before it looks at links).
- * The rest of the path need not exist.
+ * Resolves the symlinks of a path's nearest existing ancestor as the kernel does (`link/../x` is next to the link's
+ * target; node's own realpathSync resolves `..` first). The rest of the path need not exist.
  */
 export function realPath(path: string): string {
   const absolute = isAbsolute(path) ? path : resolve(path);

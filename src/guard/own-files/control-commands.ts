@@ -15,7 +15,7 @@ const USERS_WORDS = new Set(['--consent', '--accept']);
 /** bun run x, deno run x. */
 const RUN = /^(run|eval|exec)$/;
 
-/** Does this command run the control program with a subcommand that is not for agents? Gives the message. */
+/** Returns the denial message if this command runs the control program with a subcommand that agents may not use. */
 export function controlCommandDenial(command: ShellCommand, guard: Guard): string | undefined {
   const invocation = invocationOf(command, guard);
   const preloaded = preloadedProgram(command, guard);
@@ -86,7 +86,7 @@ function preloadedProgram(command: ShellCommand, guard: Guard): string | undefin
 }
 
 const COPIERS = new Set(['cp', 'mv', 'ln', 'install', 'rsync', 'dd', 'scp', 'ditto', 'tar', 'zip', '7z']);
-/** They pass on what they read as it is, or so that it can be turned back. */
+/** Programs that pass on their input unchanged or reversibly. */
 const CARRIERS = new Set([
   ...['cat', 'tac', 'dd', 'tee', 'head', 'tail', 'sed', 'awk', 'gawk', 'base64', 'xxd', 'gzip', 'xz', 'zstd', 'bat'],
   ...['sponge', 'cpio', 'openssl', 'nl', '<'],
@@ -124,7 +124,7 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
 }
 
-/** `node main.cjs` reads its script as an argument; that is an invocation, judged as one. */
+/** `node main.cjs` reads its script as an argument; that is evaluated as an invocation. */
 function isArgument(use: FileAccess, reading: ShellReading): boolean {
   return reading.commands.some(
     (command) => command.position === use.position && command.argv.some((word) => word === use.word),

@@ -10,7 +10,7 @@ import { searchFinds } from './glob-hit.ts';
 /** The name under which the package manager installs the control program. */
 const BINARY = 'ralph-loop';
 
-/** Does a word name a copy of the control program or a launcher? Gives its path. */
+/** Returns the path of the control program's copy or launcher that a word names. */
 export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Guard): string | undefined {
   const { template, under } = word;
   if (under !== undefined)
@@ -38,7 +38,7 @@ export function isLauncher(program: string): boolean {
   return !/\.[cm]?js$/.test(program);
 }
 
-/** Does a text (code, or a command that does not parse) name the control program? */
+/** Returns the control program that a text names: code, or a command that does not parse. */
 export function mentionsControl(text: string, cwd: string | null, guard: Guard): string | undefined {
   const folded = text.toLowerCase();
   return guard.control.find((program) => {

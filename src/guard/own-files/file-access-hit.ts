@@ -97,7 +97,7 @@ export function shownPath(entry: ProtectedPath, guard: Guard): string {
   return entry.label.startsWith(`${projectDir}/`) ? entry.label.slice(projectDir.length + 1) : entry.label;
 }
 
-/** What stands before the first unknown part must be this long to name a file: `ralph-$x.json`. */
+/** Minimum length of the literal text before the first unknown part to name a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
 /**
@@ -140,7 +140,10 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
   return entry.prefix ? name.startsWith(own) || matchesGlob(name, `${own}.json`) : matchesGlob(name, own);
 }
 
-/** The template, one of its parents, or (for a removal) a parent of the protected path, told by one distinctive name or by two. */
+/**
+ * Matches the template, one of its parents or (for a removal) a parent of the protected path, by one distinctive name
+ * or two names.
+ */
 function names(template: string, entry: ProtectedPath, removes: boolean): boolean {
   const paths = [entry.path];
   if (removes) for (let up = dirname(entry.path); up !== dirname(up); up = dirname(up)) paths.push(up);
@@ -162,7 +165,7 @@ function matchesPath(template: string, path: string, prefix: boolean): boolean {
   return name.startsWith(begin) && matchesGlob(escapeLiteral(dirname(template)), dirname(path));
 }
 
-/** Only what is unknown is a wildcard here. */
+/** Escapes a template so that only its unknown parts are wildcards. */
 function escapeLiteral(template: string): string {
   return template.replace(/[\\*?[\]!@+()]/g, '\\$&');
 }

@@ -6,7 +6,7 @@ import { type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
 import { comparablePath, realPath } from './comparable-path.ts';
 import { hitByRemoval, hitByWrite } from './own-files.ts';
 
-/** File names that one glob is tried on; what lies beyond is judged by the pattern alone. */
+/** Maximum number of file names that one glob is matched with; beyond it the pattern alone decides. */
 const MAX_NAMES = 2000;
 
 /** A glob as a target of a write or (with `removes`) of a removal: the protected path that it could match. */
@@ -14,7 +14,7 @@ export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard:
   const segments = segmentsOf(pattern, cwd);
   const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard.rules.caseInsensitive));
   if (byName !== undefined) return byName;
-  // Symlinks: what the glob finds now may lead to a protected file under another name.
+  // Symlinks: an existing match may lead to a protected file under another name.
   let left = MAX_NAMES;
   for (const path of expand(segments, () => left-- > 0)) {
     const hit = removes ? hitByRemoval(path, '/', true, guard) : hitByWrite(path, '/', guard);
@@ -83,7 +83,7 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** Would this search come upon the path: below one of its roots, with one of its names at some level? */
+/** Returns whether this search finds the path: below one of its roots, with one of its names at some level. */
 export function searchFinds(under: SearchedTree, path: string, caseInsensitive: boolean): boolean {
   return under.roots.some((root) => {
     if (root.includes(UNKNOWN)) return false;

@@ -10,7 +10,10 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ?? hardLinked(absolute, guard);
 }
 
-/** The same for removing or moving: the entry itself goes, and with `recursive` all below it. */
+/**
+ * Returns the protected path that removing or moving this path affects: the entry itself and, with `recursive`,
+ * everything below it.
+ */
 export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const cut = absolute.replace(/\/+$/, '') || '/';
@@ -25,7 +28,7 @@ export function hitByRemoval(path: string, cwd: string, recursive: boolean, guar
   return lstatSync(cut, { throwIfNoEntry: false })?.isSymbolicLink() === true ? holding : undefined;
 }
 
-/** Is a protected path below this directory? */
+/** Returns a protected path at or below this directory. */
 export function hitByTree(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(absolutePath(path, cwd), guard);
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry) || holds(form, entry)));

@@ -49,7 +49,7 @@ function targetsOf(refspec: string, kept: readonly string[], directory: string):
     : kept.filter((each) => begin === 'refs/' || (each.startsWith(begin) && each.endsWith(end)));
 }
 
-/** The branch that a directory's repository is on; null where there is none, or it cannot be told. Never throws. */
+/** Returns the current branch of a directory's repository; null if there is none or it is unknown. Never throws. */
 export function currentBranch(directory: string): string | null {
   const git = gitDirectory(directory);
   const head = git === null ? null : textOf(join(git, 'HEAD'));

@@ -25,22 +25,21 @@ export async function evaluateShellScope(
   return null;
 }
 
-/** The same for a tool that is given paths. */
+/** Denies a call of a file tool outside the scope of the current task; null otherwise. */
 export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
   const allows = await allowedBy(scope, guard);
   const outside = reachedByTool(call, guard, newBudget()).reached.find((each) => !allows(each, true));
   return outside === undefined ? null : deny(outside, call.tool, scope);
 }
 
-/** What git puts back as it was is no change of the agent's, and the source of a link stays as it is. */
+/** Files that git restores are not the agent's changes, and a link leaves its source unchanged. */
 function isOwnWork({ how }: FileAccess): boolean {
   return !how.startsWith('git-') && how !== 'link-source' && how !== 'read';
 }
 
 /**
- * Whether what is reached may be changed: it lies in the scope, in a folder that tools fill, or outside the project; of
- * what is known only at run time nobody can tell. A folder on the way to the scope may be written into by name (`cp x
- * src/`), but not removed.
+ * Returns a test for paths: allowed in the scope, in a folder that tools fill, outside the project, and if known only
+ * at run time. A folder on the way to the scope may be written into by name (`cp x src/`) but not removed.
  */
 async function allowedBy(
   { entries, free }: TaskScope,

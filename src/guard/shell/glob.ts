@@ -1,6 +1,6 @@
 /**
- * Does a file name match a shell glob? Linear in both (no regular expression, so no pattern can hang a session).
- * A backslash escapes; extended globs count as `*`, which errs on the side of a match.
+ * Matches a file name with a shell glob in linear time, without a regular expression. A backslash escapes; extended
+ * globs count as `*`, so a match is rather reported than missed.
  */
 export function matchesGlob(pattern: string, name: string, caseInsensitive = false): boolean {
   const tokens = tokensOf(caseInsensitive ? pattern.toLowerCase() : pattern);

@@ -5,13 +5,13 @@ import { splitOptions, wordOf } from './words.ts';
 type Variables = ShellState['variables'];
 
 export interface GitWords {
-  /** Subcommand first, then its arguments; an alias given by -c is replaced by what it stands for. */
+  /** Subcommand, then its arguments; an alias given by -c is expanded. */
   readonly words: readonly ShellWord[];
   /** The directory of -C, as a template; undefined without one. */
   readonly directory: string | undefined;
-  /** What the alias in use stands for. */
+  /** Expansion of the alias in use. */
   readonly aliased: string | undefined;
-  /** What configuration this very call brings with it, by its key in lower case. */
+  /** Configuration of this call, by key in lower case. */
   readonly settings: ReadonlyMap<string, string>;
 }
 
@@ -46,7 +46,7 @@ export function gitWords(argv: readonly ShellWord[], variables: Variables = new 
   return { words: [...replaced, ...operands.slice(1)], directory, aliased, settings };
 }
 
-/** `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=… GIT_CONFIG_VALUE_0=…`, as far as the command itself sets them. */
+/** Reads `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=… GIT_CONFIG_VALUE_0=…` from variables that the command itself sets. */
 function settingsInEnvironment(variables: Variables): Map<string, string> {
   const settings = new Map<string, string>();
   for (const [name, values] of variables) {
@@ -95,8 +95,8 @@ export function subcommandWords(command: ShellCommand): readonly ShellWord[] | n
 }
 
 /**
- * The first words of a command that name what it does, options and their values skipped:
- * `git -C x -c a=b push --force origin` is push, origin. null stands for a word that is not literal.
+ * Returns the first words of a command that name its action, without options and their values: push, origin for `git -C
+ * x -c a=b push --force origin`. null is a word that is not literal.
  */
 export function namedWords(command: ShellCommand): Array<string | null> {
   const words = subcommandWords(command) ?? command.argv.slice(1);
@@ -104,7 +104,7 @@ export function namedWords(command: ShellCommand): Array<string | null> {
   return splitOptions(words, values).operands.map(literal);
 }
 
-/** Whether the options of a program are known, so that its named words are surely these. */
+/** Returns whether the options of a program are known, which makes its named words certain. */
 export function hasKnownOptions(command: ShellCommand): boolean {
   return valuesOf(programName(command)) !== undefined;
 }
@@ -124,7 +124,7 @@ export const NODE_LIKE = new Set(['node', 'nodejs', 'bun', 'deno', 'tsx', 'ts-no
 
 const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'mksh', 'ash', 'fish', 'rbash']);
 
-/** Does this command word start a shell that runs what it is given? */
+/** Returns whether a command word starts a shell. */
 export function isShell(word: string): boolean {
   return SHELLS.has(basenameOf(word));
 }
@@ -135,7 +135,7 @@ export function basenameOf(word: string): string {
   return name.slice(-EXE.length).toLowerCase() === EXE ? name.slice(0, -EXE.length) : name;
 }
 
-/** Whether a path is what a command reads as its standard input. */
+/** Returns whether a path is the command's standard input. */
 export function isStandardInput(path: string): boolean {
   return /^\/(dev\/stdin|dev\/fd\/0|proc\/self\/fd\/0)$/.test(path);
 }

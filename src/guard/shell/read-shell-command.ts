@@ -27,7 +27,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     steps: 0,
     element: [],
   };
-  // The shell drops NUL; here it stands for what is unknown.
+  // The shell drops NUL; here it marks unknown text.
   const text = source.replaceAll('\0', '');
   const context: ShellContext = {
     facts,
@@ -98,8 +98,8 @@ export function readUncalledFunctions(states: readonly ShellState[], context: Sh
 }
 
 /**
- * How many characters of a text stand in heredoc bodies, by a scan of lines that errs towards more.
- * It spares the parser a text that is too large whatever its heredocs are: 1 MB of `a;` takes it 300 ms.
+ * Estimates the characters of a text in heredoc bodies by scanning its lines, rather too many than too few. Spares the
+ * parser a text that is too large in any case: 1 MB of `a;` takes it 300 ms.
  */
 export function heredocSize(text: string): number {
   let size = 0;

@@ -1,6 +1,6 @@
 /**
- * What a shell command says, as far as it can be said without running it: the facts that every rule judges.
- * Words that are not literal keep what is literal in a template, in which UNKNOWN stands for any text.
+ * Facts about a shell command that are known without running it. Words that are not literal keep their literal parts in
+ * a template, in which UNKNOWN stands for any text.
  */
 export const UNKNOWN = '\0';
 
@@ -8,7 +8,7 @@ export const UNKNOWN = '\0';
 export interface ShellWord {
   /** The word as the program gets it; null when a part of it is known only at run time. */
   readonly text: string | null;
-  /** The same with UNKNOWN for each part that is known only at run time. */
+  /** The text, with UNKNOWN for each part that is known only at run time. */
   readonly template: string;
   /** As written. */
   readonly source: string;
@@ -17,7 +17,7 @@ export interface ShellWord {
   readonly pattern?: string;
   /** It stands for files that a search (find) comes upon. */
   readonly under?: SearchedTree;
-  /** A process substitution: what can be read from it, as a template. */
+  /** Content of a process substitution, as a template. */
   readonly content?: string;
 }
 
@@ -42,12 +42,15 @@ export interface ShellCommand {
   readonly assignments: ReadonlyArray<{ readonly name: string; readonly value: string | null }>;
   /** Working directory, literal `cd` followed; null when unknown. */
   readonly cwd: string | null;
-  /** The same as a template. */
+  /** Working directory as a template. */
   readonly cwdTemplate: string;
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
   readonly position: number;
-  /** It was looked through (sudo, bash -c, eval) or only changes the shell (cd, export); what it runs stands apart. */
+  /**
+   * A command that was looked through (sudo, bash -c, eval) or that only changes the shell (cd, export); what it runs
+   * is a command of its own.
+   */
   readonly opened?: true;
 }
 
@@ -79,9 +82,9 @@ export interface FileAccess {
   readonly how: FileAccessKind;
   /** Everything below the target is meant too. */
   readonly recursive?: true;
-  /** For 'copy-into': the directory whose content arrives in the target. */
+  /** 'copy-into': the directory whose content is copied to the target. */
   readonly from?: ShellWord;
-  /** For 'git-clean': the globs that are left alone. */
+  /** 'git-clean': excluded globs. */
   readonly excludes?: readonly string[];
   readonly position: number;
 }
@@ -98,11 +101,11 @@ export type UndecidableKind =
 
 export interface Undecidable {
   readonly kind: UndecidableKind;
-  /** What could not be decided: the source that does not parse, the code for an interpreter, the word as written. */
+  /** Source that does not parse, code for an interpreter, or the word as written. */
   readonly text: string;
-  /** Offset into the command that was judged. */
+  /** Offset in the evaluated command. */
   readonly position: number;
-  /** Where it would run; null when unknown. */
+  /** Directory in which it would run; null if unknown. */
   readonly cwd: string | null;
 }
 
@@ -123,6 +126,9 @@ export interface ReadOptions {
   readonly home: string;
   /** Variables whose value is known beforehand, such as CLAUDE_PROJECT_DIR. */
   readonly variables?: Readonly<Record<string, string>>;
-  /** Where a literal `cd` can fail, what follows may run in the old directory. Default: every directory exists. */
+  /**
+   * Returns whether a directory exists: if not, commands after a `cd` to it may run in the old one. Default: every
+   * directory exists.
+   */
   readonly directoryExists?: (path: string) => boolean;
 }

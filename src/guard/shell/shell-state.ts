@@ -20,7 +20,7 @@ import {
 /** One word of a variable's value. */
 export interface ValueWord {
   readonly template: string;
-  /** Set when the value stands for what a glob matches (`for f in *.json`). */
+  /** Glob whose matches the value stands for (`for f in *.json`). */
   readonly pattern?: string;
   readonly under?: SearchedTree;
 }
@@ -29,14 +29,14 @@ export type FunctionBody =
   | { readonly kind: 'function'; readonly node: FunctionNode['body']; readonly source: string }
   | { readonly kind: 'alias'; readonly text: string };
 
-/** What the shell knows at one point of one possible run. Never changed in place. */
+/** State of the shell at one point of one possible run. Immutable. */
 export interface ShellState {
   /** Template of an absolute path. */
   readonly cwd: string;
   readonly previous: string;
   readonly stack: readonly string[];
   readonly variables: ReadonlyMap<string, readonly ValueWord[]>;
-  /** null: what the caller passed. */
+  /** null: the caller's arguments. */
   readonly positional: readonly ValueWord[] | null;
   readonly functions: ReadonlyMap<string, FunctionBody>;
   /** Files that this command itself wrote with known content, by path template. */
@@ -100,7 +100,7 @@ export function withVariable(state: ShellState, name: string, value: readonly Va
   return { ...state, variables };
 }
 
-/** What a command reads or prints, as a template. */
+/** Input or output of a command, as a template. */
 export interface Stream {
   readonly kind: 'none' | 'pipe' | 'file' | 'literal';
   readonly text: string;
@@ -125,7 +125,7 @@ export interface Facts {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
   steps: number;
-  /** What the element of a pipeline that is being read has come to, in every way it may run. */
+  /** Commands of the current element of a pipeline. */
   element: ShellCommand[];
 }
 
@@ -161,7 +161,7 @@ export function spend(context: ShellContext, position: number): boolean {
   return false;
 }
 
-/** Whether the bound is reached: then loops end at once. */
+/** Returns whether the bound is reached, which ends every loop. */
 export function isSpent(context: ShellContext): boolean {
   return context.facts.steps > MAX_STEPS;
 }

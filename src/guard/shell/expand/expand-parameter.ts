@@ -10,7 +10,7 @@ import type { ShellContext, ShellState, ValueWord } from '../shell-state.ts';
 
 const NOT_KNOWN: readonly ValueWord[] = [{ template: UNKNOWN }];
 
-/** The values of `$x` and `${x…}`; UNKNOWN where only a run can tell. */
+/** Returns the values of `$x` and `${x…}`; UNKNOWN for those that depend on the run. */
 export function expandParameter(
   part: SimpleExpansionPart | ParameterExpansionPart,
   state: ShellState,

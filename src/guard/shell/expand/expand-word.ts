@@ -141,14 +141,17 @@ function addOutput(output: Stream, quoted: boolean, builder: WordBuilder): void 
   builder.values([output.under === undefined ? { template } : { template, under: output.under }], quoted);
 }
 
-/** unbash 6.0.4 ends the pattern of a replacement at a slash inside a substitution: `${x/$(rm a/b)/y}`. Its text is read anew. */
+/**
+ * Reads the text of a replacement separately: unbash 6.0.4 ends its pattern at a slash inside a substitution (`${x/$(rm
+ * a/b)/y}`).
+ */
 function readPattern(part: ParameterExpansionPart, state: ShellState, context: ShellContext): void {
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
   const text = `: "${part.text.slice(2, -1)}"`;
   readSubstitutions(parseShell(text), state, { ...context, source: text, position: context.position ?? part.pos });
 }
 
-/** `>(…)` reads what the command writes to it, and that nobody knows. */
+/** The input of `>(…)` is what the command writes to it, which is unknown. */
 function inputOf(operator: string): Stream {
   return operator === '>' ? UNKNOWN_STREAM : NO_INPUT;
 }

@@ -4,7 +4,7 @@ import { literalOrNull } from '../shell-state.ts';
 import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
-/** cp, mv, ln, install, rsync: what arrives where, what leaves, what is only read. */
+/** Programs that copy, move or link files: cp, mv, ln, install, rsync. */
 export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
   cp: (access) => copy(access, '-t -S --target-directory --suffix'),
   scp: (access) => copy(access, '-P -i -o -F -c -l -S -J'),
@@ -83,7 +83,7 @@ function arrive(
   }
 }
 
-/** Programs that save what they load from the network. */
+/** Programs that save downloads. */
 export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
   curl: (access) => {
     const split = splitOptions(
@@ -136,7 +136,7 @@ export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
 const TAKES_FILE = /^(-T|--upload-file|-K|--config|--netrc-file|-E|--cert|--key|-b|--cookie)$/;
 const TAKES_AT = /^(-d|--data|--data-binary|--data-ascii|--data-urlencode|--json|-H|--header)$/;
 
-/** `-T FILE`, `-d @FILE`, `-F name=@FILE`: what curl reads and sends. */
+/** Records the files that curl sends: `-T FILE`, `-d @FILE`, `-F name=@FILE`. */
 function sendsFile(name: string, value: ShellWord, access: AccessRecorder): void {
   if (TAKES_FILE.test(name)) {
     if (value.template !== '-') access.read(value);

@@ -76,7 +76,7 @@ export const EDITORS: Readonly<Record<string, FileAccessRule>> = {
   zstd: compressed,
 };
 
-/** Replaces the file unless told to keep it or to write to standard output. */
+/** Replaces the file, unless an option keeps it or writes to standard output. */
 function compressed(access: AccessRecorder): void {
   const split = splitOptions(access.args, '-S --suffix -T -o');
   const keeps = hasOption(split, '-c', '-k', '-t', '-l', '--stdout', '--to-stdout', '--keep', '--test', '--list');

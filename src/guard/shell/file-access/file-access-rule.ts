@@ -1,7 +1,7 @@
 import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
 
-/** What a table entry is given to say which paths its command access. */
+/** Recorder that a rule calls for each path its command reads or writes. */
 export interface AccessRecorder {
   /** The words after the command word. */
   readonly args: readonly ShellWord[];
@@ -12,7 +12,7 @@ export interface AccessRecorder {
   readonly write: (word: ShellWord, how: FileAccessKind, extra?: WriteDetails) => void;
   /** `recursive`: everything below a directory too. */
   readonly read: (word: ShellWord, recursive?: boolean) => void;
-  /** The same for a command that works in another directory (-C). */
+  /** Returns the recorder for a command that works in another directory (-C). */
   readonly inDirectory: (directory: string) => AccessRecorder;
 }
 

@@ -122,7 +122,7 @@ function writesOption(access: AccessRecorder, args: readonly ShellWord[], ...nam
   if (file !== undefined) access.write(file, 'argument');
 }
 
-/** `HEAD:path`, and every operand, which may be a path: what git shows of a file's content. */
+/** Records the content that git shows: `HEAD:path`, and every operand, which may be a path. */
 function shows(access: AccessRecorder, args: readonly ShellWord[]): void {
   const split = splitOptions(args, '-S -G -L -n -e --format --pretty --max-count --grep --author --since --until');
   for (const word of split.operands) {
@@ -131,18 +131,21 @@ function shows(access: AccessRecorder, args: readonly ShellWord[]): void {
   }
 }
 
-/** Files that git tracks may change, which ones no parser can tell. */
+/** Tracked files may change; which ones depends on the repository. */
 function tracked(access: AccessRecorder, source: string): void {
   access.write(wordOf('.', source), 'git-tracked', { recursive: true });
 }
 
-/** What stands behind `--`, or every operand, since git takes an operand that is no revision for a path. */
+/** Returns the operands after `--`, or all of them, since git takes an operand that is not a revision for a path. */
 function pathsOf(args: readonly ShellWord[], operands: readonly ShellWord[]): ShellWord[] {
   const dashes = args.findIndex((word) => word.template === '--');
   return (dashes === -1 ? operands : args.slice(dashes + 1)).map(pathspec);
 }
 
-/** `:/x` and `:(top)x` count from the top of the working tree, globs match across directories: both are taken as wide as they may be. */
+/**
+ * `:/x` and `:(top)x` start at the root of the working tree, and globs match across directories: both are taken in
+ * their widest sense.
+ */
 function pathspec(word: ShellWord): ShellWord {
   const top = /^:(?:\/|\((?:top|glob|icase|literal|,)*\))(.*)$/s.exec(word.template);
   const path = top === null ? word.template : top[1] || '.';

@@ -167,7 +167,7 @@ const grep: FileAccessRule = (access) => {
   search(access, split, tree ? valuesOf(split, '--include') : null, false);
 };
 
-/** They search the whole tree unless told otherwise; what is hidden, and what git ignores, only on demand. */
+/** Programs that search the whole tree by default, hidden and ignored files only on demand. */
 const tree = (values: string): FileAccessRule => {
   return (access) => {
     const split = splitOptions(access.args, values);
@@ -190,7 +190,7 @@ export const SEARCHERS: Readonly<Record<string, FileAccessRule>> = {
   ack: tree('-A -B -C -m'),
 };
 
-/** `names`: globs of what is searched below a directory; null where no directory is searched. */
+/** Records a search. `names`: globs of the files searched below a directory; null if no directory is searched. */
 function search(access: AccessRecorder, split: SplitWords, names: readonly string[] | null, visible: boolean): void {
   const given = hasOption(split, '-e', '-f', '--regexp', '--file', '--files');
   const places = given ? split.operands : split.operands.slice(1);

@@ -20,7 +20,7 @@ const mode: FileAccessRule = (access) => {
   for (const word of given ? split.operands : split.operands.slice(1)) access.write(word, 'mode', { recursive });
 };
 
-/** Formatters: with one of these options, or without any such option, they write what they are pointed at. */
+/** Formatters: they write their operands if this option is given; null means always. */
 function formats(option: RegExp | null): FileAccessRule {
   return (access) => {
     if (option !== null && !access.args.some((word) => option.test(word.template))) return;
@@ -28,7 +28,7 @@ function formats(option: RegExp | null): FileAccessRule {
   };
 }
 
-/** `docker cp FROM TO`: what lies in a container has its name before a colon. */
+/** `docker cp FROM TO`: paths in a container have its name before a colon. */
 const copiesOut: FileAccessRule = (access) => {
   const [verb, from, to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
   if (verb?.template !== 'cp') return;
@@ -83,7 +83,7 @@ export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   split: (access) => {
     const operands = splitOptions(access.args, '-b -C -l -n -a --bytes --lines').operands;
     if (operands[0] !== undefined) access.read(operands[0]);
-    // The beginning of the names of what it writes.
+    // Prefix of the names that it writes.
     if (operands[1] !== undefined) access.write(operands[1], 'argument');
   },
   yq: (access) => {
@@ -95,7 +95,7 @@ export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   },
 };
 
-/** What many programs call the option for the file that they write. */
+/** Common names of the option for an output file. */
 const COMMON = '--output --output-file --outfile --outFile --out-file';
 
 /** Programs that have another name for it. */
@@ -131,7 +131,7 @@ const removeAll: FileAccessRule = (access) => {
   for (const word of splitOptions(access.args, '').operands) access.write(word, 'delete', { recursive: true });
 };
 
-/** What takes files away. */
+/** Programs that remove files. */
 export const DELETERS: Readonly<Record<string, FileAccessRule>> = {
   rm: remove,
   del: remove,

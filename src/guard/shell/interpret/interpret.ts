@@ -28,7 +28,7 @@ const MAX_ITEMS = 64;
 /** Strings in strings, functions in functions, substitutions in substitutions. */
 const MAX_DEPTH = 24;
 
-/** Interprets code in every state that it may start in, and returns what it prints and every state that it may leave. */
+/** Interprets code in every state that it may start in; returns its output and the states that it may leave. */
 export function interpret(code: Code, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
   if (typeof code === 'string') return interpretText(code, states, stdin, context);
   return code.type === 'Script'
@@ -67,7 +67,7 @@ function interpretText(text: string, states: readonly ShellState[], stdin: Strea
   return interpretScript(parseShell(text), states, stdin, inner);
 }
 
-/** Reads statements in order; what one leaves behind is where the next starts. */
+/** Interprets statements in order, each in the states that the previous one leaves. */
 function interpretStatements(
   list: readonly Statement[],
   states: readonly ShellState[],
@@ -171,7 +171,7 @@ function interpretPipeline(
   return { states: withFilesOf(written, states), output: stream };
 }
 
-/** Of what a shell of its own leaves behind, its files alone are there afterwards. */
+/** Returns the states with the files that a subshell wrote: nothing else of it survives. */
 function withFilesOf(written: readonly ShellState[], states: readonly ShellState[]): readonly ShellState[] {
   const isNew = ([path, text]: [string, string]): boolean => !states.some((state) => state.files.get(path) === text);
   const files = new Map(written.flatMap((state) => [...state.files].filter(isNew)));
@@ -191,7 +191,7 @@ function interpretAndOr(node: AndOr, states: readonly ShellState[], stdin: Strea
     } else {
       const left = last;
       last = interpretNode(command, joinStates(left.states, failed), stdin, context);
-      // `cd x || exit`: what follows runs only where the left side succeeded.
+      // `cd x || exit`: the following commands run only if the left side succeeded.
       const leaves = command.type === 'Command' && /^(exit|return|break|continue)$/.test(command.name?.value ?? '');
       last = leaves
         ? { states: left.states, output: last.output }
@@ -271,7 +271,7 @@ function interpretCase(node: Case, states: readonly ShellState[], stdin: Stream,
   return { states: joinStates(...groups), output };
 }
 
-/** What two commands print one after the other. */
+/** Concatenates the output of two commands. */
 function appended(first: Stream, second: Stream): Stream {
   if (first.text === '' && first.under === undefined) return second;
   if (second.text === '' && second.under === undefined) return first;
@@ -279,7 +279,7 @@ function appended(first: Stream, second: Stream): Stream {
   return { kind: 'literal', text: first.text + second.text, ...(under === undefined ? {} : { under }) };
 }
 
-/** What one of two branches prints. */
+/** Returns the output of one of two branches. */
 function either(first: Stream, second: Stream): Stream {
   if (first.text === second.text || second.text === '') return first;
   return first.text === '' ? second : UNKNOWN_STREAM;

@@ -21,7 +21,7 @@ const SILENT_COMMANDS = new Set([
   'wait',
 ]);
 
-/** What a command prints, where that follows from its words and its input alone. */
+/** Returns a command's output if it follows from its words and its input alone. */
 export function literalOutput(call: Call, name: string): Stream {
   const args = call.words.slice(1);
   const texts = args.map((word) => word.template);

@@ -23,7 +23,7 @@ import { runBuiltin } from './run-builtin.ts';
 /** `sudo env nice …`: more of them on one another is no command that a person writes. */
 const MAX_WRAPPERS = 20;
 
-/** Follows a command to what it really runs: functions, builtins, wrappers, shells; the innermost one is recorded. */
+/** Follows a command through functions, builtins, wrappers and shells to the program that it runs, and records it. */
 export function openCommand(call: Call, context: ShellContext): Outcome {
   const first = call.words[0];
   if (first === undefined) return { states: [call.state], output: SILENT };
@@ -67,7 +67,7 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
   const opened = unwrap(call, name);
   if (opened === undefined) return undefined;
   const inner = { ...context, via: [...context.via, name], depth: context.depth + 1 };
-  // What a wrapper reads or writes by itself (find -delete, xargs -a, flock FILE) is recorded with the wrapper.
+  // Files that a wrapper itself reads or writes (find -delete, xargs -a, flock FILE) are recorded with the wrapper.
   if (opened.keepsItself) recordFileAccess(recordCommand(call, name, context), call, context);
   else recordOpened(call, name, context);
   let outcome: Outcome = { states: [call.state], output: UNKNOWN_STREAM };
@@ -111,7 +111,7 @@ function callFunction(call: Call, context: ShellContext): Outcome | undefined {
     states: outcome.states.map((each) => ({
       ...each,
       positional: call.state.positional,
-      // What the body defined stays defined.
+      // Definitions in the body survive the call.
       functions: new Map([...call.state.functions, ...each.functions]),
     })),
   };
@@ -128,8 +128,8 @@ function openWrittenScript(call: Call, context: ShellContext): Outcome | undefin
 }
 
 /**
- * The state after a command that leaves content in files which the same command line may run: what it loads from the
- * network is known only at run time, what `tee` gets may be known.
+ * Returns the state after a command that writes files which the same command line may run: downloads are unknown until
+ * run time, the input of `tee` may be known.
  */
 export function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
   const { state } = call;
@@ -141,7 +141,7 @@ export function withWrittenFiles(call: Call, name: string, writes: readonly File
 }
 
 /**
- * Reads what git itself is told to run: an alias or a program given by -c or by a variable, `rebase -x`,
+ * Interprets the commands that git itself runs: an alias or a program given by -c or by a variable, `rebase -x`,
  * `submodule foreach`, `bisect run`, `difftool -x`.
  */
 export function openGitCommands(call: Call, context: ShellContext): void {
@@ -169,7 +169,7 @@ function textsOf(call: Call): string[] {
   }
   const told = programs.map((text) => text.replace(/^!/, ''));
   if (aliased?.startsWith('!')) return [...told, aliased.slice(1)];
-  // An alias that the environment brings is no word of the command: what it stands for is read as one.
+  // An alias from the environment is not in the command's words: its expansion is interpreted.
   const meant = aliased === undefined ? [] : [oneText(['git', ...words.map((word) => word.template)])];
   return [...told, ...meant, ...subcommandTexts(words)];
 }

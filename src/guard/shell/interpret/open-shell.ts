@@ -14,7 +14,7 @@ import {
 /** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
 const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
-/** `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`: what the shell is given, as far as it is known. */
+/** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
 export function openShell(call: Call, name: string, context: ShellContext): Outcome {
   const inner = { ...context, via: [...context.via, name], position: context.position ?? call.position };
   const args = call.words.slice(1);
@@ -92,7 +92,7 @@ const CODE_OPTIONS = new Map([
   ...['node', 'nodejs', 'bun', 'tsx', 'ts-node'].map((name) => [name, NODE] as const),
   ['deno', /^(eval|-e|--eval)$/],
 ]);
-/** The same for those whose name may end in a version: `python3.12`. */
+/** Code options of interpreters whose name may end in a version: `python3.12`. */
 const CODE_OPTIONS_OF_VERSIONS = new Map([
   ...['python', 'pypy'].map((name) => [name, /^-[a-zA-Z]*c$|^-c/] as const),
   ['perl', /^-[a-zA-Z0-9]*[eE]/],
@@ -103,9 +103,9 @@ const CODE_OPTIONS_OF_VERSIONS = new Map([
   ['php', /^-[rBRE]$/],
 ]);
 const AWK = new Set(['awk', 'gawk', 'mawk', 'nawk']);
-/** They run what they are told in a language of their own, or later. */
+/** Programs with a command language of their own, or that run commands later. */
 const TOLD = new Set(['ed', 'ex', 'vi', 'vim', 'nvim', 'emacs', 'sqlite3', 'tmux', 'screen', 'at', 'batch']);
-/** The same, where `-` is an argument. */
+/** The same for programs with `-` as an argument. */
 const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
 
 /** Reports code that is handed to an interpreter: this parser does not read it. */
@@ -133,7 +133,7 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
   const at = args.findIndex((word) => option.test(word.template));
   const operand = args.find((word) => !word.template.startsWith('-'));
   if (at !== -1) {
-    // `perl -pe CODE FILE` filters the file; any other code can do what it likes with its arguments.
+    // `perl -pe CODE FILE` filters the file; other code can do anything with its arguments.
     const flags = args.filter((word) => /^-[a-zA-Z0-9]+$/.test(word.template)).map((word) => word.template);
     const filters =
       /^(perl|ruby)/.test(name) && flags.some((flag) => /[np]/.test(flag)) && !flags.some((flag) => /i/.test(flag));
@@ -160,7 +160,7 @@ export function recordCommand(call: Call, name: string, context: ShellContext): 
   return command;
 }
 
-/** The same for one that is looked through, or that only changes the shell. */
+/** Adds a simple command that is looked through, or that only changes the shell. */
 export function recordOpened(call: Call, name: string, context: ShellContext): void {
   record({ ...commandOf(call, name, context), opened: true }, 'opened', context);
 }

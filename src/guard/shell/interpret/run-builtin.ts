@@ -15,7 +15,7 @@ import {
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
 
-/** Runs the builtins that change what the shell knows; undefined for every other command. */
+/** Runs the builtins that change the shell's state; undefined for every other command. */
 export function runBuiltin(call: Call, name: string, context: ShellContext): Outcome | undefined {
   const builtin = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
   return builtin?.(
@@ -97,7 +97,10 @@ function runText(call: Call, text: string, context: ShellContext): Outcome {
   return context.interpret(text, [call.state], call.stdin, inner);
 }
 
-/** `source FILE` runs what the file holds; known only where this very command wrote it or a substitution makes it. */
+/**
+ * `source FILE` runs the file's content, which is known only if this command line wrote it or a substitution produces
+ * it.
+ */
 function runFile(call: Call, args: readonly string[], context: ShellContext): Outcome | undefined {
   const word = call.words[1];
   const path = args[0];
@@ -114,7 +117,7 @@ function runFile(call: Call, args: readonly string[], context: ShellContext): Ou
 
 function declare(call: Call, args: readonly string[]): Outcome {
   let state = call.state;
-  // A name for another variable: what it stands for changes with that one.
+  // A name reference changes with the variable that it names.
   const isReference = args.some((arg) => /^-[a-zA-Z]*n/.test(arg));
   for (const arg of args) {
     const equals = arg.indexOf('=');

@@ -27,7 +27,7 @@ import {
 import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
-/** Expands one simple command in every state in which it may run, and opens what it starts. */
+/** Expands one simple command in every state that it may run in, and follows what it starts. */
 export function runSimpleCommand(
   node: Command,
   states: readonly ShellState[],
@@ -118,7 +118,7 @@ function restore(after: ShellState, before: ShellState, assignments: readonly As
   return assignments.reduce((each, { name }) => withVariable(each, name, before.variables.get(name)), after);
 }
 
-/** `${X:-default}` of a variable that is not known: it may be empty and it may be anything. */
+/** Returns both states for a `${X:-default}` of an unknown variable: empty, and any value. */
 function forkOnDefaults(node: Command, state: ShellState): ShellState[] {
   const names = new Set<string>();
   const look = (parts: readonly WordPart[] | undefined): void => {
@@ -157,11 +157,11 @@ function isDefault(part: ParameterExpansionPart): boolean {
 
 interface Redirected {
   readonly stdin: Stream;
-  /** Where standard output goes; null when it is not sent to a file. */
+  /** Target of standard output; null if it is not a file. */
   readonly stdoutTo: ShellWord | null;
 }
 
-/** Records what redirections write and read, and says what standard input is then. */
+/** Records the files that redirections read and write, and returns the resulting standard input. */
 export function readRedirections(
   redirects: readonly Redirection[],
   states: readonly ShellState[],
@@ -189,7 +189,7 @@ export function readRedirections(
       const duplicates = redirect.operator === '<&' || redirect.operator === '>&';
       for (const word of expandWord(redirect.target, state, context)) {
         if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
-          // What another descriptor leads to is not followed.
+          // Other descriptors are not followed.
           if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
           continue;
         }

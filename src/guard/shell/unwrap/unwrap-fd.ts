@@ -75,7 +75,7 @@ function searchedTree({ state }: Call, split: SplitWords): SearchedTree {
   };
 }
 
-/** A regular expression of plain letters, dots and ends is as good as a glob; what any other finds is not known. */
+/** A regular expression of plain letters, dots and anchors becomes a glob; the matches of any other are unknown. */
 function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): string {
   if (pattern === undefined || pattern.text === null) return '*';
   if (isGlob) return pattern.text;

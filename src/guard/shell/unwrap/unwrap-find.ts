@@ -21,7 +21,7 @@ export function unwrapFind(call: Call): Unwrapped | undefined {
   return next.length === 0 ? undefined : { next, keepsItself: true };
 }
 
-/** Where a `find` searches and for which names; the names only where every found file must have one of them. */
+/** Returns the directories that a `find` searches, and the names if every result must have one of them. */
 export function searchedTree(call: Call): SearchedTree {
   const args = call.words.slice(1).filter((word) => !/^-[HLPO]\d?$/.test(word.template));
   const expression = args.findIndex((word) => /^[-(!]/.test(word.template));
@@ -33,7 +33,7 @@ export function searchedTree(call: Call): SearchedTree {
   return { roots, names: namesOf(rest) };
 }
 
-/** Each branch of the expression must have a name, otherwise any file may be found. */
+/** Every branch of the expression must have a name; otherwise any file may be found. */
 function namesOf(expression: readonly ShellWord[]): string[] {
   const names: string[] = [];
   let named = false;
@@ -74,7 +74,7 @@ function globOf(value: ShellWord): string {
   return value.pattern ?? value.text;
 }
 
-/** The same glob, whatever the case of its letters. A class in brackets stands for any character then: the safe side. */
+/** Makes a glob ignore case. A bracket expression becomes `?`, which matches more. */
 export function anyCase(glob: string): string {
   return glob.replace(/\\(.)|\[[!^]?\]?[^\]]*\]|[a-z]/gis, (piece: string, escaped: string | undefined) => {
     const letter = escaped ?? piece;
@@ -122,7 +122,7 @@ function itemsOf(call: Call, byLine: boolean): ShellWord[] {
   if (kind === 'none' || call.stdin.under !== undefined || text === UNKNOWN) return [unknownItem(call)];
   const items = text.split(byLine ? /[\n\0]+/ : /[\s\0]+/).filter((item) => item.trim() !== '');
   if (items.length > 256) return [unknownItem(call)];
-  // Input that is known in part: each known piece, and that there may be others.
+  // Partly known input: each known piece, and possibly others.
   const words = items.map((item) => wordOf(item.trim().replace(/^(['"])(.*)\1$/, '$2')));
   return text.includes(UNKNOWN) || words.length === 0 ? [...words, unknownItem(call)] : words;
 }

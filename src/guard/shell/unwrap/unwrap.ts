@@ -123,13 +123,13 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   'systemd-run': { values: '-p -u --unit --property --slice' },
 };
 
-/** What a wrapper runs; undefined when the command is no wrapper or wraps nothing here. */
+/** Returns what a wrapper runs; undefined if the command is not a wrapper or wraps nothing here. */
 export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'find' || name === 'gfind') return unwrapFind(call);
   if (name === 'fd' || name === 'fdfind') return unwrapFd(call);
   if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
   if (name === 'parallel') return asTexts(parallelTexts(call));
-  // They read what a shell is to run later.
+  // Programs that read commands for a later shell.
   if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);
   if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
   const wrapper = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
@@ -207,7 +207,7 @@ const VALUES = '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep'
 /** More values than this are not followed one by one. */
 const MOST = 64;
 
-/** What GNU parallel gives to a shell: its command with each of the values behind `:::`, or of its input. */
+/** Returns the texts that GNU parallel passes to a shell: its command with each value after `:::`, or of its input. */
 export function parallelTexts(call: Call): string[] {
   const words = splitOptions(call.words.slice(1), VALUES, true).operands.map((word) => word.template);
   const at = words.findIndex((word) => /^:{3,4}\+?$/.test(word));
