@@ -1,6 +1,6 @@
 import { type FoundClient, findClient } from '../../claude/find-client.ts';
-import { examine } from '../../install/doctor/checks.ts';
-import type { Examined, Finding } from '../../install/doctor/finding.ts';
+import { examine, type Finding } from '../../install/doctor/checks.ts';
+import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
 import { painter, printable } from '../../term/paint.ts';
@@ -27,9 +27,11 @@ export const DOCTOR_COMMAND: Command = {
     let findings = examine(examined(context));
     const fixed: string[] = [];
     if (fix) {
-      const fixes = new Set(findings.filter(({ level }) => level !== 'ok').flatMap((finding) => finding.fix ?? []));
-      for (const finding of findings) if (finding.fix && finding.level !== 'ok') fixed.push(finding.message);
-      for (const mend of fixes) mend();
+      const repairs = new Set(
+        findings.filter(({ level }) => level !== 'ok').flatMap((finding) => finding.repair ?? []),
+      );
+      for (const finding of findings) if (finding.repair && finding.level !== 'ok') fixed.push(finding.message);
+      for (const repair of repairs) repair();
       findings = examine(examined(context));
     }
     const ok = !findings.some(({ level }) => level === 'error');
@@ -75,7 +77,7 @@ function settingsOf(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettin
 }
 
 function asJson(ok: boolean, findings: readonly Finding[], fixed: readonly string[]): string {
-  const shown = findings.map(({ fix, ...finding }) => ({ ...finding, fixable: fix !== undefined }));
+  const shown = findings.map(({ repair, ...finding }) => ({ ...finding, fixable: repair !== undefined }));
   return JSON.stringify({ ok, findings: shown, fixed }, null, 2);
 }
 
@@ -83,9 +85,9 @@ const MARKS = { ok: ['green', 'ok     '], warning: ['yellow', 'warning'], error:
 
 function forReading(findings: readonly Finding[], fixed: readonly string[], context: CommandContext): string {
   const paint = painter(context.forPeople, context.env);
-  const lines = findings.map(({ check, level, message, mend, fix }) => {
+  const lines = findings.map(({ check, level, message, fix, repair }) => {
     const [style, mark] = MARKS[level];
-    const advice = mend === null ? '' : `\n         -> ${printable(mend)}${fix ? ' (doctor --fix does it)' : ''}`;
+    const advice = fix === null ? '' : `\n         -> ${printable(fix)}${repair ? ' (doctor --fix does it)' : ''}`;
     return `${paint(style, mark)}  ${paint('bold', check)}: ${printable(message)}${advice}`;
   });
   const count = (level: Finding['level']): string => {

@@ -1,38 +1,57 @@
 import { readManifest } from '../files/install-manifest.ts';
 import { initProject } from '../init-project.ts';
-import { checkBlockCap, checkClient, checkNode } from './check-client.ts';
-import { checkHookFiles, checkOtherHooks } from './check-hook-files.ts';
-import { checkLoops, checkTask } from './check-loops.ts';
-import { checkPlaces, checkTrust } from './check-places.ts';
-import { checkRegistration, checkSettings } from './check-registration.ts';
-import type { Check, Examined, Finding } from './finding.ts';
+import * as environment from './environment.ts';
+import type { Check, Examined, Outcome } from './finding.ts';
+import * as hooks from './hooks.ts';
+import * as loops from './loops.ts';
 import { selfTest } from './self-test.ts';
 
-/** In the order in which a person would look. */
-const CHECKS: readonly Check[] = [
-  checkNode,
-  checkClient,
-  checkSettings,
-  checkRegistration,
-  checkHookFiles,
-  checkOtherHooks,
-  checkBlockCap,
-  checkTrust,
-  checkPlaces,
-  checkTask,
-  checkLoops,
-  selfTest,
-];
+/** An outcome under the stable name of its check. */
+export interface Finding extends Omit<Outcome, 'repair'> {
+  readonly check: string;
+  readonly repair?: (() => void) | undefined;
+}
 
-/** Everything that can keep a loop from running in this project. Changes nothing; a finding's `fix` does. */
+/** Every check by its stable name, in the order in which a person would look. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  'node-on-path': environment.nodeOnPath,
+  'node-version': environment.nodeVersion,
+  'extra-ca-certs': environment.extraCertificates,
+  client: environment.client,
+  'settings-readable': hooks.settingsReadable,
+  'hooks-enabled': hooks.hooksEnabled,
+  'managed-settings': hooks.managedSettings,
+  registration: hooks.registration,
+  'stop-timeout': hooks.stopTimeout,
+  'hook-files': hooks.hookFiles,
+  launcher: hooks.launcher,
+  'other-stop-hooks': hooks.otherStopHooks,
+  'block-cap': environment.blockCap,
+  'workspace-trust': environment.workspaceTrust,
+  'runtime-dir': environment.runtimeDir,
+  'hard-links': environment.hardLinks,
+  'state-home': environment.stateHome,
+  'task-file': loops.taskFile,
+  'loop-settings': loops.loopSettings,
+  'state-file': loops.stateFiles,
+  'stale-state': loops.staleStates,
+  'left-lock': loops.leftLocks,
+  'left-behind': loops.leftBehind,
+  'self-test': selfTest,
+};
+
+/** Finds everything that can keep a loop from running in this project. Changes nothing; a finding's `repair` does. */
 export function examine(examined: Examined): Finding[] {
   const { projectDir, bundle, version, platform } = examined;
-  // Only where init was run before: setting up a project is a decision of its own.
+  // Only where init has run before: setting up a project is the user's decision.
   const initAgain =
     readManifest(projectDir) === null
       ? undefined
       : (): void => void initProject({ projectDir, bundle, version, platform });
-  return CHECKS.flatMap((check) => check(examined)).map((finding) =>
-    finding.mend === 'main.cjs init.' && initAgain ? { ...finding, fix: initAgain } : finding,
+  return Object.entries(CHECKS).flatMap(([check, run]) =>
+    run(examined).map(({ repair, ...outcome }) => ({
+      ...{ check, ...outcome },
+      repair: repair === 'init' ? initAgain : repair,
+    })),
   );
 }

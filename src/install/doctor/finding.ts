@@ -2,21 +2,7 @@ import type { FoundClient } from '../../claude/find-client.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import type { SettingsSource } from '../settings/settings-sources.ts';
 
-export type Level = 'ok' | 'warning' | 'error';
-
-/** One thing that was looked at. */
-export interface Finding {
-  /** Stable name of the check. */
-  readonly check: string;
-  readonly level: Level;
-  readonly message: string;
-  /** What to do about it; null where there is nothing to do. */
-  readonly mend: string | null;
-  /** Mends it without losing anything of the user's; undefined where only a person can. */
-  readonly fix?: () => void;
-}
-
-/** What the checks look at. Everything that comes from outside the project comes in here, so that a test can say it. */
+/** Input of the checks. Everything from outside the project comes in here, for tests to set. */
 export interface Examined {
   readonly projectDir: string;
   readonly env: NodeJS.ProcessEnv;
@@ -24,21 +10,43 @@ export interface Examined {
   readonly bundle: string;
   readonly version: string;
   readonly now: string;
-  /** The node that runs this. */
+  /** The node that runs this program. */
   readonly node: { readonly path: string; readonly version: string };
-  /** null where none was found. */
+  /** null if none was found. */
   readonly client: FoundClient | null;
   readonly sources: readonly SettingsSource[];
-  /** What a loop on PROMPT.md would run with; null where its settings have errors. */
+  /** Policy of a loop on PROMPT.md; null if its settings have errors. */
   readonly policy: Policy | null;
   /** Seconds that the commands of the gate may take together. */
   readonly gateSeconds: number;
-  /** What is wrong with the settings of loops, in the task file, config.json or the environment; or null. */
+  /** Error in the settings of loops: in the task file, config.json or the environment; or null. */
   readonly settingsProblem: string | null;
 }
 
-export type Check = (examined: Examined) => readonly Finding[];
-
-export function fine(check: string, message: string): Finding {
-  return { check, level: 'ok', message, mend: null };
+/** One result of a check. */
+export interface Outcome {
+  readonly level: 'ok' | 'warning' | 'error';
+  readonly message: string;
+  /** Advice to the user; null if there is nothing to do. */
+  readonly fix: string | null;
+  /** Repairs it without losing anything of the user's: a function, or `init` run again; undefined if only a person can. */
+  readonly repair?: (() => void) | 'init' | undefined;
 }
+
+/** Examines one thing and returns what there is to say about it; nothing if the check does not apply. */
+export type Check = (examined: Examined) => readonly Outcome[];
+
+export const ok = (message: string): Outcome => ({ level: 'ok', message, fix: null });
+
+export const warning = (message: string, fix: string | null, repair?: Outcome['repair']): Outcome => {
+  return { level: 'warning', message, fix, repair };
+};
+
+export const error = (message: string, fix: string, repair?: Outcome['repair']): Outcome => {
+  return { level: 'error', message, fix, repair };
+};
+
+/** Returns the problems, or `fine` if there are none. */
+export const orFine = (problems: readonly Outcome[], fine: string): readonly Outcome[] => {
+  return problems.length > 0 ? problems : [ok(fine)];
+};

@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import { HOOKS_HOME } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
-import { type Examined, type Finding, fine } from './finding.ts';
+import { type Check, error, type Outcome, ok } from './finding.ts';
 
-const CHECK = 'self-test';
 const TIME_LIMIT_MS = 30_000;
 
 /**
  * Proves that the installed hook fires: runs the registered Stop command, as the client would, on copies of the
  * installed hooks in a project of its own with a made-up loop. It must block; without RALPH_ACTIVE it must be silent.
  */
-export function selfTest(examined: Examined): Finding[] {
+export const selfTest: Check = (examined) => {
   const { sources, projectDir, platform } = examined;
   const registered = sources
     .filter(({ name }) => name === 'project')
@@ -34,12 +33,12 @@ export function selfTest(examined: Examined): Finding[] {
     }
     const blocked = run(true);
     return blocks(blocked.stdout)
-      ? [fine(CHECK, 'the installed Stop hook sends the task back, and is silent in other sessions.')]
+      ? [ok('the installed Stop hook sends the task back, and is silent in other sessions.')]
       : [failed(`the installed Stop hook should send the task back, but ${told(blocked)}`)];
   } finally {
     rmSync(temp, { recursive: true, force: true });
   }
-}
+};
 
 interface Fired {
   readonly stdout: string;
@@ -110,6 +109,6 @@ function told({ stdout, stderr, status }: Fired): string {
   return said.map((part) => part.slice(0, 300)).join('; ');
 }
 
-function failed(message: string): Finding {
-  return { check: CHECK, level: 'error', message, mend: 'mend what the other findings name, then main.cjs init.' };
+function failed(message: string): Outcome {
+  return error(message, 'mend what the other findings name, then main.cjs init.');
 }

@@ -11,7 +11,7 @@ export interface Finding {
   readonly check: string;
   readonly level: string;
   readonly message: string;
-  readonly mend: string | null;
+  readonly fix: string | null;
   readonly fixable: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface DoctorCase {
   readonly level: 'warning' | 'error';
   readonly message: RegExp;
   /** What it says to do, where that matters. */
-  readonly mend?: RegExp;
+  readonly fix?: RegExp;
   /** Whether `--fix` makes the finding go away. */
   readonly fixed?: boolean;
 }
@@ -64,7 +64,7 @@ export function stopHook(settings: Settings): { command: string; timeout?: numbe
 
 /** One test a case: doctor finds it, says what to do, and `--fix` mends it or leaves it. */
 export function doctorFinds(cases: readonly DoctorCase[]): void {
-  for (const { when, mutate, check, level, message, mend, fixed = false } of cases) {
+  for (const { when, mutate, check, level, message, fix, fixed = false } of cases) {
     test(`doctor finds that ${when}`, (t) => {
       const { p, env } = healthyProject(t);
       const changed = mutate(p, env);
@@ -81,8 +81,8 @@ export function doctorFinds(cases: readonly DoctorCase[]): void {
           1,
         ),
       );
-      assert.ok(level === 'warning' || found.mend, 'an error says what to do');
-      if (mend !== undefined) assert.match(found.mend ?? '', mend);
+      assert.ok(level === 'warning' || found.fix, 'an error says what to do');
+      if (fix !== undefined) assert.match(found.fix ?? '', fix);
       if (level === 'error') assert.equal(answer.code, 1);
       const after = p.ralph(['doctor', '--fix'], more);
       assert.equal(matching(after).length, fixed ? 0 : 1, 'what --fix mends');

@@ -1,0 +1,193 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, linkSync, readFileSync, realpathSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { OLDEST_CLIENT, tooOld, UPDATE_CLIENT } from '../../claude/find-client.ts';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
+import { uniqueToken } from '../../state/files/write-atomically.ts';
+import { loopFiles, outsideRoot } from '../../state/loop-files.ts';
+import { atLeast } from '../../text/version.ts';
+import { type Check, type Examined, error, type Outcome, ok, warning } from './finding.ts';
+
+const OLDEST_NODE = '20.12.0';
+/** Clients from here on treat a hook that crashes as a refusal. */
+const BLOCKS_ON_FAILURE = '2.1.295';
+const TESTED = '2.1.330';
+const TIME_LIMIT_MS = 10_000;
+
+/** Finds node as the hooks do: by the PATH of a shell that is not a login shell, in this environment. */
+export const nodeOnPath: Check = ({ env, platform, node }) => {
+  const own = env['RALPH_NODE'];
+  const program = own || 'node';
+  const options = { env, encoding: 'utf8', timeout: TIME_LIMIT_MS } as const;
+  const asked =
+    platform === 'win32'
+      ? spawnSync('where', [program], options)
+      : spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', program], options);
+  const found = asked.status === 0 ? (asked.stdout.split('\n')[0] ?? '').trim() : '';
+  if (found === '') {
+    const message = own
+      ? `RALPH_NODE is ${own}, and there is no such program.`
+      : 'the hooks find no node: a shell that is no login shell has none on its PATH (version managers often set it up for login shells only).';
+    const fix = `put node on the PATH of the shell that starts claude, or: export RALPH_NODE=${node.path}`;
+    return [error(message, fix)];
+  }
+  const version = /\d+\.\d+\.\d+/.exec(spawnSync(found, ['--version'], options).stdout ?? '')?.[0];
+  if (version === undefined) {
+    const fix = `make it run, or: export RALPH_NODE=${node.path}`;
+    return [error(`the hooks would run ${found}, which does not start.`, fix)];
+  }
+  return [oldNode(found, version) ?? ok(`the hooks run ${found} (${version}).`)];
+};
+
+export const nodeVersion: Check = ({ node }) => {
+  const version = node.version.replace(/^v/, '');
+  return [oldNode(node.path, version) ?? ok(`node ${version}.`)];
+};
+
+function oldNode(path: string, version: string): Outcome | null {
+  if (atLeast(version, OLDEST_NODE)) return null;
+  const message = `${path} is node ${version}; ralph-loop needs ${OLDEST_NODE} or newer.`;
+  return error(message, 'install a newer node, or point RALPH_NODE at one.');
+}
+
+export const extraCertificates: Check = ({ env, platform }) => {
+  if (!env['NODE_EXTRA_CA_CERTS']) return [];
+  if (platform !== 'win32') {
+    return [ok('NODE_EXTRA_CA_CERTS is set; hooks start without it (80 ms each), their commands get it back.')];
+  }
+  const message = 'NODE_EXTRA_CA_CERTS is set: it adds about 80 ms to every hook and every tick of the status line.';
+  return [warning(message, 'leave it unset where claude is started, if nothing there needs it.')];
+};
+
+/** Checks that the client is there and new enough. */
+export const client: Check = ({ client: found }) => {
+  if (found === null) {
+    const fix = 'install Claude Code (npm install -g @anthropic-ai/claude-code), or set RALPH_CLAUDE to its path.';
+    return [error('claude was not found on PATH.', fix)];
+  }
+  const { path, version } = found;
+  if (version === null) {
+    return [warning(`${path} does not say its version.`, 'see whether it starts: claude --version.')];
+  }
+  if (!atLeast(version, OLDEST_CLIENT)) return [error(tooOld(path, version), UPDATE_CLIENT)];
+  if (!atLeast(version, BLOCKS_ON_FAILURE)) {
+    const message = `claude ${version} is older than ${BLOCKS_ON_FAILURE}: a guardrail that crashes lets the call through.`;
+    return [warning(message, 'update it: claude update.')];
+  }
+  return [ok(`claude ${version} (tested with ${TESTED}).`)];
+};
+
+const BLOCK_CAP = 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP';
+
+/** Checks the variable without which the client overrides the ninth block in a row without a tool call. */
+export const blockCap: Check = ({ env, sources }) => {
+  const set = sources.flatMap(({ value, path }) => {
+    const cap = (value['env'] as Record<string, unknown> | undefined)?.[BLOCK_CAP];
+    return cap === undefined ? [] : [{ path, cap: String(cap) }];
+  });
+  const capped = set.filter(({ cap }) => cap !== '0');
+  if (capped.length > 0) {
+    const message = (path: string, cap: string): string =>
+      `${path} sets ${BLOCK_CAP} to ${cap}: a loop started by hand ends at that many blocks without a tool call.`;
+    const fix = 'take it out, or start loops through the launcher.';
+    return capped.map(({ path, cap }) => warning(message(path, cap), fix));
+  }
+  if (env[BLOCK_CAP] === '0' || set.length > 0) return [ok(`${BLOCK_CAP} is 0.`)];
+  const byHand = `export ${BLOCK_CAP}=0`;
+  if (env['RALPH_ACTIVE'] === '1' || env[BLOCK_CAP] !== undefined) {
+    const message = `${BLOCK_CAP} is ${env[BLOCK_CAP] ?? 'not set'} here: a loop started by hand ends at the ninth iteration in a row without a tool call.`;
+    return [warning(message, byHand)];
+  }
+  return [ok(`the launcher sets ${BLOCK_CAP}. For a start by hand: ${byHand}`)];
+};
+
+/** Checks that the user trusts the project: the client runs no hooks of one that was not trusted in its dialog. */
+export const workspaceTrust: Check = ({ projectDir, env }) => {
+  const trusted = trustedDirs(env);
+  for (let dir = realpathSync(projectDir); ; dir = dirname(dir)) {
+    if (trusted.has(dir)) return [ok(`${dir} is trusted.`)];
+    // Trust of a directory above counts within one repository only.
+    if (dirname(dir) === dir || existsSync(join(dir, '.git'))) break;
+  }
+  const message =
+    'Claude Code has not been told yet that this project can be trusted; until then its hooks may not run.';
+  return [warning(message, 'start claude here once, and answer its question.')];
+};
+
+function trustedDirs(env: NodeJS.ProcessEnv): Set<string> {
+  const path = join(env['CLAUDE_CONFIG_DIR'] || env['HOME'] || homedir(), '.claude.json');
+  try {
+    const { projects } = JSON.parse(readFileSync(path, 'utf8')) as {
+      projects?: Record<string, { hasTrustDialogAccepted?: unknown }>;
+    };
+    const entries = Object.entries(projects ?? {});
+    return new Set(entries.flatMap(([dir, project]) => (project?.hasTrustDialogAccepted === true ? [dir] : [])));
+  } catch {
+    return new Set(); // no client has run for this user yet
+  }
+}
+
+export const runtimeDir: Check = (examined) => {
+  return [writable(runtimeDirOf(examined), 'the state of loops', 'make it writable for you.')];
+};
+
+export const stateHome: Check = ({ env }) => {
+  return [writable(outsideRoot(env), 'contracts and logs', 'make it writable, or set XDG_STATE_HOME elsewhere.')];
+};
+
+function runtimeDirOf({ projectDir, env }: Examined): string {
+  return loopFiles(projectDir, null, env).runtimeDir;
+}
+
+/** Checks a directory by writing there. */
+function writable(dir: string, what: string, fix: string): Outcome {
+  try {
+    probe(dir, () => undefined);
+    return ok(`${dir} can be written.`);
+  } catch (problem) {
+    return error(`${what} cannot be written to ${dir}: ${(problem as Error).message}`, fix);
+  }
+}
+
+export const hardLinks: Check = (examined) => {
+  try {
+    return probe(runtimeDirOf(examined), (file) => [canLink(file)]);
+  } catch {
+    return []; // not writable: 'runtime-dir' says so
+  }
+};
+
+function canLink(file: string): Outcome {
+  try {
+    linkSync(file, `${file}.2`);
+    unlinkSync(`${file}.2`);
+    return ok('the file system has hard links.');
+  } catch {
+    const message =
+      'the file system of the project has no hard links: the lock on the state is slower to take over after a crash.';
+    return warning(message, null);
+  }
+}
+
+/** Calls `use` with a new file in a directory, or in the nearest one above that exists. Throws if it cannot be written. */
+function probe<T>(dir: string, use: (file: string) => T): T {
+  const file = join(nearestExisting(dir), `.ralph-probe-${uniqueToken()}`);
+  writeFileSync(file, '', { flag: 'wx' });
+  try {
+    return use(file);
+  } finally {
+    removeIfThere(file);
+  }
+}
+
+function nearestExisting(dir: string): string {
+  for (let at = dir; ; at = dirname(at)) {
+    try {
+      if (statSync(at, { throwIfNoEntry: false })) return at;
+    } catch {
+      return at; // a file in place of a directory: writing to it says so
+    }
+    if (dirname(at) === at) return at;
+  }
+}

@@ -1,0 +1,192 @@
+import { accessSync, chmodSync, constants, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RalphError } from '../../text/ralph-error.ts';
+import { fileDigest, readManifest } from '../files/install-manifest.ts';
+import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
+import { readText, safePath } from '../files/project-files.ts';
+import { SETTINGS_PATH } from '../init-project.ts';
+import { clientConfigDir } from '../places.ts';
+import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
+import { sessionRegistration } from '../settings/registration.ts';
+import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
+
+const INIT = 'main.cjs init.';
+const LAUNCHER = '.claude/ralph/ralph-audit.sh';
+/** The client's default in seconds, for an entry without a timeout. */
+const CLIENT_DEFAULT = 600;
+
+export const settingsReadable: Check = ({ sources }) => {
+  const broken = sources.flatMap(({ path, problem }) => {
+    if (problem === null) return [];
+    const message = `${problem.replace(' Mend it first; nothing was written.', '')} The client passes over the whole file.`;
+    return [error(message, `mend ${path}.`)];
+  });
+  return orFine(broken, 'every settings file can be read.');
+};
+
+export const hooksEnabled: Check = ({ sources }) => {
+  const disabled = sources.filter(({ value }) => value['disableAllHooks'] === true);
+  const fix = 'take it out, or start loops through the launcher only, which passes its own hooks.';
+  const problems = disabled.map(({ path, name }) => {
+    const scope = name === 'managed' ? 'no hook runs' : 'no hook runs in a loop started by hand';
+    return error(`${path} sets disableAllHooks: ${scope}.`, fix);
+  });
+  return orFine(problems, 'no settings file turns hooks off.');
+};
+
+export const managedSettings: Check = ({ sources }) => {
+  const managed = sources.find(({ name, exists }) => name === 'managed' && exists);
+  if (managed === undefined) return [ok('there are no managed settings.')];
+  if (managed.value['allowManagedHooksOnly'] !== true) {
+    return [ok(`${managed.path} does not forbid hooks of projects.`)];
+  }
+  const message = `${managed.path} sets allowManagedHooksOnly: hooks of projects and of the launcher do not run, so that no loop can.`;
+  const fix = 'ask the administrator of this machine to allow them. Router mode (main.cjs router) needs no hooks.';
+  return [error(message, fix)];
+};
+
+/** Checks that our hooks are registered once, with the same commands that the launcher passes. */
+export const registration: Check = ({ sources, platform }) => {
+  const { found, wanted } = registered(sources, platform);
+  const project = sources.find(({ name }) => name === 'project')?.path ?? SETTINGS_PATH;
+  const missing = wanted.filter(
+    ({ event, command }) => !found.some((hook) => hook.source === project && isSame(hook, event, command)),
+  );
+  return [missingHooks(missing), ...found.filter((hook) => isForeign(hook, wanted)).map(foreignHook)];
+};
+
+interface Registered {
+  readonly found: readonly RegisteredHook[];
+  readonly wanted: readonly RegisteredHook[];
+}
+
+function registered(sources: Examined['sources'], platform: NodeJS.Platform): Registered {
+  return {
+    found: sources.flatMap(({ value, path }) => hooksIn(value, path)),
+    wanted: hooksIn({ hooks: sessionRegistration(platform) }, ''),
+  };
+}
+
+function isSame(hook: RegisteredHook, event: string, command: string): boolean {
+  return hook.event === event && hook.command === command;
+}
+
+function missingHooks(missing: readonly RegisteredHook[]): Outcome {
+  if (missing.length === 0) return ok(`the hooks are registered in ${SETTINGS_PATH}.`);
+  const events = missing.map(({ event }) => event).join(', ');
+  const message = `not registered in ${SETTINGS_PATH}, as this version registers them: ${events}. A loop started by hand does not run.`;
+  return error(message, INIT, 'init');
+}
+
+/** Recognises an entry that runs one of our hook files by another command than ours: it would run beside the launcher's. */
+function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly RegisteredHook[]): boolean {
+  const ours = isOurHook(entry) || /[/\\]hooks[/\\]ralph-[a-z-]+\.cjs/.test(command);
+  return ours && !wanted.some((hook) => isSame(hook, event, command));
+}
+
+function foreignHook({ source, event }: RegisteredHook): Outcome {
+  const message = `${source} registers a ${event} hook of ours by another command. The client takes it for another hook and runs it twice, beside the launcher's.`;
+  return error(message, 'take that entry out, then main.cjs init.');
+}
+
+/** Checks that the Stop hook may take as long as the longest wait and the checks need. */
+export const stopTimeout: Check = ({ policy, gateSeconds, sources, platform }) => {
+  const { found, wanted } = registered(sources, platform);
+  const stops = found.filter((hook) =>
+    wanted.some(({ event, command }) => event === 'Stop' && isSame(hook, event, command)),
+  );
+  if (stops.length === 0) return [];
+  const needed = Math.max((policy?.idle?.maxDelayMs ?? 0) / 1000, gateSeconds);
+  const problems = stops.flatMap(({ source, entry }) => {
+    const seconds = typeof entry['timeout'] === 'number' ? entry['timeout'] : CLIENT_DEFAULT;
+    if (seconds > needed) return [];
+    const message = `${source} gives the Stop hook ${seconds} s; idle.max_delay and the checks need more than ${needed} s. The client would kill it and end the loop.`;
+    return [error(message, 'set "timeout": 86400 there.')];
+  });
+  return orFine(problems, 'the Stop hook has time enough.');
+};
+
+/** Checks that the installed hooks are there and are those of this bundle. */
+export const hookFiles: Check = ({ projectDir, bundle }) => {
+  try {
+    const digests = readManifest(projectDir)?.files ?? {};
+    const missing: string[] = [];
+    const problems: Outcome[] = [];
+    for (const { path, content } of plannedFiles(bundle, projectDir)) {
+      if (!path.startsWith(`${HOOKS_HOME}/`)) continue;
+      const current = readText(safePath(projectDir, path));
+      if (current === null) missing.push(path);
+      else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n')) {
+        problems.push(otherFile(path, fileDigest(current) === digests[path]));
+      }
+    }
+    const lacking = missing.length === 0 ? [] : [error(`missing: ${missing.join(', ')}.`, INIT, 'init')];
+    return orFine([...lacking, ...problems], 'the installed hooks are those of this bundle.');
+  } catch (problem) {
+    if (!(problem instanceof RalphError)) throw problem;
+    return [error(problem.message, 'main.cjs init, after that.')];
+  }
+};
+
+function otherFile(path: string, isAsInstalled: boolean): Outcome {
+  if (isAsInstalled) return error(`${path} is of another version.`, INIT, 'init');
+  const message = `${path} is not the one of this bundle, and init did not write it so: it was changed, or is somebody else's.`;
+  return error(message, 'move it away, then main.cjs init.');
+}
+
+export const launcher: Check = ({ projectDir, platform }) => {
+  const path = join(projectDir, LAUNCHER);
+  if (platform === 'win32' || !existsSync(path)) return [];
+  try {
+    accessSync(path, constants.X_OK);
+    return [ok(`${LAUNCHER} can be run.`)];
+  } catch {
+    return [warning(`${LAUNCHER} is not executable.`, `chmod +x ${LAUNCHER}`, () => chmodSync(path, 0o755))];
+  }
+};
+
+/** Finds Stop hooks of others: they answer every Stop too, and one that blocks does so after our loop has ended. */
+export const otherStopHooks: Check = ({ sources, env }) => {
+  const all = [...sources.flatMap(({ value, path }) => hooksIn(value, path)), ...pluginHooks(sources, env)];
+  const others = all.filter(
+    ({ event, entry, command }) => event === 'Stop' && !isOurHook(entry) && !command.includes('ralph-stop-hook.cjs'),
+  );
+  const problems = others.map(({ source, command }) => {
+    // The rest of a long command may hold a secret.
+    const shown = command.length > 60 ? `${command.slice(0, 60)}…` : command;
+    const message = `another Stop hook is registered in ${source}: ${shown}. It answers every Stop too; if it blocks, the session goes on when the loop is over.`;
+    return warning(message, 'see that it lets a session end, or take it out while loops run.');
+  });
+  return orFine(problems, 'no other Stop hook is registered.');
+};
+
+function pluginHooks(sources: Examined['sources'], env: NodeJS.ProcessEnv): RegisteredHook[] {
+  const enabled = new Set(
+    sources.flatMap(({ value }) =>
+      entriesOf(value['enabledPlugins']).flatMap(([name, on]) => (on === true ? [name] : [])),
+    ),
+  );
+  if (enabled.size === 0) return [];
+  const installed = readObject(join(clientConfigDir(env), 'plugins', 'installed_plugins.json'))['plugins'];
+  return entriesOf(installed)
+    .filter(([name]) => enabled.has(name))
+    .flatMap(([name, installations]) =>
+      [installations].flat().flatMap((installation) => {
+        const dir = (installation as { installPath?: unknown } | null)?.installPath;
+        if (typeof dir !== 'string') return [];
+        return hooksIn(readObject(join(dir, 'hooks', 'hooks.json')), `the plugin ${name}`);
+      }),
+    );
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}
+
+function readObject(path: string): Record<string, unknown> {
+  try {
+    return Object.fromEntries(entriesOf(JSON.parse(readFileSync(path, 'utf8'))));
+  } catch {
+    return {}; // missing, or in a format of another client: those hooks stay unknown
+  }
+}

@@ -1,0 +1,111 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeLoop } from '../../drive/status/loop-report.ts';
+import { loopNames } from '../../drive/status/project-loops.ts';
+import { quarantine } from '../../state/archive.ts';
+import { withLock } from '../../state/lock/lock.ts';
+import { ownerLives, readOwner } from '../../state/lock/owner.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { withState } from '../../state/with-state.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { forLoop } from '../../term/for-loop.ts';
+import { readText } from '../files/project-files.ts';
+import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
+
+/** Age from which a lock whose owner is unknown counts as left behind: no change of a state takes nearly so long. */
+const LOCK_AGE_MS = 60_000;
+
+/** Checks that the task file is there, filled in, and without problems. */
+export const taskFile: Check = ({ projectDir, bundle }) => {
+  const text = readText(join(projectDir, DEFAULT_TASK));
+  if (text === null || text.trim() === '') {
+    const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
+    return [error(message, 'write your task into it; main.cjs init makes one to fill in.')];
+  }
+  const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity }): Outcome => {
+    const place = `${DEFAULT_TASK}${line === null ? '' : `:${line}`}`;
+    const fix = 'mend it there; main.cjs check shows all problems.';
+    return { level: severity, message: `${place}: ${message}`, fix };
+  });
+  const unfilled =
+    text === template(bundle) ? [warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.')] : [];
+  return orFine([...problems, ...unfilled], `${DEFAULT_TASK} has no problems.`);
+};
+
+/** Checks settings that stand outside the task file: what is wrong in there is reported by `task-file`. */
+export const loopSettings: Check = (examined) => {
+  const { settingsProblem } = examined;
+  if (settingsProblem === null || taskFile(examined).some(({ level }) => level === 'error')) return [];
+  return [error(settingsProblem, 'mend it where it stands.')];
+};
+
+function template(bundle: string): string | null {
+  try {
+    return readFileSync(join(bundle, 'templates', 'PROMPT.md'), 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Finds state files that cannot be used. */
+export const stateFiles: Check = (examined) =>
+  loopsOf(examined).flatMap((files) => {
+    const { found } = describeLoop(files, examined.env);
+    if (found.kind === 'newer') {
+      return [error(`${files.state} was written by a newer ralph-loop.`, 'update this one.')];
+    }
+    if (found.kind !== 'corrupt') return [];
+    const which = files.name === null ? '' : ` --loop ${files.name}`;
+    const message = `${files.state} cannot be used: ${found.problem}.`;
+    return [warning(message, `main.cjs reset${which} puts it into the archive.`, () => putAway(files, examined.now))];
+  });
+
+function putAway(files: LoopFiles, now: string): void {
+  withState(files, { waitMs: 2_000 }, (current) => {
+    if (current.kind === 'corrupt') quarantine(files, now, 'corrupt');
+    return { next: 'keep', result: undefined };
+  });
+}
+
+/** Finds loops whose driver has exited. */
+export const staleStates: Check = (examined) =>
+  loopsOf(examined).flatMap((files) => {
+    const { live, found } = describeLoop(files, examined.env);
+    if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
+    const driver = live.mode === 'runner' ? 'runner' : 'client';
+    return [
+      warning(
+        `${files.state} is of a loop whose ${driver} (process ${live.clientPid}) is gone (iteration ${live.iteration}).`,
+        forLoop('go on with it: main.cjs start --resume; or begin anew: main.cjs start --fresh.', live),
+      ),
+    ];
+  });
+
+/** Finds locks of processes that have exited, and locks held for longer than any change takes. */
+export const leftLocks: Check = (examined) => loopsOf(examined).flatMap(leftLock);
+
+function leftLock({ lock }: LoopFiles): Outcome[] {
+  if (!existsSync(lock)) return [];
+  const owner = readOwner(lock);
+  if (owner === 'gone' || owner === 'unreadable' || ownerLives(owner, lock)) {
+    const age = Date.now() - (statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (owner === 'gone' || age < LOCK_AGE_MS) return [];
+    const message = `${lock} has been held for ${Math.round(age / 1000)} s by a process that may be alive.`;
+    return [warning(message, 'if no process works on this loop, delete that file.')];
+  }
+  // Taking the lock removes it, as it does for the next process.
+  const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
+  const message = `${lock} was left by a process that is gone; the next one takes it over.`;
+  return [warning(message, 'main.cjs doctor --fix.', repair)];
+}
+
+/** Says that the three checks before it have found nothing. */
+export const leftBehind: Check = (examined) => {
+  const clean = [stateFiles, staleStates, leftLocks].every((check) => check(examined).length === 0);
+  return clean ? [ok('no loop has left anything behind.')] : [];
+};
+
+function loopsOf({ projectDir, env }: Examined): LoopFiles[] {
+  return loopNames(projectDir, env).map((name) => loopFiles(projectDir, name, env));
+}
