@@ -2,7 +2,6 @@ import { clientGone } from '../src/drive/hook/abort-stop.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stop } from '../src/drive/hook/stop.ts';
 import { failedText, said } from '../src/drive/turn/messages.ts';
-import { turnWork } from '../src/drive/turn/run-turn-work.ts';
 
 /** Timeout that the client grants a hook registered without one. */
 const CLIENT_DEFAULT_SECONDS = 600;
@@ -14,7 +13,7 @@ void runHook(
   ['Stop'],
   (context) => {
     const signal = AbortSignal.any([terminated.signal, clientGone(context)]);
-    return stop(context, { timeoutMs: timeoutSeconds() * 1000, signal, work: turnWork });
+    return stop(context, { timeoutMs: timeoutSeconds() * 1000, signal });
   },
   (message, log) => (terminated.signal.aborted ? null : { systemMessage: said(failedText(message, log)) }),
 );

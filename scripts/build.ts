@@ -59,7 +59,7 @@ const LAZY: Readonly<Record<string, string>> = {
   'hooks/post-tool-use.ts': mainOf('post-tool-use'),
   'src/drive/hook/abort-stop.ts': 'ralph-cancel',
   'src/drive/hook/user-prompt-submit.ts': 'ralph-steering',
-  'src/drive/plan/plan-steps.ts': 'ralph-plan',
+  'src/drive/plan/plan-task.ts': 'ralph-plan',
   'src/drive/start/start-loop.ts': 'ralph-start',
   'src/guard/commands/evaluate-rules.ts': 'ralph-evidence-guard',
   'src/guard/evaluate-powershell.ts': 'ralph-powershell-guard',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type HookInput, parseHookInput } from '../../src/claude/hook-io/hook-input.ts';
-import type { DriverContext } from '../../src/drive/turn/driver-context.ts';
+import type { DriverContext } from '../../src/drive/turn/ownership.ts';
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { pauseThread } from '../../src/state/files/write-atomically.ts';
 import { readState } from '../../src/state/read-state.ts';

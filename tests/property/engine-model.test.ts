@@ -178,7 +178,7 @@ class Harness {
         );
         break;
       case 'carry out':
-        this.carryOut(what);
+        this.applyEffects(what);
         break;
       case 'time': {
         const { wait } = this.model;
@@ -247,7 +247,7 @@ class Harness {
   }
 
   /** What a driver does with the last answer: sleeps, looks, or runs the checks. */
-  private carryOut({ results, changed, late }: Extract<Action, { do: 'carry out' }>): void {
+  private applyEffects({ results, changed, late }: Extract<Action, { do: 'carry out' }>): void {
     switch (this.asked) {
       case 'wait':
         this.run({ do: 'time', after: 'until', cause: 'elapsed', seen: null });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Operated, operate } from '../../drive/control/operate.ts';
-import { clientAlive } from '../../drive/turn/driver-context.ts';
+import { clientAlive } from '../../drive/turn/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

@@ -1,5 +1,5 @@
 import { operate } from '../../drive/control/operate.ts';
-import { driverLives } from '../../drive/turn/driver-context.ts';
+import { driverLives } from '../../drive/turn/ownership.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import { archiveState, quarantine } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';

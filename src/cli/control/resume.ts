@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
-import { clientAlive } from '../../drive/turn/driver-context.ts';
+import { clientAlive } from '../../drive/turn/ownership.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';

@@ -1,6 +1,6 @@
 import { requireClient } from '../../claude/find-client.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
-import { patience, type RunnerOptions } from '../../drive/runner/runner.ts';
+import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, said } from '../../drive/turn/messages.ts';
@@ -83,7 +83,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   if (asked === null && !(await agreesToList(context))) return 1;
   const { files, task } = target;
   const { env } = context;
-  const waits = patience(env);
+  const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // a bad value is told before anything begins
   refuseOverLoop(context, files, 'runner');
   const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
@@ -110,7 +110,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
       warn(context, started);
-      return { ...runnersAgent(context, started, client), env, patience: waits, tell, ...(live && { live }) };
+      return { ...runnersAgent(context, started, client), env, timeouts: waits, tell, ...(live && { live }) };
     });
     return code;
   } finally {

@@ -1,5 +1,5 @@
-import { driverLives } from '../../drive/turn/driver-context.ts';
 import { said } from '../../drive/turn/messages.ts';
+import { driverLives } from '../../drive/turn/ownership.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { ask } from '../ask.ts';

@@ -3,7 +3,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { regularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import type { DriverContext } from '../turn/driver-context.ts';
+import type { DriverContext } from '../turn/ownership.ts';
 
 /** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
 export function raiseTombstone(files: LoopFiles, state: LoopState): void {

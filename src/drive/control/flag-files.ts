@@ -17,7 +17,7 @@ export interface FlagsOf {
  * Does what a flag file in the task folder of a live loop asks for: a stop goes to the engine, which ends the loop after
  * this iteration; a cancel ends it now. Gives whether it is cancelled. Every other task has no flags.
  */
-export function obeyFlags(
+export function applyFlagFiles(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,
   at: string,

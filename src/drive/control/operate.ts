@@ -8,9 +8,9 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { countedBy, mirrorOf } from '../records/status-projection.ts';
-import { carryOut } from '../turn/apply-effects.ts';
-import { clientAlive, driverLives } from '../turn/driver-context.ts';
+import { countedBy, projectionOf } from '../records/status-projection.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { clientAlive, driverLives } from '../turn/ownership.ts';
 import { raiseTombstone } from './cancellation.ts';
 
 export interface Operated {
@@ -38,8 +38,8 @@ export function operate(
   });
   // Whoever had counted an iteration and was about to show it is dead: nobody comes after this end.
   if (done.after.status === 'ended' && driverLives(files, done.before) === false)
-    mirrorOf(files, at).lost(countedBy(done.before));
-  carryOut(files, at, done.effects);
+    projectionOf(files, at).lost(countedBy(done.before));
+  applyEffects(files, at, done.effects);
   return done;
 }
 

@@ -2,12 +2,12 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { clearTombstone } from '../control/cancellation.ts';
-import { obeyFlags } from '../control/flag-files.ts';
-import { countedBy, mirrorOf } from '../records/status-projection.ts';
-import { clientIdentity, type DriverContext, ownership } from '../turn/driver-context.ts';
+import { applyFlagFiles } from '../control/flag-files.ts';
+import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { clientIdentity, type DriverContext, ownership } from '../turn/ownership.ts';
 import { CLIENT_GONE } from '../turn/turn.ts';
-import type { StopAnswer } from './answer-block.ts';
+import type { StopAnswer } from './hook-driver.ts';
 
 const LOOK_MS = 2_000;
 
@@ -36,7 +36,7 @@ export function clientGone(context: DriverContext): AbortSignal {
  */
 export function heedFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
   // A session's Stops come one after the other: what none of them has shown by now, none will.
-  const lost = (state: LoopState): void => mirrorOf(context.files, context.now()).lost(countedBy(state));
+  const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));
   if (!obey(context, stored, lost)) return null;
   clearTombstone(context.files);
   return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
@@ -55,5 +55,5 @@ function obey(
   if (stored === null) return false;
   const { files, env, now } = context;
   const isOurs = (state: LoopState): boolean => ownership(state, context) !== 'foreign';
-  return obeyFlags(files, env, now(), stored.contract, { isOurs, beforeCancel });
+  return applyFlagFiles(files, env, now(), stored.contract, { isOurs, beforeCancel });
 }

@@ -13,7 +13,7 @@ import { guardedBranches } from '../../task/settings/defaults.ts';
 import { loopDirectory, mainProjectOf, progressPath, RUN_CONFIG } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
-import { drivenElsewhere, runnersOwn } from '../turn/driver-context.ts';
+import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
 
 /** For the host of a router loop. Its subagents have its session's name: from one of them a report would count. */
 const HOSTS = 'router';

@@ -4,8 +4,8 @@ import { readContract } from '../../state/contract-store.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import type { DriverContext } from '../turn/driver-context.ts';
-import { ownership } from '../turn/driver-context.ts';
+import type { DriverContext } from '../turn/ownership.ts';
+import { ownership } from '../turn/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 

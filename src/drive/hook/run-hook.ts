@@ -3,7 +3,7 @@ import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
 import { log } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { instantOf } from '../../text/instant.ts';
-import { type DriverContext, driverContext } from '../turn/driver-context.ts';
+import { type DriverContext, driverContext } from '../turn/ownership.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 

@@ -8,9 +8,9 @@ import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/memory/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import type { DriverContext } from '../turn/driver-context.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/driver-context.ts';
 import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import type { DriverContext } from '../turn/ownership.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 
 /** What the user reads, and what the agent is told beside their first words. */
 interface SessionAnswer {

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { ApiError } from '../../engine/events.ts';
 import { transition } from '../../engine/transition.ts';
-import { carryOut } from '../turn/apply-effects.ts';
-import type { DriverContext } from '../turn/driver-context.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
 import { said } from '../turn/messages.ts';
+import type { DriverContext } from '../turn/ownership.ts';
 import { changeOwnLoop, ownLoop } from './own-loop.ts';
 
 /** The line of the error in the transcript is this young, or of an earlier one. */
@@ -25,7 +25,7 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
     return { state: next.state, result: next.effects };
   });
   if (effects === null) return null;
-  carryOut(context.files, at, effects);
+  applyEffects(context.files, at, effects);
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [said(effect.message)] : []));
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }

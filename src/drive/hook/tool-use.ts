@@ -13,8 +13,8 @@ import { runFiles } from '../../state/task-folder/run-files.ts';
 import { taskFolder } from '../../task/task-file.ts';
 import { underTombstone } from '../control/cancellation.ts';
 import { giveSignOfLife } from '../records/heartbeat.ts';
-import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/driver-context.ts';
 import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-context.ts';
 import type { Live } from './own-loop.ts';
 

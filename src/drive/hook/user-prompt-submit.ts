@@ -5,9 +5,9 @@ import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { transition } from '../../engine/transition.ts';
 import { clearTombstone, underTombstone } from '../control/cancellation.ts';
-import { carryOut } from '../turn/apply-effects.ts';
-import { type DriverContext, ownership, routersOwn } from '../turn/driver-context.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
 import { said } from '../turn/messages.ts';
+import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 
 /** How the client begins a turn of its own when a usage limit has reset. */
@@ -36,7 +36,7 @@ export function userPromptSubmit(context: DriverContext): { systemMessage: strin
     return { state: next, result: all };
   });
   if (effects === null) return null;
-  carryOut(context.files, at, effects);
+  applyEffects(context.files, at, effects);
   const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [said(effect.message)] : []));
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
@@ -55,6 +55,6 @@ export function deliverSteering(context: DriverContext): string | null {
   };
   const taken = changeOwnLoop(context, deliver, ours);
   if (taken === null || taken.due.length === 0) return null;
-  carryOut(context.files, context.now(), taken.effects);
+  applyEffects(context.files, context.now(), taken.effects);
   return `The user says, to be followed from now on:\n${taken.due.map(({ text }) => text).join('\n')}`;
 }

@@ -1,56 +1,57 @@
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { carryOut } from '../turn/apply-effects.ts';
-import type { DriverContext } from '../turn/driver-context.ts';
-import { loadLoop } from '../turn/load-loop.ts';
-import { said } from '../turn/messages.ts';
-import { feed, type Turn, type TurnOptions, toldToGo } from '../turn/turn.ts';
-import { waitOut } from '../turn/wait.ts';
-import type { StopAnswer } from './answer-block.ts';
-import { carryOn } from './carry-on.ts';
+import type { HookInput } from '../../claude/hook-io/hook-input.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { dispatch, handleAbort } from '../turn/dispatch.ts';
+import type { Driver } from '../turn/driver.ts';
+import { announceRestored } from '../turn/end-turn.ts';
+import { runEffects } from '../turn/run-effects.ts';
+import type { Dispatched, Turn } from '../turn/turn.ts';
+import { waitUntil } from '../turn/wait.ts';
+import type { StopAnswer } from './hook-driver.ts';
+import type { OpenedTurn } from './open-turn.ts';
 
 /**
- * Background work that will wake the session by itself: waits inside the hook, because a stop that is allowed while a
- * shell runs on brings no further Stop. A notification or a message of the user lets the turn end with nothing counted;
- * past `background_wait` those tasks are given up and the Stop is decided as if nothing ran.
+ * Waits inside the hook for background work that will wake the session by itself: a stop that is allowed while a shell
+ * runs brings no further Stop. A notification or a message of the user ends the turn with nothing counted; past
+ * `background_wait` the tasks are ignored and the Stop is decided as if none ran.
  */
 export async function waitForBackground(
-  context: DriverContext,
-  options: TurnOptions,
-  deadline: number,
-  /** What the user should read beside the decision, whoever makes it. */
-  notes: string[],
-): Promise<StopAnswer | null | 'decide'> {
-  const running = context.input.backgroundTasks.filter((task) => task.running);
+  tasks: HookInput['backgroundTasks'],
+  open: () => OpenedTurn,
+  driver: Driver<StopAnswer | null>,
+): Promise<{ readonly answer: StopAnswer | null } | 'decide'> {
+  const running = tasks.filter((task) => task.running);
   if (running.length === 0) return 'decide';
-  const loaded = withState(context.files, LOCK_WAIT, (current) => {
-    const found = loadLoop(current, context);
-    return { next: found.kind === 'loop' ? found.state : 'keep', result: found };
-  });
-  if (loaded.kind === 'none') return loaded.message === null ? null : { systemMessage: said(loaded.message) };
-  const awaited = running.filter(({ id }) => !loaded.state.waitedOut.includes(id));
-  const { status } = loaded.state;
-  if (awaited.length === 0 || status === 'paused' || status === 'awaiting-consent') return 'decide';
-  const turn: Turn = { context, options, deadline, notes, loaded };
-  if (loaded.mended !== null) tellMended(turn, loaded.mended);
-  const end = await waitOut(context, {
-    until: Date.now() + loaded.policy.backgroundWaitMs,
+  const opened = open();
+  if ('answer' in opened) return { answer: opened.answer };
+  const { state, policy } = opened.turn.loaded;
+  const taskIds = running.map(({ id }) => id).filter((id) => !state.waitedOut.includes(id));
+  if (taskIds.length === 0 || state.status === 'paused' || state.status === 'awaiting-consent') return 'decide';
+  // The Stop that is decided after the wait finds the state whole, so a restored one is announced first.
+  const turn = applyAndNotify(announceRestored(opened.turn), driver);
+  const { deadline, signal } = turn;
+  const until = Date.now() + policy.backgroundWaitMs;
+  const end = await waitUntil(turn, {
+    until,
     deadline,
-    signal: options.signal,
-    state: loaded.state,
+    signal,
+    state: turn.loaded.state,
     taskPath: null,
-    tasks: awaited.map(({ id }) => id),
+    tasks: taskIds,
   });
-  const at = context.now();
+  const run = async ({ turn: after, effects }: Dispatched): Promise<{ readonly answer: StopAnswer | null }> => ({
+    answer: await runEffects(after, driver, effects),
+  });
+  const at = turn.context.now();
   switch (end) {
     case 'aborted':
-      return carryOn(turn, toldToGo(turn));
+      return run(handleAbort(turn));
     case 'message':
-      return carryOn(turn, feed(turn, { type: 'turn-released', at, why: 'message' }));
+      return run(dispatch(turn, { type: 'turn-released', at, why: 'message' }));
     case 'notification':
-      return carryOn(turn, feed(turn, { type: 'turn-released', at, why: 'background' }));
+      return run(dispatch(turn, { type: 'turn-released', at, why: 'background' }));
     case 'elapsed':
     case 'deadline':
-      carryOut(context.files, at, feed(turn, { type: 'waited-out', at, taskIds: awaited.map(({ id }) => id) }));
+      applyEffects(turn.context.files, at, dispatch(turn, { type: 'waited-out', at, taskIds }).effects);
       return 'decide';
     case 'state-changed':
     case 'changed':
@@ -60,10 +61,8 @@ export async function waitForBackground(
   }
 }
 
-/** The Stop that is decided after the wait finds the state whole: what was mended has to be told before. */
-function tellMended(turn: Turn, warning: string): void {
-  const at = turn.context.now();
-  const effects = feed(turn, { type: 'noticed', at, key: `mended ${at}`, warning });
-  carryOut(turn.context.files, at, effects);
-  for (const effect of effects) if (effect.type === 'notify') turn.notes.push(effect.message);
+function applyAndNotify({ turn, effects }: Dispatched, driver: Driver<StopAnswer | null>): Turn {
+  applyEffects(turn.context.files, turn.context.now(), effects);
+  for (const effect of effects) if (effect.type === 'notify') driver.notify(turn, effect.message);
+  return turn;
 }

@@ -25,7 +25,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
  * makes its prompt. Rejects with the abort's reason.
  */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
-  const { files, contract, env, signal, feed, now } = place;
+  const { files, contract, env, signal, dispatch, now } = place;
   const directory = files.projectDir;
   const committed = await recoverSettling(place);
   const stands = await readRepository(directory, { env, signal });
@@ -40,18 +40,18 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const stood = away === null ? stands : { head: away.commit, branch: away.branch, changed: [] };
   if (typeof stood === 'string' || stood.head === null || stood.branch === null) {
     const message = typeof stood === 'string' ? PLAN_TEXTS.noRepository(stood) : PLAN_TEXTS.noBranch;
-    return feed({ type: 'agent-failed', at: now(), message });
+    return dispatch({ type: 'agent-failed', at: now(), message });
   }
   const text = away === null ? readText(join(directory, contract.taskPath)) : away.plan;
   if (text === null) {
-    return feed({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
+    return dispatch({ type: 'task-missing', at: now(), message: HOOK_TEXTS.taskMissing(contract.taskPath) });
   }
   const plan = readPlan(text);
   const broken = errorsIn(plan);
   if (broken !== null) {
-    return feed({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
+    return dispatch({ type: 'agent-failed', at: now(), message: PLAN_TEXTS.lint(contract.taskPath, broken) });
   }
-  const effects = feed({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
+  const effects = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const { current } = planIn(place);
   // A commit whose word the engine had not yet is known now.
   if (committed !== null && current?.id !== committed) dropSettling(place);

@@ -18,8 +18,8 @@ export interface PlanPlace {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => string;
-  /** Tells the engine, under the lock; gives what follows. */
-  readonly feed: (event: EngineEvent) => readonly Effect[];
+  /** Dispatches an event to the engine, under the lock. */
+  readonly dispatch: (event: EngineEvent) => readonly Effect[];
 }
 
 export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {

@@ -4,7 +4,7 @@ import { log } from '../../state/log.ts';
 import { beat } from '../../state/task-folder/heartbeat.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
-import type { DriverContext } from '../turn/driver-context.ts';
+import type { DriverContext } from '../turn/ownership.ts';
 
 /**
  * Shows in its task folder that a loop is alive in the middle of an iteration, at most once a minute. Whatever goes

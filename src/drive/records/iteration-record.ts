@@ -2,39 +2,39 @@ import type { Effect } from '../../engine/effects.ts';
 import type { CheckResult, EngineEvent } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { IterationRecord } from '../../engine/schema/records.ts';
+import type { AgentRecord, IterationRecord } from '../../engine/schema/records.ts';
 import type { TaskIterationRecord } from '../../engine/schema/run-status.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Measured } from '../prompt/gather-evidence.ts';
 import { commandOutcome } from './lost-iteration.ts';
-import { mirrorOf } from './status-projection.ts';
+import { projectionOf } from './status-projection.ts';
 
 /** What one Stop of a task folder's loop learns of its iteration, step by step. */
 export interface TaskTurn {
   readonly contract: Contract;
   readonly measured: Measured;
   readonly ended: Extract<EngineEvent, { type: 'iteration-ended' }>;
-  /** The engine's own record, until it was shown in the task folder. */
-  record: IterationRecord | null;
+  /** The engine's own record, until it is shown in the task folder. */
+  readonly record: IterationRecord | null;
   /** What the gate said of a claim; null where none was asked. */
-  gate: readonly CheckResult[] | null;
+  readonly gate: readonly CheckResult[] | null;
   /** Whether something was waited for since the iteration ended. */
-  waited: boolean;
-  /** What a runner has heard of its agent. */
-  readonly agent?: { readonly turns: number | null; readonly model: string | null; readonly costUsd: number | null };
+  readonly waited: boolean;
+  /** What a runner knows of its agent. */
+  readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd'> | undefined;
 }
 
-/** Notes what the engine recorded; what it says is shown once nothing more can come of the iteration. */
-export function noteRecord(turn: TaskTurn, effects: readonly Effect[]): void {
-  for (const effect of effects) if (effect.type === 'record-iteration') turn.record = effect.record;
+/** Keeps what the engine recorded until nothing more can come of the iteration. */
+export function noteRecord(turn: TaskTurn, effects: readonly Effect[]): TaskTurn {
+  const found = effects.find((effect) => effect.type === 'record-iteration');
+  return found === undefined ? turn : { ...turn, record: found.record };
 }
 
-/** Shows an iteration that is decided in its task folder: as a line of the journal, and as a transcript. Once. */
-export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState, at: string): void {
+/** Shows a decided iteration in its task folder, once: as a line of the journal, and as a transcript. */
+export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState, at: string): TaskTurn {
   const { record, measured, ended } = turn;
-  if (record === null) return;
-  turn.record = null;
+  if (record === null) return turn;
   const line = taskIterationRecord(record, turn, state);
   const transcript = {
     loopId: line.loopId,
@@ -47,7 +47,8 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   };
   const { toolCalls, callsUnknown, checklist } = ended;
   const facts = { ...turn.agent, toolCalls: callsUnknown === true ? null : toolCalls, checklist };
-  mirrorOf(files, at, turn.contract).iteration(line, transcript, facts);
+  projectionOf(files, at, turn.contract).iteration(line, transcript, facts);
+  return { ...turn, record: null };
 }
 
 /** What a task folder's journal says of an iteration, once it is decided. `state` is the loop's after the decision. */

@@ -11,52 +11,52 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { lastRecord, recordJournal } from './journal.ts';
 
-/** What the journals are to be told of one iteration, as its record and what belongs to it. */
-interface Due {
+/** Journal entries of one iteration: its record, and the events that belong to it. */
+interface Pending {
   readonly record: IterationRecord;
   readonly effects: readonly Effect[];
 }
 
 const MOST_BYTES = 1024 * 1024;
-/** Of the events journal: what was due lies at its very end. */
+/** End of the events journal in which a delivered entry is looked for. */
 const TAIL_BYTES = 64 * 1024;
 
 /**
- * Keeps what an iteration's end has to tell the journals, before the state is written: a runner that is killed between
- * the two would leave the iteration out of them. That it cannot be kept is logged and changes no decision.
+ * Stores the journal entries of an iteration before the state is written; a runner that is killed between the two would
+ * leave the iteration out of the journals. A failure is logged and changes no decision.
  */
-export function keepDue(files: LoopFiles, at: string, effects: readonly Effect[]): void {
+export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   const found = effects.find((effect) => effect.type === 'record-iteration');
   if (found === undefined) return;
   const records = effects.filter(({ type }) => type === 'record-iteration' || type === 'record-event');
   try {
     writeAtomically(pathOf(files), `${JSON.stringify({ record: found.record, effects: records })}\n`, 0o600);
   } catch (error) {
-    log(files, at, 'due-records', (error as Error).message);
+    log(files, at, 'outbox', (error as Error).message);
   }
 }
 
 /**
- * Tells the journals what a runner that was killed had left to be told: each line once, and only of an iteration that
- * the state counts. For whoever holds the lease.
+ * Delivers to the journals what a killed runner left: each line once, and only for an iteration that the state counts.
+ * The caller holds the lease.
  */
-export function tellDue(files: LoopFiles, at: string): void {
-  const due = readDue(files);
-  if (due === null) return;
-  const { record, effects } = due;
+export function deliver(files: LoopFiles, at: string): void {
+  const pending = readOutbox(files);
+  if (pending === null) return;
+  const { record, effects } = pending;
   const current = readState(files.state);
   if (current.kind === 'loop' && counts(current.state, record)) {
     recordJournal(
       files,
       at,
-      effects.filter((effect) => !isTold(files, effect)),
+      effects.filter((effect) => !isDelivered(files, effect)),
     );
   }
-  forgetDue(files);
+  clear(files);
 }
 
-/** Nothing is due any more: the loop is over, or every record was told. */
-export function forgetDue(files: LoopFiles): void {
+/** Empties the outbox: the loop is over, or every entry was delivered. */
+export function clear(files: LoopFiles): void {
   removeIfThere(pathOf(files));
 }
 
@@ -64,7 +64,7 @@ function counts(state: LoopState, { loopId, iteration, idleIterations }: Iterati
   return state.loopId === loopId && state.iteration >= iteration && state.idleIterations >= idleIterations;
 }
 
-function isTold(files: LoopFiles, effect: Effect): boolean {
+function isDelivered(files: LoopFiles, effect: Effect): boolean {
   switch (effect.type) {
     case 'record-iteration': {
       const { loopId, iteration, idleIterations } = effect.record;
@@ -73,24 +73,24 @@ function isTold(files: LoopFiles, effect: Effect): boolean {
     }
     case 'record-event': {
       const wanted = JSON.stringify(effect.event);
-      let told = false;
+      let found = false;
       readTail(files.events, TAIL_BYTES, (line) => {
-        told = line === wanted;
-        return told;
+        found = line === wanted;
+        return found;
       });
-      return told;
+      return found;
     }
     default:
       return true;
   }
 }
 
-/** Only a runner writes it, whole, outside the project: what cannot be read tells nothing. */
-function readDue(files: LoopFiles): Due | null {
+/** Only a runner writes it, whole, outside the project; an unreadable one is ignored. */
+function readOutbox(files: LoopFiles): Pending | null {
   const path = pathOf(files);
   if (!existsSync(path)) return null;
   try {
-    const { record, effects } = JSON.parse(readRegularFile(path, MOST_BYTES) ?? '') as Partial<Due>;
+    const { record, effects } = JSON.parse(readRegularFile(path, MOST_BYTES) ?? '') as Partial<Pending>;
     return typeof record?.loopId === 'string' && Array.isArray(effects) ? { record, effects } : null;
   } catch {
     return null;

@@ -55,7 +55,7 @@ const NO_MIRROR: Mirror = {
 };
 
 /** `given` is the contract of a loop that may be over by now. */
-export function mirrorOf(files: LoopFiles, at: string, given?: Contract): Mirror {
+export function projectionOf(files: LoopFiles, at: string, given?: Contract): Mirror {
   const contract = given ?? contractOf(files);
   if (contract === null || contract.task === null) return NO_MIRROR;
   const { task } = contract;

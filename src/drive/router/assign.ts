@@ -1,60 +1,32 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
-import type { Effect } from '../../engine/effects.ts';
+import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
-import { readContract } from '../../state/contract-store.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { withState } from '../../state/with-state.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
-import { openPlan } from '../plan/on-plan.ts';
+import { RalphError } from '../../text/ralph-error.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
-import { readTask } from '../prompt/read-task.ts';
-import { freshPrompt } from '../turn/make-prompt.ts';
+import { lockOptions } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { feed, isStep } from '../turn/turn.ts';
+import type { Prompt } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { notesOf, type Router, RouterLeft, type SpawnAnswer } from './router.ts';
+import { notesOf, type Router, type SpawnAnswer } from './router.ts';
 import { lastSpawn, readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
 
-type HandedOut = { readonly answer: SpawnAnswer } | { readonly meanwhile: readonly Effect[] };
-
-/**
- * Makes the prompt of the next iteration and hands it out as a new spawn, or gives what has to be done instead because
- * something came in while it was made.
- */
-export async function handOut(router: Router, step: Extract<Effect, { type: 'prompt' }>): Promise<HandedOut> {
-  const { files, turn } = router;
-  const { state } = turn.loaded;
-  const { now } = turn.context;
-  // A contract that the user has accepted meanwhile counts from this iteration on.
-  const stored = readContract(files);
-  if (stored?.contract.loopId !== state.loopId) return { meanwhile: [] };
-  turn.loaded = { ...turn.loaded, stored, policy: stored.contract.policy };
-  const instead = await openPlan(turn, (message) => turn.notes.push(message));
-  if (instead !== null) return { meanwhile: instead };
-  const task = readTask(files.projectDir, state.taskPath);
-  if (task === null) {
-    const message = HOOK_TEXTS.taskMissing(state.taskPath);
-    return { meanwhile: feed(turn, { type: 'task-missing', at: now(), message }) };
-  }
-  const made = await freshPrompt(turn, stored, step, task.body, router.options.tell);
-  if (made === 'aborted') {
-    feed(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' });
-    throw new RouterLeft();
-  }
-  const effects = feed(turn, { type: 'prompt-made', at: now(), outcome: 'ready' });
-  if (effects.some(isStep)) return { meanwhile: effects };
-  // Whoever stood in its way is gone again: it is made anew.
-  if (made === 'overtaken') return { meanwhile: [step] };
-  const record = keep(router, stored.contract, made.prompt);
-  if (hasRules(stored.contract.guardrails)) turn.notes.push(...unguarded(router, stored.contract, record));
-  return { answer: handOutAgain(router, record) };
+/** Assigns a prompt to a new spawn, and answers with it. */
+export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
+  const contract = router.turn.loaded.stored?.contract;
+  if (contract === undefined) throw new RalphError('contract-changed', HOOK_TEXTS.orphaned);
+  const record = keep(router, contract, wholePrompt(assembled));
+  if (hasRules(contract.guardrails)) router.notes.push(...unguarded(router, contract, record));
+  return answerAgain(router, record);
 }
 
 /** That nothing holds the subagent to the rules of its task, where that is so. */
@@ -64,8 +36,8 @@ function unguarded({ options }: Router, contract: Contract, { answer: { agentTyp
   return foreign === null ? [] : [ROUTER_TEXTS.foreignAgent(type, foreign)];
 }
 
-/** The piece of work that the host has in hand already. */
-export function handOutAgain(router: Router, { answer }: SpawnRecord): SpawnAnswer {
+/** Answers with a spawn that was assigned before. */
+export function answerAgain(router: Router, { answer }: SpawnRecord): SpawnAnswer {
   const { options, files, turn } = router;
   const report = `${options.program} router report${options.options} --spawn ${answer.spawn}`;
   const { prompt, ...rest } = answer;
@@ -85,7 +57,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   const { files, turn, options } = router;
   const { state } = turn.loaded;
   const iteration = state.iteration + 1;
-  return withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, () => {
+  return withState(files, lockOptions(turn), () => {
     const before = readSpawn(files);
     const limit = contract.policy.pace.iterationTimeoutMs;
     const record: SpawnRecord = {

@@ -4,14 +4,14 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { isAlive } from '../../state/process/identity.ts';
 import { isBefore } from '../../text/instant.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { obeyFlags } from '../control/flag-files.ts';
+import { applyFlagFiles } from '../control/flag-files.ts';
 import { takeWork } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open.ts';
-import { answerNow } from './proceed.ts';
 import { type Report, report } from './report.ts';
 import type { RouterAnswer } from './router.ts';
 import { RouterLeft, type RouterOptions } from './router.ts';
+import { answerNow } from './router-driver.ts';
 import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 /** A call that comes while another one of the same host is at work waits so long for it. */
@@ -53,11 +53,13 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   try {
     const contract = opened.turn.loaded.stored?.contract;
     if (contract !== undefined)
-      obeyFlags(files, options.env, options.now(), contract, { isOurs: ({ loopId }) => loopId === contract.loopId });
+      applyFlagFiles(files, options.env, options.now(), contract, {
+        isOurs: ({ loopId }) => loopId === contract.loopId,
+      });
     // While another call was at work the loop went on.
     const router = openRouter(files, options);
     if ('action' in router) return router;
-    router.turn.notes.unshift(...opened.turn.notes);
+    router.notes.unshift(...opened.notes);
     return await (told === null ? answerNow(router) : report(router, told));
   } finally {
     done();

@@ -10,7 +10,7 @@ import { withLock } from '../../state/lock/lock.ts';
 import { newOwner, ownerLives, readOwner } from '../../state/lock/owner.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
-import { clientAlive } from '../turn/driver-context.ts';
+import { clientAlive } from '../turn/ownership.ts';
 import { RouterLeft } from './router.ts';
 
 /**

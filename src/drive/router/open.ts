@@ -8,11 +8,10 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { decidingEnvironment, withDeciding } from '../../task/tdd/make-list.ts';
-import { carryOut } from '../turn/apply-effects.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { turnWork } from '../turn/run-turn-work.ts';
-import { restoreState, setBack, unagreed, unproved } from '../turn/tampering.ts';
-import { heardContext } from '../turn/turn.ts';
+import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
+import { newTurn } from '../turn/turn.ts';
 import { heldBy, holdOf } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterOptions, StopAnswer } from './router.ts';
@@ -36,23 +35,19 @@ interface Found {
 export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
   const host = hostSession(options.env);
   const { answer, effects, loop } = withState(files, LOCK_WAIT, (current) => look(current, files, options, host));
-  carryOut(files, options.now(), effects);
+  applyEffects(files, options.now(), effects);
   if (loop === undefined) return answer ?? over(files, options);
   const { state, stored } = loop;
-  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : []));
+  const loaded = { state, policy: stored.contract.policy, stored, restored: null, orphaned: false };
   return {
     files,
     options,
-    turn: {
-      context: heardContext(files, checksEnvironment(options.env, host), host.sessionId, ''),
-      options: { timeoutMs: Number.POSITIVE_INFINITY, signal: options.signal, work: turnWork },
-      deadline: Number.POSITIVE_INFINITY,
-      notes,
-      loaded: { kind: 'loop', state, policy: stored.contract.policy, stored, mended: null, orphaned: false },
-      task: null,
+    notes: effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : [])),
+    turn: newTurn({ files, env: checksEnvironment(options.env, host), now: options.now }, loaded, {
+      signal: options.signal,
       lease: { loopId: state.loopId, epoch: state.epoch },
-      leaves: true,
-    },
+      keepsLoopOnAbort: true,
+    }),
   };
 }
 
@@ -88,7 +83,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
     return { next: 'keep', result: { answer: busy(files, state, hold), effects: [] } };
   }
   const stored = readContract(files);
-  if (state.status === 'ended' && (stored === null || !unproved(state))) {
+  if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
     // Whoever ended it died before the loop was in the archive.
     const { as, message } = state.ended;
     return { next: 'keep', result: { answer: null, effects: [{ type: 'archive', as, message }] } };
@@ -105,7 +100,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }
-  const forged = unproved(state) || unagreed(state, stored) || setBack(state, stored, files);
+  const forged = isRewritten(state, stored, files);
   if (!forged) return { next: held, result: { answer: null, effects, loop: { state: held, stored } } };
   const mended = mend(held, stored, files, options, host);
   effects.push(...mended.effects);

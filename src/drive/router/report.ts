@@ -1,16 +1,12 @@
-import type { Effect } from '../../engine/effects.ts';
 import type { UsageDelta } from '../../engine/events.ts';
-import { outOfTime } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { measureIteration } from '../prompt/gather-evidence.ts';
-import { countTurn, takeFingerprints } from '../turn/count-turn.ts';
-import { heardContext, type Loaded } from '../turn/turn.ts';
+import { endTurn } from '../turn/end-turn.ts';
+import type { Dispatched } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { answerNow, proceed } from './proceed.ts';
 import type { Router, RouterAnswer } from './router.ts';
+import { answerAfter, answerNow } from './router-driver.ts';
 import { isHeard, lastSpawn, noteOf, type SpawnRecord, spawnInHand, spawnMark } from './spawn-record.ts';
 
 export interface Report {
@@ -29,73 +25,53 @@ export interface Report {
 const MOST_DOUBTS = 3;
 
 /**
- * A subagent has ended: its iteration is counted, once however often it is told, claims are checked, and the answer is
- * what comes next. Throws RalphError `usage` for a spawn that was never handed out, and for an agent
- * that has been heard of for the one before.
+ * Counts the iteration of a subagent that has ended, once however often it is reported, and answers what comes next.
+ * Throws RalphError `usage` for a spawn that was never assigned, and for an agent whose report was counted before.
  */
 export async function report(router: Router, told: Report): Promise<RouterAnswer> {
   const { files, turn } = router;
   const { state } = turn.loaded;
-  const inHand = spawnInHand(files, state);
-  const known = lastSpawn(files, state);
-  if (told.spawn !== null && told.spawn > known) {
-    throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, known));
+  const assigned = spawnInHand(files, state);
+  const last = lastSpawn(files, state);
+  if (told.spawn !== null && told.spawn > last) {
+    throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
   }
-  const asked = told.spawn === null || told.spawn === inHand?.answer.spawn;
-  if (inHand === null || !asked) return answerNow(router);
-  if (told.agent !== null && told.agent === inHand.heardOf) {
-    // Without a number it is the same report once more.
+  if (assigned === null || (told.spawn !== null && told.spawn !== assigned.answer.spawn)) return answerNow(router);
+  if (told.agent !== null && told.agent === assigned.heardOf) {
+    // Without a number it is the same report again.
     if (told.spawn === null) return answerNow(router);
-    throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, inHand.answer.spawn));
+    throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
   }
-  if (told.spawn === null && told.error === null && doubtful(router, inHand, state, told.text))
+  if (told.spawn === null && told.error === null && isDoubtful(router, assigned, state, told.text)) {
     return answerNow(router);
-  return proceed(router, await count(router, inHand, told));
+  }
+  return answerAfter(router, await endSpawn(router, assigned, told));
 }
 
-/** A host that says no number and calls again is told apart from an agent that says the same again by nothing. */
-function doubtful({ files, turn }: Router, inHand: SpawnRecord, { lastTurn }: LoopState, text: string): boolean {
+/** Returns whether a report without a number may be the previous one again: nothing else tells the two apart. */
+function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn }: LoopState, text: string): boolean {
   if (lastTurn === null || lastTurn.text !== digest(text)) return false;
-  const { spawn } = inHand.answer;
-  if (inHand.doubts >= MOST_DOUBTS) throw new RalphError('usage', ROUTER_TEXTS.doubtAgain(spawn));
-  noteOf(files, inHand, { doubts: inHand.doubts + 1 });
-  turn.notes.push(ROUTER_TEXTS.doubt(spawn));
+  const { spawn } = assigned.answer;
+  if (assigned.doubts >= MOST_DOUBTS) throw new RalphError('usage', ROUTER_TEXTS.doubtAgain(spawn));
+  noteOf(files, assigned, { doubts: assigned.doubts + 1 });
+  notes.push(ROUTER_TEXTS.doubt(spawn));
   return true;
 }
 
-async function count(router: Router, inHand: SpawnRecord, told: Report): Promise<readonly Effect[]> {
-  const { files, turn, options } = router;
-  const { stored, state: before } = turn.loaded;
-  const context = heardContext(files, options.env, before.sessionId ?? '', told.text);
-  const { signal } = turn.options;
-  const measured = stored?.contract.task
-    ? await measureIteration(files, stored.contract, { env: options.env, signal })
-    : null;
-  const fingerprints = takeFingerprints(context, turn.options, stored, measured);
-  if (told.usage === null && told.error === null && turn.loaded.policy.budget.maxTokens !== null) {
+async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Report): Promise<Dispatched> {
+  const { policy, state } = turn.loaded;
+  if (told.usage === null && told.error === null && policy.budget.maxTokens !== null) {
     throw new RalphError('usage', ROUTER_TEXTS.needsAgent);
   }
-  const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
-    const none = { next: 'keep' as const, result: [] };
-    if (current.kind !== 'loop' || current.state.loopId !== before.loopId) return none;
-    if (isHeard(inHand, current.state)) return none;
-    const loaded: Loaded = { ...turn.loaded, state: current.state };
-    const timedOut = outOfTime(current.state, loaded.policy.pace.iterationTimeoutMs, context.now());
-    const heard = {
-      error: told.error,
-      timedOut: told.error === null && timedOut,
-      usage: told.usage,
-      costUsd: null,
-      transcriptMark: spawnMark(inHand.answer.spawn),
-    };
-    const facts = { ...fingerprints, text: told.error === null ? told.text : '', origin: 'loop', heard } as const;
-    const { state, effects, task } = countTurn(context, loaded, facts, measured);
-    router.turn = { ...turn, loaded: { ...loaded, state }, task };
-    return { next: state, result: effects };
+  const { error, usage } = told;
+  const ended = await endTurn(turn, {
+    ...{ text: error === null ? told.text : '', origin: 'loop', promptId: null, sessionId: state.sessionId ?? '' },
+    run: { error, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
+    isCounted: (current) => isHeard(assigned, current),
   });
-  // After the state, which says the same: where this process dies in between, nothing is lost.
-  noteOf(files, inHand, { heard: true, heardOf: told.agent ?? inHand.heardOf });
-  return effects;
+  // After the state, which says the same: a crash in between loses nothing.
+  noteOf(files, assigned, { heard: true, heardOf: told.agent ?? assigned.heardOf });
+  return ended;
 }
 
 /** Signals stand at the end of a message; what comes before so many bytes of it is of no use. */

@@ -24,13 +24,14 @@ export interface RouterOptions {
 export interface Router {
   readonly files: LoopFiles;
   readonly options: RouterOptions;
-  /** The iteration in progress, as the engine's other drivers know it too. */
-  turn: Turn;
+  readonly turn: Turn;
+  /** Messages for the user beside the answer. */
+  readonly notes: string[];
 }
 
-/** What the user should hear beside the answer. */
-export function notesOf({ files, turn }: Router): string[] {
-  return turn.notes.map((note) => inRouter(note, files.name));
+/** Messages for the user beside the answer, with the commands that mean this loop. */
+export function notesOf({ files, notes }: Router): string[] {
+  return notes.map((note) => inRouter(note, files.name));
 }
 
 /** This process was told to go before there was an answer. */

@@ -8,7 +8,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { giveConsent } from '../start/consent.ts';
 import type { StartRequest } from '../start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../start/start-loop.ts';
-import { clientAlive } from '../turn/driver-context.ts';
+import { clientAlive } from '../turn/ownership.ts';
 import { isAgreed } from './agreed.ts';
 import { holdOf } from './holder.ts';
 import { inRouter, ROUTER_TEXTS } from './messages.ts';

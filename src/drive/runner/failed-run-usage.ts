@@ -1,48 +1,49 @@
+import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
-/** Runs that came to nothing in a row are few, and their events short. */
+/** Consecutive failed runs are few, and their events short. */
 const TAIL_BYTES = 64 * 1024;
 
-/** What a loop's agents have used and its state does not know; null where nobody told. US dollars. */
-export interface Unaccounted {
+/** Usage of agents that is not yet part of the loop's state; null if unknown. US dollars. */
+export interface RunUsage {
   readonly usage: UsageDelta | null;
   readonly costUsd: number | null;
 }
 
+export const NO_USAGE: RunUsage = { usage: null, costUsd: null };
+
 /**
- * The usage of agents that ended after the loop's last counted turn: runs that came to nothing, or the last one of a
- * runner that was killed before it had counted. By the events journal.
+ * Returns the usage of agents that ended after the loop's last counted turn, by the events journal: failed runs, or the
+ * last run of a runner that was killed before it had counted it.
  */
-export function unaccounted(files: LoopFiles, { loopId, lastRunAt }: LoopState): Unaccounted {
-  let found: Unaccounted = { usage: null, costUsd: null };
+export function failedRunUsage(files: LoopFiles, { loopId, lastRunAt }: LoopState): RunUsage {
+  let found = NO_USAGE;
   readTail(files.events, TAIL_BYTES, (line) => {
     const event = parse(line);
     if (event === null || event['loopId'] !== loopId) return false;
     if (String(event['at']) <= lastRunAt) return true;
-    if (event['type'] === 'agent.ended') found = add(found, event);
+    if (event['type'] === 'agent.ended') found = sum(found, usageIn(event));
     return false;
   });
   return found;
 }
 
-function add({ usage, costUsd }: Unaccounted, event: Readonly<Record<string, unknown>>): Unaccounted {
-  const cost = event['costUsd'];
+/** The journal is in the project, so anything that is not a count is ignored. */
+function usageIn({ usage, costUsd }: Readonly<Record<string, unknown>>): RunUsage {
   return {
-    usage: sumUsage(usage, usageOf(event['usage'])),
-    costUsd: typeof cost === 'number' && cost >= 0 ? (costUsd ?? 0) + cost : costUsd,
+    usage: isUsage(usage) ? usage : null,
+    costUsd: typeof costUsd === 'number' && costUsd >= 0 ? costUsd : null,
   };
 }
 
-/** The journal lies in the project: what is no count is none of the runner's. */
-function usageOf(value: unknown): UsageDelta | null {
-  if (typeof value !== 'object' || value === null) return null;
+function isUsage(value: unknown): value is UsageDelta {
+  if (typeof value !== 'object' || value === null) return false;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = value as Record<string, unknown>;
   const counts = [inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens];
-  if (!counts.every((one) => Number.isSafeInteger(one) && (one as number) >= 0)) return null;
-  return value as UsageDelta;
+  return counts.every((one) => Number.isSafeInteger(one) && Number(one) >= 0);
 }
 
 function parse(line: string): Readonly<Record<string, unknown>> | null {
@@ -54,8 +55,16 @@ function parse(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** The agent's own word for what it has used, of several runs. */
-export function sumUsage(one: UsageDelta | null, other: UsageDelta | null): UsageDelta | null {
+/** Adds what a finished run used. */
+export function withRun(before: RunUsage, { facts: { result } }: FinishedRun): RunUsage {
+  return sum(before, { usage: result?.usage ?? null, costUsd: result?.costUsd ?? null });
+}
+
+function sum(one: RunUsage, other: RunUsage): RunUsage {
+  return { usage: sumTokens(one.usage, other.usage), costUsd: sumCost(one.costUsd, other.costUsd) };
+}
+
+function sumTokens(one: UsageDelta | null, other: UsageDelta | null): UsageDelta | null {
   if (one === null || other === null) return one ?? other;
   return {
     inputTokens: one.inputTokens + other.inputTokens,
@@ -65,7 +74,6 @@ export function sumUsage(one: UsageDelta | null, other: UsageDelta | null): Usag
   };
 }
 
-/** The same of what they cost, in US dollars. */
 export function sumCost(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : one + other;
 }

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { transition } from '../../engine/transition.ts';
 import { readState } from '../../state/read-state.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { LiveControls } from '../../term/live/live-view.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { operate } from '../control/operate.ts';
-import { carryOut } from '../turn/apply-effects.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { dispatch } from '../turn/dispatch.ts';
 import { RUNNER_TEXTS } from './messages.ts';
-import type { Leaving, Runner } from './runner.ts';
-import { lookAround } from './watch-operator.ts';
+import { type Leaving, now, type Runner } from './runner.ts';
+import { pollForChanges } from './watch-operator.ts';
 
 /** So long after Ctrl+C has ended a wait, another one means that the loop is to stop. */
 const TWICE_MS = 2_000;
@@ -19,7 +18,7 @@ const TWICE_MS = 2_000;
  * Ctrl+C once lets the iteration end and then stops the loop, twice cancels it. During a wait once means to go on now,
  * twice to stop. Being told to go (SIGTERM, a closed terminal) leaves the loop as it is, to be resumed.
  */
-export function hearSignals(runner: Runner): () => void {
+export function handleSignals(runner: Runner): () => void {
   const press = (): void => pressCtrlC(runner);
   const go = (): void => attempt(runner, () => leaveIt(runner));
   process.on('SIGINT', press);
@@ -70,7 +69,7 @@ function whatNow(runner: Runner, state: LoopState): () => void {
         : () => (state.paused.reason === 'interrupted' ? leaveIt(runner) : leave(runner, 'paused'));
     case 'running':
     case 'verifying':
-      if (runner.tryNow !== null) return () => wake(runner, runner.tryNow);
+      if (runner.retryNow !== null) return () => wake(runner, runner.retryNow);
       return state.stopRequested ? () => cancel(runner) : () => finish(runner);
     case 'awaiting-consent':
     case 'ended':
@@ -89,7 +88,7 @@ function wake(runner: Runner, end: (() => void) | null): void {
 function finish(runner: Runner): void {
   steerBy(runner, () => ({ kind: 'stop', clientAlive: true }));
   runner.options.tell({ type: 'notice', message: RUNNER_TEXTS.finishing });
-  lookAround(runner);
+  pollForChanges(runner);
 }
 
 function stopNow(runner: Runner): void {
@@ -103,8 +102,8 @@ function cancel(runner: Runner): void {
   leave(runner, 'signal');
 }
 
-function steerBy({ files, options, turn }: Runner, command: Parameters<typeof operate>[3]): void {
-  operate(files, options.env, turn.context.now(), command);
+function steerBy({ files, options }: Runner, command: Parameters<typeof operate>[3]): void {
+  operate(files, options.env, now(), command);
 }
 
 function leaveIt(runner: Runner): void {
@@ -112,17 +111,10 @@ function leaveIt(runner: Runner): void {
   leave(runner, 'signal');
 }
 
-/** Tells the engine, beside whatever the runner is busy with, that somebody interrupts the loop. */
-export function tellInterrupted({ files, turn, loopId }: Runner, by: 'signal' | 'client-exit'): void {
-  const at = turn.context.now();
-  // A loop that another runner has taken over is none of this one's to leave as interrupted.
-  const effects = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
-    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
-    const state: LoopState = current.state;
-    const next = transition(state, { type: 'interrupted', at, by }, turn.loaded.policy);
-    return { next: next.state, result: next.effects };
-  });
-  carryOut(files, at, effects);
+/** Dispatches, beside the runner's other work, that the user interrupts the loop. */
+export function tellInterrupted({ files, begun }: Runner, by: 'signal' | 'client-exit'): void {
+  const at = now();
+  applyEffects(files, at, dispatch(begun, { type: 'interrupted', at, by }).effects);
 }
 
 function leave(runner: Runner, why: Leaving): void {
@@ -135,20 +127,20 @@ const POLITE_MS = 5_000;
 
 /** What the keys of the live view do to the loop: what the commands do from another terminal, and heard at once. */
 export function liveControls(runner: Runner): LiveControls {
-  const { files, options, turn } = runner;
+  const { files, options } = runner;
   const command = (what: Parameters<typeof operate>[3]): void => {
-    operate(files, options.env, turn.context.now(), what);
+    operate(files, options.env, now(), what);
   };
   return {
     say: (text, delivery) => {
       command(() => steering(randomUUID(), text, delivery));
-      lookAround(runner);
+      pollForChanges(runner);
     },
     interrupt: () => interrupt(runner),
     goOn: (text) => {
       if (text !== '') command(() => steering(randomUUID(), text, 'next'));
       command(() => ({ kind: 'resume', by: 'launcher' }));
-      lookAround(runner);
+      pollForChanges(runner);
     },
     press: () => pressCtrlC(runner),
   };

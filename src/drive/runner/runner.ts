@@ -1,5 +1,4 @@
 import type { AgentRun, StartAgent } from '../../claude/agent/agent-run.ts';
-import type { UsageDelta } from '../../engine/events.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import { quarantine } from '../../state/archive.ts';
 import { findContract } from '../../state/contract-store.ts';
@@ -11,10 +10,9 @@ import { parseDuration } from '../../text/duration.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
-import { turnWork } from '../turn/run-turn-work.ts';
-import { setBack, unagreed, unproved } from '../turn/tampering.ts';
-import { heardContext, type Turn } from '../turn/turn.ts';
-import { unaccounted } from './failed-run-usage.ts';
+import { isRewritten } from '../turn/tampering.ts';
+import { newTurn, type Turn } from '../turn/turn.ts';
+import { failedRunUsage, type RunUsage } from './failed-run-usage.ts';
 import type { Lease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
@@ -24,7 +22,7 @@ export interface RunnerOptions {
   readonly env: NodeJS.ProcessEnv;
   /** What the agent's environment has beside it. */
   readonly agentEnv: Readonly<Record<string, string>>;
-  readonly patience: Patience;
+  readonly timeouts: RunnerTimeouts;
   readonly tell: Tell;
   /** Where somebody watches: the agent's words are told as they come, and keys act on the loop once this is called. */
   readonly live?: (controls: LiveControls) => void;
@@ -33,72 +31,53 @@ export interface RunnerOptions {
 /** Why a runner leaves its loop before the engine has ended it. */
 export type Leaving = 'signal' | 'lease-lost' | 'paused';
 
-/** A runner at work: one loop, one agent at a time. */
+/** A running runner: one loop, one agent at a time. What changes of the loop itself is in the current turn. */
 export interface Runner {
   readonly files: LoopFiles;
   readonly loopId: string;
+  /** The first turn. Only its context, contract and lease are of use later. */
+  readonly begun: Turn;
   readonly options: RunnerOptions;
   readonly lease: Lease;
-  /** Aborted with the reason (Leaving) when the runner has to go. */
+  /** Aborted with the reason (Leaving) when the runner has to exit. */
   readonly leave: AbortController;
-  /** The iteration in progress, as the engine's other driver knows it too. */
-  turn: Turn;
   agent: AgentRun | null;
-  /** US dollars that this runner's agents have cost together; null while none has told. */
+  /** Cost of this runner's agents in US dollars; null if unknown. */
   spentUsd: number | null;
-  /** Tokens of runs that came to nothing: they count with the next iteration. */
-  wasted: UsageDelta | null;
-  /** US dollars that these have cost. */
-  wastedUsd: number | null;
-  /** Rate limits in a row, none of which said until when. */
+  /** Usage of failed runs, which counts with the next iteration. */
+  failedRuns: RunUsage;
+  /** Consecutive rate limits without a reset time. */
   limits: number;
-  /** Consecutive runs that broke. */
-  broken: number;
-  /** Ends the wait before a run that broke is tried again; null while there is none. */
-  tryNow: (() => void) | null;
-  /** Epoch milliseconds: when Ctrl+C ended a wait. */
+  /** Consecutive failed runs. */
+  failures: number;
+  /** Ends the wait before the next retry; null if there is none. */
+  retryNow: (() => void) | null;
+  /** Epoch milliseconds at which Ctrl+C ended a wait. */
   wokenAt: number;
-  /** What the agent at work was sent, by id: whether it has reached it. */
-  readonly sent: Map<string, 'sent' | 'heard'>;
-  /** What was told last of how the loop stands. */
+  /** Messages sent to the running agent, by id. */
+  readonly sent: Map<string, 'sent' | 'acknowledged'>;
+  /** What was shown last of the loop. */
   shown: { pending: string; next: 'stop' | 'pause' | 'go-on'; checklist: string };
-  /** The user has asked the agent at work to end its turn. */
+  /** The user has asked the running agent to end its turn. */
   interrupted: boolean;
 }
 
 export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions, lease: Lease): Runner {
+  const before = failedRunUsage(files, state);
   const leave = new AbortController();
-  const context = heardContext(files, options.env, '', '');
-  const policy = stored.contract.policy;
-  const before = unaccounted(files, state);
-  const turn: Turn = {
-    context,
-    options: { timeoutMs: Number.POSITIVE_INFINITY, signal: leave.signal, work: turnWork },
-    deadline: Number.POSITIVE_INFINITY,
-    notes: [],
-    loaded: { kind: 'loop', state, policy, stored, mended: null, orphaned: false },
-    task: null,
-    lease: { loopId, epoch: state.epoch },
-  };
+  const loaded = { state, policy: stored.contract.policy, stored, restored: null, orphaned: false };
+  const held = { loopId, epoch: state.epoch };
   return {
-    files,
-    loopId,
-    options,
-    lease,
-    leave,
-    turn,
-    agent: null,
-    spentUsd: before.costUsd,
-    wasted: before.usage,
-    wastedUsd: before.costUsd,
-    limits: 0,
-    broken: 0,
-    tryNow: null,
-    wokenAt: 0,
-    sent: new Map(),
-    shown: { pending: '', next: 'go-on', checklist: '' },
-    interrupted: false,
+    ...{ files, loopId, options, lease, leave },
+    begun: newTurn({ files, env: options.env, now }, loaded, { signal: leave.signal, lease: held }),
+    ...{ agent: null, spentUsd: before.costUsd, failedRuns: before },
+    ...{ limits: 0, failures: 0, retryNow: null, wokenAt: 0, sent: new Map() },
+    ...{ shown: { pending: '', next: 'go-on', checklist: '' }, interrupted: false },
   };
+}
+
+export function now(): string {
+  return new Date().toISOString();
 }
 
 /** Tells how far the checklist has come, where that is news. */
@@ -112,33 +91,29 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
 }
 
 /**
- * Puts a state that the agent rewrote, while it worked, back as this runner knows it; what was found is moved aside.
- * Gives what the user and the next prompt have to hear, or null. Whoever ends a loop drops its contract: a state that is
- * gone with it was ended, and is left so.
+ * Restores a state that the agent rewrote to what this runner knows, and moves the rewritten file aside. Returns a
+ * warning for the user and the next prompt, or null. An ended loop has no contract any more; it is left alone.
  */
-export function mendState(runner: Runner): string | null {
-  const { files, loopId, turn } = runner;
-  const { state } = turn.loaded;
+export function restoreRewrittenState({ files, loopId }: Runner, { loaded: { state } }: Turn): string | null {
   const found = findContract(files);
   if (found === 'absent' || found === 'unreadable' || found.contract.loopId !== loopId) return null;
-  const sound = (current: ReadState): boolean => {
+  const isSound = (current: ReadState): boolean => {
     if (current.kind !== 'loop') return false;
-    // A newer epoch is somebody else's, who took the loop over: the lease tells.
-    if (current.state.epoch > state.epoch) return true;
-    return !(unproved(current.state) || unagreed(current.state, found) || setBack(current.state, found, files));
+    // A newer epoch belongs to a process that took the loop over; the lease tells.
+    return current.state.epoch > state.epoch || !isRewritten(current.state, found, files);
   };
   return withState<string | null>(files, LOCK_WAIT, (current) => {
-    if (sound(current)) return { next: 'keep', result: null };
-    const moved = current.kind === 'absent' ? files.archiveDir : quarantine(files, turn.context.now(), 'tampered');
+    if (isSound(current)) return { next: 'keep', result: null };
+    const moved = current.kind === 'absent' ? files.archiveDir : quarantine(files, now(), 'tampered');
     return { next: state, result: RUNNER_TEXTS.restored(moved) };
   });
 }
 
-/** How long a runner waits for what, in milliseconds. */
-export interface Patience {
-  /** For a sign of life of an agent whose turn is not over. */
+/** Timeouts of a runner, in milliseconds. */
+export interface RunnerTimeouts {
+  /** Maximum silence of a running agent. */
   readonly silenceMs: number;
-  /** Before a run that broke is tried again, the first time. */
+  /** Delay before the first retry of a failed run. */
   readonly retryMs: number;
 }
 
@@ -146,7 +121,7 @@ export interface Patience {
  * RALPH_SILENCE (20m: a single command of the agent may be silent for long) and RALPH_RETRY_WAIT (5s). Throws RalphError
  * for a value that is no duration.
  */
-export function patience(env: NodeJS.ProcessEnv): Patience {
+export function runnerTimeouts(env: NodeJS.ProcessEnv): RunnerTimeouts {
   return {
     silenceMs: duration(env, 'RALPH_SILENCE', 20 * 60_000),
     retryMs: duration(env, 'RALPH_RETRY_WAIT', 5_000),

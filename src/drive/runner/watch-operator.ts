@@ -1,25 +1,24 @@
 import type { LoopState } from '../../engine/schema/state.ts';
-import { transition } from '../../engine/transition.ts';
 import { findContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import { readState } from '../../state/read-state.ts';
 import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
-import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
-import { LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { taskFolder } from '../../task/task-file.ts';
+import { applyFlagFiles } from '../control/flag-files.ts';
 import { operate } from '../control/operate.ts';
 import { checklistNow } from '../prompt/read-task.ts';
-import { mirrorOf } from '../records/status-projection.ts';
-import { carryOut } from '../turn/apply-effects.ts';
-import { rateLimitWait, waitOut } from '../turn/wait.ts';
+import { projectionOf } from '../records/status-projection.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { dispatch } from '../turn/dispatch.ts';
+import type { Turn } from '../turn/turn.ts';
+import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { inRunner, RUNNER_TEXTS } from './messages.ts';
-import { type Runner, tellChecklist } from './runner.ts';
+import { now, type Runner, tellChecklist } from './runner.ts';
 
 /** Others steer the loop through its files: heard within half a second. */
 const LOOK_MS = 330;
 
 /** Hears what others want of the loop while the runner is busy, until what it gives back is called. */
-export function listenToOthers(runner: Runner): () => void {
+export function watchOperator(runner: Runner): () => void {
   let shown = Date.now();
   const timer = setInterval(() => {
     try {
@@ -27,35 +26,30 @@ export function listenToOthers(runner: Runner): () => void {
         shown = Date.now();
         showAlive(runner);
       }
-      heedFlags(runner);
-      lookAround(runner);
+      applyFlags(runner);
+      pollForChanges(runner);
     } catch (error) {
       // A disk that fails now may work at the next look; the iteration's own end tells where it does not.
-      log(runner.files, runner.turn.context.now(), 'runner', (error as Error).message);
+      log(runner.files, now(), 'runner', (error as Error).message);
     }
   }, LOOK_MS);
   return () => clearInterval(timer);
 }
 
-/** A loop whose agent works for long is no dead one: its task folder says so every minute. */
-function showAlive({ files, turn }: Runner): void {
-  const at = turn.context.now();
-  mirrorOf(files, at, turn.loaded.stored?.contract).status(at);
+/** Shows in the task folder, every minute, that a loop whose agent works for long is alive. */
+function showAlive({ files }: Runner): void {
+  const at = now();
+  projectionOf(files, at).status(at);
 }
 
-/** A task folder can be told by a file in it. */
-function heedFlags({ files, turn, options }: Runner): void {
-  const contract = turn.loaded.stored?.contract;
-  if (!contract?.task) return;
-  const { stop, cancel } = takeFlags(runFiles(taskFolder(files.projectDir, contract.taskPath)));
-  const at = turn.context.now();
-  if (readState(files.state).kind !== 'loop') return;
-  if (cancel) operate(files, options.env, at, () => ({ kind: 'cancel', flag: true }));
-  else if (stop) operate(files, options.env, at, () => ({ kind: 'stop', clientAlive: true, flag: true }));
+/** Applies the flag files of a task folder. */
+function applyFlags({ files, begun, options, loopId }: Runner): void {
+  const contract = begun.loaded.stored?.contract;
+  if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs: (state) => state.loopId === loopId });
 }
 
 /** A loop that somebody has ended needs no agent any more; one that is steered tells it. */
-export function lookAround(runner: Runner): void {
+export function pollForChanges(runner: Runner): void {
   const { files, loopId, agent } = runner;
   const current = readState(files.state);
   if (current.kind === 'loop' && current.state.loopId === loopId) {
@@ -100,33 +94,29 @@ export function steerAgent(runner: Runner, state: LoopState): void {
     sent.delete(id);
     return;
   }
-  if (state.steering.some(({ id }) => sent.get(id) === 'heard')) takeHeard(runner);
+  if (state.steering.some(({ id }) => sent.get(id) === 'acknowledged')) takeAcknowledged(runner, state);
 }
 
-/** The agent has heard a message. Where that cannot be written down now, it is at the next look. */
-export function heard(runner: Runner, id: string): void {
-  const { sent, files, turn } = runner;
+/** Notes that a message has reached the agent. If that cannot be written now, it is at the next poll. */
+export function acknowledge(runner: Runner, id: string): void {
+  const { sent, files } = runner;
   if (!sent.has(id)) return;
-  sent.set(id, 'heard');
+  sent.set(id, 'acknowledged');
   try {
-    if (readState(files.state).kind === 'loop') takeHeard(runner);
+    const current = readState(files.state);
+    if (current.kind === 'loop') takeAcknowledged(runner, current.state);
   } catch (error) {
-    log(files, turn.context.now(), 'runner', (error as Error).message);
+    log(files, now(), 'runner', (error as Error).message);
   }
 }
 
-function takeHeard({ files, turn, loopId, options, sent }: Runner): void {
-  const at = turn.context.now();
-  const { effects, texts } = withState(files, { ...LOCK_WAIT, ...(turn.lease && { lease: turn.lease }) }, (current) => {
-    const none = { next: 'keep' as const, result: { effects: [], texts: [] } };
-    if (current.kind !== 'loop' || current.state.loopId !== loopId) return none;
-    const arrived = current.state.steering.filter(({ id }) => sent.get(id) === 'heard');
-    const ids = arrived.map(({ id }) => id);
-    const next = transition(current.state, { type: 'steering-delivered', at, ids }, turn.loaded.policy);
-    return { next: next.state, result: { effects: next.effects, texts: arrived.map(({ text }) => text) } };
-  });
-  carryOut(files, at, effects);
-  if (texts.length > 0) options.tell({ type: 'steered', texts });
+function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }: LoopState): void {
+  const at = now();
+  const arrived = steering.filter(({ id }) => sent.get(id) === 'acknowledged');
+  if (arrived.length === 0) return;
+  const ids = arrived.map(({ id }) => id);
+  applyEffects(files, at, dispatch(begun, { type: 'steering-delivered', at, ids }).effects);
+  options.tell({ type: 'steered', texts: arrived.map(({ text }) => text) });
 }
 
 /** A limit has surely reset a second after the client says so. */
@@ -136,8 +126,8 @@ const MARGIN_MS = 1_000;
  * The engine has let the agent go. Waits while the loop is paused by a rate limit or by the user: true when it goes on
  * again, false when it is over, or nothing here will make it go on.
  */
-export async function rest(runner: Runner): Promise<boolean> {
-  const { turn, leave, options, files, loopId } = runner;
+export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean> {
+  const { leave, options, files, loopId } = runner;
   const { state } = turn.loaded;
   if (state.status !== 'paused') return false;
   const { reason, resumesAt } = state.paused;
@@ -153,7 +143,7 @@ export async function rest(runner: Runner): Promise<boolean> {
     options.tell({ type: 'notice', message: inRunner(message, files.name) });
     options.tell({ type: 'paused', reason });
   }
-  const end = await waitOut(turn.context, {
+  const end = await waitUntil(turn, {
     until,
     deadline: turn.deadline,
     signal: leave.signal,
@@ -162,10 +152,10 @@ export async function rest(runner: Runner): Promise<boolean> {
   });
   if (end === 'aborted') return false;
   if (end === 'elapsed') {
-    operate(files, options.env, turn.context.now(), () => ({ kind: 'resume', by: 'launcher' }));
+    operate(files, options.env, now(), () => ({ kind: 'resume', by: 'launcher' }));
   }
-  const now = readState(files.state);
-  return now.kind === 'loop' && now.state.loopId === loopId && now.state.status === 'running';
+  const current = readState(files.state);
+  return current.kind === 'loop' && current.state.loopId === loopId && current.state.status === 'running';
 }
 
 function untilOf(runner: Runner, resumesAt: string | null): number {

@@ -8,8 +8,8 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { clientAlive } from '../turn/driver-context.ts';
 import { START_TEXTS } from '../turn/messages.ts';
+import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';
 import type { StartRequest } from './prepare-contract.ts';
 

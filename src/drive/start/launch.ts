@@ -16,11 +16,11 @@ import { plainPrompt } from '../prompt/plain-prompt.ts';
 import { readTask } from '../prompt/read-task.ts';
 import { type TaskPromptRequest, taskPrompt } from '../prompt/task-prompt.ts';
 import { endedLoop, endedState, unheard } from '../status/ended-loop.ts';
-import { unlessOvertaken } from '../turn/abort-if-superseded.ts';
-import { carryOut, noteApiError } from '../turn/apply-effects.ts';
+import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
+import { applyEffects, noteApiError } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
-import { restoreState, unproved } from '../turn/tampering.ts';
-import { rateLimitWait, timeLeft } from '../turn/wait.ts';
+import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
+import { rateLimitWait, remainingMs } from '../turn/wait.ts';
 import type { StartedLoop } from './start-loop.ts';
 
 export interface LaunchOptions {
@@ -171,7 +171,7 @@ async function firstTaskPrompt(
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const name of signals) process.on(name, leave);
   try {
-    const made = await unlessOvertaken(files, known.state, left.signal, (signal) =>
+    const made = await abortIfSuperseded(files, known.state, left.signal, (signal) =>
       taskPrompt({
         ...known,
         files,
@@ -187,7 +187,7 @@ async function firstTaskPrompt(
         },
       }),
     );
-    if (made === 'aborted' || made === 'overtaken') return null;
+    if (made === 'aborted' || made === 'superseded') return null;
     const { prompt, path } = made;
     const whole = wholePrompt(prompt);
     if (path === null || Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
@@ -205,7 +205,7 @@ function ownState(files: LoopFiles, loopId: string): LoopState | null {
 
 /** true when the time has passed and the loop still waits for it; false when somebody ended or changed it. */
 async function waitFor(milliseconds: number, files: LoopFiles, loopId: string): Promise<boolean> {
-  const left = timeLeft(Date.now() + milliseconds);
+  const left = remainingMs(Date.now() + milliseconds);
   while (left() > 0) {
     await new Promise((resolve) => setTimeout(resolve, Math.min(500, left())));
     if (ownState(files, loopId)?.status !== 'paused') return false;
@@ -246,7 +246,8 @@ function distrust(files: LoopFiles, loopId: string, at: string): void {
   const stored = readContract(files);
   if (stored === null || stored.contract.loopId !== loopId) return;
   withState(files, LOCK_WAIT, (current) => {
-    if (current.kind !== 'loop' || !unproved(current.state)) return { next: 'keep' as const, result: undefined };
+    if (current.kind !== 'loop' || !hasUnverifiedCompletion(current.state))
+      return { next: 'keep' as const, result: undefined };
     const { sessionId, clientPid, clientStartedAt } = current.state;
     const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
     return { next: restoreState(files, stored, client, at, current.state.epoch), result: undefined };
@@ -261,5 +262,5 @@ function change(files: LoopFiles, loopId: string, event: EngineEvent): void {
     const next = transition(current.state, event, stored.contract.policy);
     return { next: next.state, result: next.effects };
   });
-  carryOut(files, event.at, effects);
+  applyEffects(files, event.at, effects);
 }

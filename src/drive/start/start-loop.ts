@@ -17,7 +17,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
-import { countedBy, mirrorOf } from '../records/status-projection.ts';
+import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { agreementMark } from './consent.ts';
@@ -93,7 +93,7 @@ export function startLoop(request: StartRequest): StartedLoop {
     const started = { loopId, files, state, stored, settings, warnings: prepared.warnings };
     return { next: state, result: { started, event } };
   });
-  mirrorOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
+  projectionOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
   return started;
 }
 

@@ -15,7 +15,7 @@ import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/tas
 import { forLoop } from '../../term/for-loop.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { checklistNow } from '../prompt/read-task.ts';
-import { driverLives } from '../turn/driver-context.ts';
+import { driverLives } from '../turn/ownership.ts';
 
 /** How a loop stands: the one model behind every view of it. */
 export interface LoopReport {

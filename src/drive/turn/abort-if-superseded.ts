@@ -2,41 +2,39 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 
-/** Heard within half a second. */
-const LOOK_MS = 330;
+const POLL_MS = 330;
 
 /**
- * Does what takes its time, such as the commands of a task, unless what comes of it is for nobody. `aborted`: the signal
- * said go. `overtaken`: somebody has ended or paused the loop, or wants it to stop before its next iteration. Then the
- * work's own signal is aborted, and this resolves once the work has given up. `state` is the loop as the driver saved
- * it. Rejects with every other failure of the work.
+ * Runs slow work and aborts it if the loop is stopped, paused or replaced meanwhile (`superseded`) or the driver has to
+ * exit (`aborted`). Resolves once the work has ended. `state` is the loop as the driver saved it. Rejects with every
+ * other failure of the work.
  */
-export async function unlessOvertaken<T>(
+export async function abortIfSuperseded<T>(
   files: LoopFiles,
   state: LoopState,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<T | 'aborted' | 'overtaken'> {
-  const word = new AbortController();
-  const looking = setInterval(() => {
-    if (isOvertaken(files, state)) word.abort();
-  }, LOOK_MS);
+): Promise<T | 'aborted' | 'superseded'> {
+  const superseded = new AbortController();
+  const timer = setInterval(() => {
+    if (isSuperseded(files, state)) superseded.abort();
+  }, POLL_MS);
   try {
-    const done = await work(AbortSignal.any([signal, word.signal]));
-    return signal.aborted ? 'aborted' : done;
+    const result = await work(AbortSignal.any([signal, superseded.signal]));
+    return signal.aborted ? 'aborted' : result;
   } catch (error) {
     if (signal.aborted) return 'aborted';
-    if (word.signal.aborted) return 'overtaken';
+    if (superseded.signal.aborted) return 'superseded';
     throw error;
   } finally {
-    clearInterval(looking);
+    clearInterval(timer);
   }
 }
 
-function isOvertaken(files: LoopFiles, before: LoopState): boolean {
+function isSuperseded(files: LoopFiles, before: LoopState): boolean {
   try {
     const current = readState(files.state);
-    // A file that is none of ours, or cannot be read, is for whoever decides next.
+    // An unreadable file, or one of another program, is left to the next decision.
     if (current.kind !== 'loop') return current.kind === 'absent';
     const { loopId, status, stopRequested } = current.state;
     if (loopId !== before.loopId || status !== before.status) return true;

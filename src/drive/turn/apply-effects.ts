@@ -9,16 +9,13 @@ import { isBefore } from '../../text/instant.ts';
 import { recordJournal } from '../records/journal.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { remember } from '../records/record-lessons.ts';
-import { type Mirror, mirrorOf } from '../records/status-projection.ts';
+import { type Mirror, projectionOf } from '../records/status-projection.ts';
 
-/**
- * Carries out what every driver does alike: journals, signs, memory, the archive, and what a task folder shows of all
- * this. What is left (prompt, wait, verify, look, allow) is the driver's own way of doing it.
- */
-export function carryOut(files: LoopFiles, at: string, effects: readonly Effect[]): void {
+/** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
+export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   if (effects.length === 0) return;
   recordJournal(files, at, effects);
-  const mirror = mirrorOf(files, at);
+  const mirror = projectionOf(files, at);
   mirror.events(effects);
   for (const effect of effects) {
     if (effect.type === 'add-sign' || effect.type === 'archive') remember(files, at, effect);
@@ -60,5 +57,5 @@ export function noteApiError(files: LoopFiles, loopId: string, at: string, since
     const next = transition(state, { type: 'api-error', at, error }, stored.contract.policy);
     return { next: next.state, result: next.effects };
   });
-  carryOut(files, at, effects);
+  applyEffects(files, at, effects);
 }

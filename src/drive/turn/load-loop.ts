@@ -6,13 +6,14 @@ import { findContract, readContract, type StoredContract } from '../../state/con
 import { log } from '../../state/log.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import type { DriverContext } from './driver-context.ts';
-import { clientIdentity, drivenElsewhere, ownership } from './driver-context.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import { restoreState, setBack, unagreed, unproved } from './tampering.ts';
+import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from './ownership.ts';
+import { isRewritten, restoreState } from './tampering.ts';
 import type { Loaded } from './turn.ts';
 
-export type LoadedLoop = { readonly kind: 'none'; readonly message: string | null } | Loaded;
+export type LoadedLoop =
+  | { readonly kind: 'none'; readonly message: string | null }
+  | { readonly kind: 'loop'; readonly loaded: Loaded };
 
 /**
  * What a Stop has to decide about, from what lies on disk. Called under the lock: a state that cannot be used is moved
@@ -53,7 +54,7 @@ function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, contex
     maxIterations: policy.maxIterations,
   });
   const state = bindSession(adopted, clientIdentity(context));
-  return { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false };
+  return { kind: 'loop', loaded: { state, policy, stored: null, restored: null, orphaned: false } };
 }
 
 function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
@@ -63,12 +64,11 @@ function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
   // Nobody's loop yet, and it could not be begun: whoever it is meant for will be told.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
   const stored = readContract(context.files);
-  if (stored !== null && (unproved(state) || unagreed(state, stored) || setBack(state, stored, context.files)))
-    return restored(stored, context, state.epoch);
+  if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);
   const bound = owned === 'unbound' ? bindSession(state, clientIdentity(context)) : state;
   const policy = stored?.contract.policy ?? policyFromEnvironment(context.env).policy;
   const orphaned = stored === null && state.contractHash !== null;
-  return { kind: 'loop', state: bound, policy, stored, mended: null, orphaned };
+  return { kind: 'loop', loaded: { state: bound, policy, stored, restored: null, orphaned } };
 }
 
 function restored(stored: StoredContract, context: DriverContext, epoch: number): LoadedLoop {
@@ -76,6 +76,7 @@ function restored(stored: StoredContract, context: DriverContext, epoch: number)
   if (wanted && wanted !== stored.contract.loopId) return { kind: 'none', message: null };
   const moved = quarantine(context.files, context.now(), 'tampered');
   const state = restoreState(context.files, stored, clientIdentity(context), context.now(), epoch);
-  const mended = HOOK_TEXTS.restored(moved, state.iteration);
-  return { kind: 'loop', state, policy: stored.contract.policy, stored, mended, orphaned: false };
+  const warning = HOOK_TEXTS.restored(moved, state.iteration);
+  const { policy } = stored.contract;
+  return { kind: 'loop', loaded: { state, policy, stored, restored: warning, orphaned: false } };
 }

@@ -1,46 +1,42 @@
-import type { Told } from '../../engine/effects.ts';
-import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Tell } from '../../engine/runner-event.ts';
-import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
-import { openedPrompt } from '../plan/on-plan.ts';
-import { besideTask, realFindings } from '../prompt/extra-sections.ts';
-import { plainPrompt } from '../prompt/plain-prompt.ts';
-import { taskPrompt } from '../prompt/task-prompt.ts';
-import { unlessOvertaken } from './abort-if-superseded.ts';
-import type { Loaded, Turn } from './turn.ts';
+import { readContract } from '../../state/contract-store.ts';
+import { dispatch, handleAbort, loopOver } from './dispatch.ts';
+import type { Listener } from './task-kind.ts';
+import { taskKindOf } from './task-kinds.ts';
+import { type Dispatched, isStep, type Prompt, type PromptStep, type Turn } from './turn.ts';
 
 /**
- * The whole prompt of the next iteration, for an agent that knows nothing of the one before. Runs a task folder's
- * commands first, which `tell` hears of, and which end when the driver has to leave (`aborted`) or somebody ended,
- * stopped or paused the loop meanwhile (`overtaken`).
+ * Makes the prompt of the next iteration under the contract as it stands now. Returns effects instead if the loop was
+ * stopped, paused or ended meanwhile, or has no task left.
  */
-export async function freshPrompt(
-  turn: Turn,
-  stored: NonNullable<Loaded['stored']>,
-  told: Told,
-  body: string,
-  tell: Tell,
-): Promise<{ readonly prompt: string } | 'aborted' | 'overtaken'> {
-  const { state } = turn.loaded;
-  const { files } = turn.context;
-  const { contract } = stored;
-  const ofPlan = await openedPrompt(turn, told);
-  if (ofPlan !== null) return { prompt: wholePrompt(ofPlan) };
-  const findings = realFindings(files.projectDir, stored, state.lastFindingsCount);
-  if (contract.task !== null) {
-    const watch: EvidenceWatch = {
-      onCommand: (name) => tell({ type: 'command-started', name }),
-      onEvidence: ({ name, outcome, durationMs }) => tell({ type: 'command-ran', name, outcome, durationMs }),
-    };
-    const { env, now } = turn.context;
-    const { task } = contract;
-    const made = await unlessOvertaken(files, state, turn.options.signal, (signal) =>
-      taskPrompt({ files, contract, task, state, body, told, findings, fresh: true, env, signal, now, watch }),
-    );
-    return typeof made === 'string' ? made : { prompt: wholePrompt(made.prompt) };
+export async function makePrompt(
+  begun: Turn,
+  step: PromptStep,
+  listener: Listener,
+): Promise<Dispatched | { readonly turn: Turn; readonly prompt: Prompt }> {
+  const { now } = begun.context;
+  const current = underStoredContract(begun);
+  if (current === null) return { turn: begun, effects: [loopOver(begun)] };
+  const kind = await taskKindOf(current);
+  const opened = await kind.openPrompt(current, step, listener);
+  if ('effects' in opened) return opened;
+  const { turn, made } = opened;
+  if (made === 'aborted') {
+    return handleAbort(dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'given-up' }).turn);
   }
-  const beside = besideTask(files, contract, turn.context.now(), true);
-  const parts = { ...told, findings, body, beside };
-  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
-  return { prompt: wholePrompt(prompt) };
+  // The prompt file of a session took no time to read: nothing can have come in between.
+  if (made !== 'superseded' && made.isTaskFile && !turn.freshContext) return { turn, prompt: made };
+  const ready = dispatch(turn, { type: 'prompt-made', at: now(), outcome: 'ready' });
+  if (ready.effects.some(isStep)) return ready;
+  // The conflicting change was reverted; rebuild the prompt.
+  if (made === 'superseded') return { turn: ready.turn, effects: [step] };
+  return { turn: ready.turn, prompt: made };
+}
+
+/** A contract that the user has accepted meanwhile counts from this iteration on. Returns null if it is gone. */
+function underStoredContract(turn: Turn): Turn | null {
+  const { loaded, context } = turn;
+  if (loaded.stored === null) return turn;
+  const stored = readContract(context.files);
+  if (stored?.contract.loopId !== loaded.state.loopId) return null;
+  return { ...turn, loaded: { ...loaded, stored, policy: stored.contract.policy } };
 }

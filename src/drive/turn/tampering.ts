@@ -9,11 +9,16 @@ import { readTail } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { lastRecord } from '../records/journal.ts';
 
+/** Returns whether a state file was rewritten from outside, by its contract and its journal. */
+export function isRewritten(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
+  return hasUnverifiedCompletion(state) || lacksConsent(state, stored) || isTampered(state, stored, files);
+}
+
 /**
- * Whether somebody rewrote the state: it is not the contract's, or it lies behind its own journal, which is written
- * after the state, while counters only rise.
+ * Returns whether a state contradicts its contract, or lies behind its own journal. The journal is written after the
+ * state, and counters only rise.
  */
-export function setBack(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
+function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
   const { contract, hash } = stored;
   if (state.contractHash !== hash || state.loopId !== contract.loopId) return true;
   if (state.maxIterations !== contract.policy.maxIterations) return true;
@@ -28,16 +33,16 @@ const PAUSED_TEXTS: Record<UsersPause, string> = { operator: PAUSED_BY_USER, int
 const COUNTED: Shape = { iteration: 'count', idleIterations: 'count', findings: 'count?', endedAt: 'instant' };
 
 /**
- * A state that says `complete` while its contract still stands. Whoever completes a loop archives it and drops the
- * contract at once; so either that process died in between, or somebody wrote the word in. Both are answered alike: the
- * loop goes on, and the next claim is verified.
+ * Returns whether a state says `complete` while its contract still exists. A completed loop is archived and its contract
+ * dropped at once, so the process died in between, or the state was forged. In both cases the loop continues and the next
+ * claim is verified.
  */
-export function unproved(state: LoopState): boolean {
+export function hasUnverifiedCompletion(state: LoopState): boolean {
   return state.status === 'ended' && state.ended.as === 'complete';
 }
 
-/** A state that goes on although its contract says that nobody has agreed to the loop: who agrees says it in both. */
-export function unagreed(state: LoopState, { contract }: StoredContract): boolean {
+/** Returns whether a state continues although its contract has no consent. Consent is recorded in both. */
+function lacksConsent(state: LoopState, { contract }: StoredContract): boolean {
   return !contract.consented && state.status !== 'awaiting-consent' && state.status !== 'ended';
 }
 

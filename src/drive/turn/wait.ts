@@ -1,11 +1,15 @@
 import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { watchQueue } from '../../claude/transcript/queued-messages.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type ReadState, readState } from '../../state/read-state.ts';
+import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
 import { parseDuration } from '../../text/duration.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { DriverContext } from './driver-context.ts';
+import { projectionOf } from '../records/status-projection.ts';
+import { dispatch, handleAbort } from './dispatch.ts';
+import type { Dispatched, Turn } from './turn.ts';
 
 /** Reacts within half a second, at a cost well under 0.2 % of a core. */
 const POLL_MS = 330;
@@ -26,15 +30,45 @@ export interface Wait {
   readonly tasks?: readonly string[];
 }
 
+/** Waits as the engine asked, and dispatches that time has passed. */
+export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
+  // The evidence of the next prompt has to be gathered within the same timeout.
+  const end = await waitInTurn(turn, until, turn.deadline - evidenceMs(turn.loaded.stored?.contract));
+  if (end === 'aborted') return handleAbort(turn);
+  const cause = end === 'state-changed' ? 'elapsed' : end;
+  return dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
+}
+
+/** Waits, with the heartbeat of a task folder kept up. */
+export async function waitInTurn(turn: Turn, until: string, deadline: number): Promise<WaitEnd> {
+  const { loaded, signal, task, context } = turn;
+  const { state } = loaded;
+  const { files, now } = context;
+  // A task that is edited between two iterations is read when the delay is over.
+  const isPace = state.status === 'waiting' && state.waiting.why === 'pace';
+  const heartbeat = task && setInterval(() => projectionOf(files, now(), task.contract).status(now()), BEAT_MS).unref();
+  const taskPath = isPace ? null : state.taskPath;
+  const end = await waitUntil(turn, { until: Date.parse(until), deadline, signal, state, taskPath });
+  if (heartbeat) clearInterval(heartbeat);
+  return end;
+}
+
+/** Maximum time that the commands of a task folder take before a prompt. */
+function evidenceMs(contract: Contract | undefined): number {
+  return (contract?.task?.commands ?? []).reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
+}
+
 /**
- * Sleeps until the time has come, or something ends the wait early: the loop's state was changed by somebody, the task
- * file changed, the client queued a message, the hook was told to go. Holds no lock and writes nothing.
+ * Waits until the given time, or until something ends the wait early: another process changed the loop's state, the task
+ * file changed, the client queued a message, the driver was told to exit. Holds no lock and writes nothing.
  */
-export async function waitOut(context: DriverContext, wait: Wait): Promise<WaitEnd> {
-  const { files, input } = context;
+export async function waitUntil(
+  { context: { files }, transcriptPath }: Pick<Turn, 'context' | 'transcriptPath'>,
+  wait: Wait,
+): Promise<WaitEnd> {
   const taskFile = wait.taskPath === null ? null : join(files.projectDir, wait.taskPath);
-  const leftNow = timeLeft(Math.min(wait.until, wait.deadline));
-  const queue = watchQueue(input.transcriptPath, wait.tasks);
+  const leftNow = remainingMs(Math.min(wait.until, wait.deadline));
+  const queue = watchQueue(transcriptPath, wait.tasks);
   const task = taskFile === null ? '' : stamp(taskFile);
   // A change between the save and the first look here would be missed by comparing looks alone.
   if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
@@ -105,7 +139,7 @@ function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
  * the time that the machine sleeps, and never more than there were when it was first asked, less the time since. So a
  * clock that is set back makes no wait longer.
  */
-export function timeLeft(until: number): () => number {
+export function remainingMs(until: number): () => number {
   const steady = performance.now() + (until - Date.now());
   return () => Math.min(until - Date.now(), steady - performance.now());
 }

@@ -125,7 +125,7 @@ export const startScriptedModel = async (
       timers.add(timer);
     });
 
-  const carryOut = async (response: ServerResponse, body: MessagesBody, reply: Reply): Promise<void> => {
+  const applyEffects = async (response: ServerResponse, body: MessagesBody, reply: Reply): Promise<void> => {
     const usage = { ...defaultUsage, ...options.usage };
     switch (reply.kind) {
       case 'message':
@@ -140,7 +140,7 @@ export const startScriptedModel = async (
         return;
       case 'delay':
         await pause(reply.ms);
-        return response.destroyed ? undefined : carryOut(response, body, reply.reply);
+        return response.destroyed ? undefined : applyEffects(response, body, reply.reply);
       default:
         return reply satisfies never;
     }
@@ -155,7 +155,7 @@ export const startScriptedModel = async (
     const answer = answerFor(script, kind);
     if (answer === undefined || body === undefined) return json(response, incoming.method === 'HEAD' ? 200 : 404, {});
     try {
-      await carryOut(response, body, await answer(request));
+      await applyEffects(response, body, await answer(request));
     } catch (error) {
       failures.push(`the script threw on main request ${request.index}: ${String(error)}`);
       // 400 is not retried by the client, so the failing test ends at once.

@@ -4,8 +4,7 @@ import { stop } from '../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../src/drive/hook/stop-failure.ts';
 import { postToolUse, preToolUse } from '../../../src/drive/hook/tool-use.ts';
 import { userPromptSubmit } from '../../../src/drive/hook/user-prompt-submit.ts';
-import { type DriverContext, driverContext } from '../../../src/drive/turn/driver-context.ts';
-import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
+import { type DriverContext, driverContext } from '../../../src/drive/turn/ownership.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
 import type { HookName } from './input-case.ts';
 
@@ -29,7 +28,7 @@ async function stopSoon(context: DriverContext): Promise<object | null> {
   const told = new AbortController();
   const timer = setTimeout(() => told.abort(), PATIENCE_MS);
   try {
-    return await stop(context, { timeoutMs: 600_000, signal: told.signal, work: turnWork });
+    return await stop(context, { timeoutMs: 600_000, signal: told.signal });
   } finally {
     clearTimeout(timer);
   }

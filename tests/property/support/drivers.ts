@@ -9,7 +9,6 @@ import { sessionStart } from '../../../src/drive/hook/session-start.ts';
 import { stop } from '../../../src/drive/hook/stop.ts';
 import { runLoop } from '../../../src/drive/runner/run-loop.ts';
 import { startLoop } from '../../../src/drive/start/start-loop.ts';
-import { turnWork } from '../../../src/drive/turn/run-turn-work.ts';
 import type { OperatorCommand, UsageDelta } from '../../../src/engine/events.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
@@ -66,7 +65,7 @@ export const byHook: Driver = (task, turns, clock) =>
       play(turn);
       appendFileSync(transcript, `${JSON.stringify(transcriptEntry(nth, turn.usage))}\n`);
       const payload = { transcript_path: transcript, last_assistant_message: turn.text, prompt_id: 'p' };
-      const options = { timeoutMs: 1e12, signal: new AbortController().signal, work: turnWork };
+      const options = { timeoutMs: 1e12, signal: new AbortController().signal };
       const answer = await stop(aHook(project, 'Stop', payload, own), options);
       if (answer === null || !('decision' in answer)) return;
     }
@@ -98,7 +97,7 @@ export const byRunner: Driver = (task, turns, clock) =>
     await runLoop(
       files,
       () => startLoop({ ...startOf(project), headless: true, launched: true, consented: true, mode: 'runner' }),
-      () => ({ startAgent, env, agentEnv: {}, patience: { silenceMs: 1e9, retryMs: 1 }, tell: () => undefined }),
+      () => ({ startAgent, env, agentEnv: {}, timeouts: { silenceMs: 1e9, retryMs: 1 }, tell: () => undefined }),
     );
   });
 

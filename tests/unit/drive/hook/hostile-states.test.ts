@@ -8,9 +8,8 @@ import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { stopFailure } from '../../../../src/drive/hook/stop-failure.ts';
-import { type DriverContext, driverContext } from '../../../../src/drive/turn/driver-context.ts';
-import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
-import { waitOut } from '../../../../src/drive/turn/wait.ts';
+import { type DriverContext, driverContext } from '../../../../src/drive/turn/ownership.ts';
+import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import { writeContract } from '../../../../src/state/contract-store.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
@@ -60,7 +59,7 @@ function hookOver(
 }
 
 function decide(context: DriverContext): Promise<object | null> {
-  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: turnWork });
+  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
 }
 
 for (const driver of ['runner', 'router']) {
@@ -149,16 +148,17 @@ test('A task path that is no path does not end an idle wait with an exception.',
     deadline: Date.now() + 60_000,
     signal: new AbortController().signal,
   };
-  assert.equal(await waitOut(context, { ...wait, taskPath: 'a\0b' }), 'elapsed');
+  assert.equal(await waitUntil({ context, transcriptPath: null }, { ...wait, taskPath: 'a\0b' }), 'elapsed');
 });
 
 test('Waits that are over before they begin, one after the other, still hear that the client tells the hook to go.', async (t) => {
   const context = hookOver(t, JSON.stringify(LOOP), 'Stop');
+  const turn = { context, transcriptPath: null };
   const told = new AbortController();
   setTimeout(() => told.abort(), 5);
   const wait = { state: LOOP, deadline: Date.now() + 60_000, signal: told.signal, taskPath: null };
   let end: string | null = null;
-  for (let waits = 0; waits < 20_000 && end !== 'aborted'; waits++) end = await waitOut(context, { ...wait, until: 0 });
+  for (let waits = 0; waits < 20_000 && end !== 'aborted'; waits++) end = await waitUntil(turn, { ...wait, until: 0 });
   assert.equal(end, 'aborted');
 });
 

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
-import { carryOn } from '../../../../src/drive/hook/carry-on.ts';
-import { driverContext } from '../../../../src/drive/turn/driver-context.ts';
-import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
+import { hookDriver } from '../../../../src/drive/hook/hook-driver.ts';
+import { driverContext } from '../../../../src/drive/turn/ownership.ts';
+import { runEffects } from '../../../../src/drive/turn/run-effects.ts';
+import { newTurn } from '../../../../src/drive/turn/turn.ts';
 import type { Effect } from '../../../../src/engine/effects.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
@@ -47,17 +48,11 @@ async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'wai
   }
   const policy = { ...DEFAULT_POLICY, idle: IDLE, pace: { ...DEFAULT_POLICY.pace, delayMs } };
   const effects: Effect[] = [{ type: 'wait', until }];
-  const answer = await carryOn(
-    {
-      context,
-      // One that sits out an hour is told to go, and gives no answer.
-      options: { timeoutMs: HOUR, signal: AbortSignal.timeout(60_000), work: turnWork },
-      deadline: now + HOUR,
-      notes: [],
-      loaded: { kind: 'loop', state, policy, stored: null, mended: null, orphaned: false },
-    },
-    effects,
-  );
+  const loaded = { state, policy, stored: null, restored: null, orphaned: false };
+  // One that sits out an hour is told to go, and gives no answer.
+  const signal = AbortSignal.timeout(60_000);
+  const turn = newTurn(context, loaded, { signal, deadline: now + HOUR, freshContext: false });
+  const answer = await runEffects(turn, hookDriver([]), effects);
   assert.equal(answer?.decision, 'block');
 }
 

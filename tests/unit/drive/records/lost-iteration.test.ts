@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
-import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
 import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/run-status.ts';
+import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
 import { ENV } from '../../task/support/repository.ts';
 import { AT, aHook, type Project, rewrite, stateOf } from '../support/a-project.ts';
@@ -16,15 +16,21 @@ import { aTaskFolder, JOB, type TaskFolder } from '../support/a-task-folder.ts';
 const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE';
 
 /** An iteration that ends within its time. */
-async function aTurn(project: TaskFolder, last_assistant_message: string, work = turnWork): Promise<void> {
-  const context = { ...aHook(project, 'Stop', { last_assistant_message }, JOB), now: () => AT };
-  await stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work });
+async function aTurn(project: TaskFolder, last_assistant_message: string, now = () => AT): Promise<void> {
+  const context = { ...aHook(project, 'Stop', { last_assistant_message }, JOB), now };
+  await stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
 }
 
 /** A Stop whose process dies in the middle of its gate: nothing of what comes after is done. */
 async function dieInTheGate(project: TaskFolder): Promise<void> {
-  const work = { ...turnWork, runChecks: () => Promise.reject(new Error('killed')) };
-  await assert.rejects(aTurn(project, '<promise>DONE</promise>', work), /killed/);
+  const told = (): number => readLines(project.files.iterations).entries.length;
+  const before = told();
+  // The clock is asked for the last time before the gate, when the journal is written.
+  const now = (): string => {
+    if (stateOf(project).status === 'verifying' && told() > before) throw new Error('killed');
+    return AT;
+  };
+  await assert.rejects(aTurn(project, '<promise>DONE</promise>', now), /killed/);
 }
 
 function records({ run }: TaskFolder): TaskIterationRecord[] {
@@ -116,7 +122,7 @@ test('a Stop that is told to go while it measures gives up measuring and decides
   execFileSync('git', ['init', '--quiet'], { cwd: project.directory, env: ENV });
   await aTurn(project, 'one');
   const context = { ...aHook(project, 'Stop', { last_assistant_message: 'two' }, JOB), now: () => AT };
-  await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort(), work: turnWork });
+  await stop(context, { timeoutMs: 60_000, signal: AbortSignal.abort() });
   const [, second] = records(project);
   assert.deepEqual([second?.iteration, second?.progress, second?.snapshotBounds], [2, 'unknown', ['interrupted']]);
   const state = stateOf(project);

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordJournal } from '../../../../src/drive/records/journal.ts';
-import { forgetDue, keepDue, tellDue } from '../../../../src/drive/records/outbox.ts';
-import { unaccounted } from '../../../../src/drive/runner/failed-run-usage.ts';
+import { clear, deliver, enqueue } from '../../../../src/drive/records/outbox.ts';
+import { failedRunUsage } from '../../../../src/drive/runner/failed-run-usage.ts';
 import type { Effect } from '../../../../src/engine/effects.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
@@ -59,39 +59,39 @@ const told = (files: LoopFiles): [number, number] => [
 
 test('A runner that was killed after the state counted its iteration leaves the journals to the next one, whole.', () => {
   inFiles((files) => {
-    keepDue(files, later, effects);
+    enqueue(files, later, effects);
     write(files, stateAt(1));
-    tellDue(files, later);
+    deliver(files, later);
     assert.deepEqual(told(files), [1, 1]);
-    tellDue(files, later);
+    deliver(files, later);
     assert.deepEqual(told(files), [1, 1]);
   });
 });
 
 test('What was told before the kill is not told again, line by line.', () => {
   inFiles((files) => {
-    keepDue(files, later, effects);
+    enqueue(files, later, effects);
     write(files, stateAt(1));
     recordJournal(files, later, effects.slice(0, 1));
-    tellDue(files, later);
+    deliver(files, later);
     assert.deepEqual(told(files), [1, 1]);
   });
 });
 
 test('An iteration that the state never counted is not told of, nor one of another loop, nor one that was forgotten.', () => {
   inFiles((files) => {
-    keepDue(files, later, effects);
+    enqueue(files, later, effects);
     write(files, stateAt(0));
-    tellDue(files, later);
+    deliver(files, later);
     assert.deepEqual(told(files), [0, 0]);
-    keepDue(files, later, effects);
+    enqueue(files, later, effects);
     write(files, { ...stateAt(3), loopId: 'another' });
-    tellDue(files, later);
+    deliver(files, later);
     assert.deepEqual(told(files), [0, 0]);
-    keepDue(files, later, effects);
-    forgetDue(files);
+    enqueue(files, later, effects);
+    clear(files);
     write(files, stateAt(1));
-    tellDue(files, later);
+    deliver(files, later);
     assert.deepEqual(told(files), [0, 0]);
   });
 });
@@ -111,10 +111,10 @@ test('What agents used after the last counted turn is found again, of this loop 
       ended('l', '2026-01-01T00:01:04.000Z', { costUsd: null, usage: null }),
       ended('l', '2026-01-01T00:01:05.000Z', { costUsd: 'much', usage: { inputTokens: -1 } }),
     ]);
-    const found = unaccounted(files, { ...stateAt(1), lastRunAt: later });
+    const found = failedRunUsage(files, { ...stateAt(1), lastRunAt: later });
     assert.deepEqual(found.usage, { inputTokens: 20, outputTokens: 4, cacheReadTokens: 6, cacheWriteTokens: 8 });
     assert.ok(Math.abs((found.costUsd ?? 0) - 0.3) < 1e-9);
-    const none = unaccounted(files, { ...stateAt(1), lastRunAt: '2026-01-01T01:00:00.000Z' });
+    const none = failedRunUsage(files, { ...stateAt(1), lastRunAt: '2026-01-01T01:00:00.000Z' });
     assert.deepEqual(none, { usage: null, costUsd: null });
   });
 });

@@ -18,10 +18,9 @@ async function orphanedChecks(project: Project, fenced: boolean): Promise<Router
   startedRouter(project);
   await spawned(project);
   const signal = new AbortController().signal;
-  const orphan = openRouter(project.files, { ...optionsOf(project), signal });
-  assert.ok(!('action' in orphan));
-  const { lease: _lease, ...unfenced } = orphan.turn;
-  if (!fenced) orphan.turn = unfenced;
+  const opened = openRouter(project.files, { ...optionsOf(project), signal });
+  assert.ok(!('action' in opened));
+  const orphan = fenced ? opened : { ...opened, turn: { ...opened.turn, lease: null } };
   const answer = report(orphan, CLAIM);
   answer.catch(() => undefined); // asked for below
   while (stateOf(project).status !== 'verifying') await sleep(20);

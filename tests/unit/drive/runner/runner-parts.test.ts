@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { runnerLines } from '../../../../src/cli/run/runner-lines.ts';
 import { takeLease } from '../../../../src/drive/runner/lease.ts';
 import { inRunner } from '../../../../src/drive/runner/messages.ts';
-import { backOff, MOST_RETRIES, patience } from '../../../../src/drive/runner/runner.ts';
+import { backOff, MOST_RETRIES, runnerTimeouts } from '../../../../src/drive/runner/runner.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import { transition } from '../../../../src/engine/transition.ts';
 import { newOwner } from '../../../../src/state/lock/owner.ts';
@@ -22,9 +22,12 @@ test('each wait is up to twice the one before, never more than two minutes, and 
 });
 
 test('durations of the environment are read, and what is none is told by its name', () => {
-  assert.deepEqual(patience({}), { silenceMs: 1_200_000, retryMs: 5_000 });
-  assert.deepEqual(patience({ RALPH_SILENCE: '90s', RALPH_RETRY_WAIT: '1m' }), { silenceMs: 90_000, retryMs: 60_000 });
-  assert.throws(() => patience({ RALPH_RETRY_WAIT: '0' }), /RALPH_RETRY_WAIT is "0"/);
+  assert.deepEqual(runnerTimeouts({}), { silenceMs: 1_200_000, retryMs: 5_000 });
+  assert.deepEqual(runnerTimeouts({ RALPH_SILENCE: '90s', RALPH_RETRY_WAIT: '1m' }), {
+    silenceMs: 90_000,
+    retryMs: 60_000,
+  });
+  assert.throws(() => runnerTimeouts({ RALPH_RETRY_WAIT: '0' }), /RALPH_RETRY_WAIT is "0"/);
 });
 
 test('the command that goes on names the runner, and a named loop', () => {

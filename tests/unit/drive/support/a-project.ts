@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
-import type { StopAnswer } from '../../../../src/drive/hook/answer-block.ts';
+import type { StopAnswer } from '../../../../src/drive/hook/hook-driver.ts';
 import { stop } from '../../../../src/drive/hook/stop.ts';
 import { type StartedLoop, startLoop } from '../../../../src/drive/start/start-loop.ts';
-import { type DriverContext, driverContext } from '../../../../src/drive/turn/driver-context.ts';
-import { turnWork } from '../../../../src/drive/turn/run-turn-work.ts';
+import { type DriverContext, driverContext } from '../../../../src/drive/turn/ownership.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
@@ -67,7 +66,7 @@ export function aStop(
   more: Record<string, string> = {},
 ): Promise<StopAnswer | null> {
   const context = aHook(project, 'Stop', { last_assistant_message: 'Some work.', ...payload }, more);
-  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal, work: turnWork });
+  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
 }
 
 export function stateOf({ files }: Project): LoopState {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { unlessOvertaken } from '../../../../src/drive/turn/abort-if-superseded.ts';
+import { abortIfSuperseded } from '../../../../src/drive/turn/abort-if-superseded.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
 import { AT, aProject, type Project, put, start } from '../support/a-project.ts';
 
@@ -24,45 +24,45 @@ const told = ({ files, env }: Project, kind: 'cancel' | 'pause' | 'resume' | 'st
 for (const kind of ['cancel', 'pause'] as const) {
   test(`${kind} ends what is being made, and what makes it is told`, async (t) => {
     const { project, state } = aLoop(t);
-    const made = unlessOvertaken(project.files, state, never, endless);
+    const made = abortIfSuperseded(project.files, state, never, endless);
     told(project, kind);
-    assert.equal(await made, 'overtaken');
+    assert.equal(await made, 'superseded');
   });
 }
 
 test('a state that is gone, or of another loop, is for nobody here', async (t) => {
   const { project, state } = aLoop(t);
-  const other = unlessOvertaken(project.files, { ...state, loopId: 'another' }, never, endless);
-  assert.equal(await other, 'overtaken');
-  const gone = unlessOvertaken(project.files, state, never, endless);
+  const other = abortIfSuperseded(project.files, { ...state, loopId: 'another' }, never, endless);
+  assert.equal(await other, 'superseded');
+  const gone = abortIfSuperseded(project.files, state, never, endless);
   rmSync(project.files.state);
-  assert.equal(await gone, 'overtaken');
+  assert.equal(await gone, 'superseded');
 });
 
 test('a stop ends what is made for the next iteration, and lets a claim be checked', async (t) => {
   const { project, state } = aLoop(t);
   const asked = (loop: LoopState): LoopState => ({ ...loop, stopRequested: true });
   put(project.files.state, JSON.stringify(asked(state)));
-  assert.equal(await unlessOvertaken(project.files, state, never, endless), 'overtaken');
+  assert.equal(await abortIfSuperseded(project.files, state, never, endless), 'superseded');
   const verifying: LoopState = { ...state, status: 'verifying', verifying: { since: AT } } as LoopState;
   put(project.files.state, JSON.stringify(asked(verifying)));
-  assert.equal(await unlessOvertaken(project.files, verifying, never, short), 'done');
+  assert.equal(await abortIfSuperseded(project.files, verifying, never, short), 'done');
 });
 
 test('a loop that nobody touches, and a state that cannot be read, end nothing', async (t) => {
   const { project, state } = aLoop(t);
-  assert.equal(await unlessOvertaken(project.files, state, never, short), 'done');
+  assert.equal(await abortIfSuperseded(project.files, state, never, short), 'done');
   put(project.files.state, '{');
-  assert.equal(await unlessOvertaken(project.files, state, never, short), 'done');
+  assert.equal(await abortIfSuperseded(project.files, state, never, short), 'done');
 });
 
 test('the client’s word to go comes first, even where the work was done; other failures stay failures', async (t) => {
   const { project, state } = aLoop(t);
   const client = new AbortController();
-  const made = unlessOvertaken(project.files, state, client.signal, endless);
+  const made = abortIfSuperseded(project.files, state, client.signal, endless);
   client.abort();
   assert.equal(await made, 'aborted');
-  assert.equal(await unlessOvertaken(project.files, state, client.signal, async () => 'done'), 'aborted');
-  const failing = unlessOvertaken(project.files, state, never, () => Promise.reject(new Error('a full disk')));
+  assert.equal(await abortIfSuperseded(project.files, state, client.signal, async () => 'done'), 'aborted');
+  const failing = abortIfSuperseded(project.files, state, never, () => Promise.reject(new Error('a full disk')));
   await assert.rejects(failing, /a full disk/);
 });

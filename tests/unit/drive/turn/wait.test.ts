@@ -3,24 +3,24 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { waitOut } from '../../../../src/drive/turn/wait.ts';
+import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { withState } from '../../../../src/state/with-state.ts';
 
-type Context = Parameters<typeof waitOut>[0];
-type Wait = Parameters<typeof waitOut>[1];
+type Context = Parameters<typeof waitUntil>[0];
+type Wait = Parameters<typeof waitUntil>[1];
 
 test('a wait ends at once where somebody ended the loop before it began', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'ralph-wait-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
-  const context = { files, input: { transcriptPath: null } } as unknown as Context;
+  const context = { context: { files }, transcriptPath: null } as unknown as Context;
   // Without the word to go a wait that sees nothing would last for an hour.
   const signal = AbortSignal.timeout(60_000);
   const until = Date.now() + 3_600_000;
   const state = { loopId: 'loop-1', status: 'waiting' } as Wait['state'];
-  const end = await waitOut(context, { until, deadline: until, signal, state, taskPath: null });
+  const end = await waitUntil(context, { until, deadline: until, signal, state, taskPath: null });
   assert.equal(end, 'state-changed');
 });
 
@@ -32,11 +32,11 @@ test('a clock that is set back an hour makes no wait an hour longer', async (t) 
   const state = initialState({ ...loop, maxIterations: 5, at: new Date().toISOString(), consented: true });
   mkdirSync(dirname(files.state), { recursive: true });
   withState(files, { waitMs: 1_000 }, () => ({ next: state, result: undefined }));
-  const context = { files, input: { transcriptPath: null } } as unknown as Context;
+  const context = { context: { files }, transcriptPath: null } as unknown as Context;
   const signal = AbortSignal.timeout(20_000);
   const real = Date.now;
   const wait = { until: real() + 700, deadline: Number.POSITIVE_INFINITY, signal, state, taskPath: null };
-  const end = waitOut(context, wait);
+  const end = waitUntil(context, wait);
   t.mock.method(Date, 'now', () => real() - 3_600_000);
   assert.equal(await end, 'elapsed');
 });

@@ -1,16 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Effect, Told } from '../../engine/effects.ts';
+import type { Effect } from '../../engine/effects.ts';
 import type { CheckResult } from '../../engine/events.ts';
 import { attemptVerdict, type PlanAttempt } from '../../engine/plan/attempt.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
-import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import { readPlan } from '../../task/plan/read-plan.ts';
-import { unlessOvertaken } from '../turn/abort-if-superseded.ts';
-import { carryOut } from '../turn/apply-effects.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { fileTask, tellBegin } from '../prompt/file-task.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { dispatch, handleAbort } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { feed, isStep, type Turn, toldToGo } from '../turn/turn.ts';
+import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
+import { isStep, type PromptStep, type Turn } from '../turn/turn.ts';
 import { recoverSettling } from './commit-journal.ts';
 import { lookAtWork } from './examine-work.ts';
 import { settleBlocked, settlePartial, settleTask } from './finish-task.ts';
@@ -19,65 +20,50 @@ import { openTask, planPrompt } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn } from './plan-place.ts';
 
-/** Only of a loop over a plan. */
-function placeOf(turn: Turn, contract: Contract): PlanPlace {
-  const { context, options } = turn;
-  return {
-    files: context.files,
+/** A plan, of which each iteration works on one task. */
+export const planTask: TaskKind = {
+  openPrompt,
+  verify: (turn) => verifyAttempt(openPlace(turn).place, () => runChecks(turn)),
+};
+
+/** The place of a plan's steps in a turn, and the turn as they leave it. */
+function openPlace(turn: Turn): { readonly place: PlanPlace; readonly after: () => Turn } {
+  const { context, signal, loaded } = turn;
+  const contract = loaded.stored?.contract;
+  if (contract === undefined) throw new RalphError('contract-changed', HOOK_TEXTS.contractChanged);
+  let current = turn;
+  const place: PlanPlace = {
+    ...context,
     contract,
-    state: () => turn.loaded.state,
-    env: context.env,
-    signal: options.signal,
-    now: context.now,
-    feed: (event) => feed(turn, event),
+    signal,
+    state: () => current.loaded.state,
+    dispatch: (event) => {
+      const dispatched = dispatch(current, event);
+      current = dispatched.turn;
+      return dispatched.effects;
+    },
   };
+  return { place, after: () => current };
 }
 
-/**
- * Opens the plan's next task, for the prompt that comes next. Gives what has to be done instead of a prompt, or null;
- * what the user has to hear goes through `tell`.
- */
-export async function openStep(
-  turn: Turn,
-  contract: Contract,
-  tell: (message: string) => void,
-): Promise<readonly Effect[] | null> {
-  const { context, options } = turn;
+/** Opens the plan's next task and assembles its prompt. */
+async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Promise<OpenedPrompt> {
+  const { context, signal } = turn;
+  const { place, after } = openPlace(turn);
   let effects: readonly Effect[];
   try {
-    effects = await openTask(placeOf(turn, contract));
+    effects = await openTask(place);
   } catch (error) {
-    if (options.signal.aborted) return toldToGo(turn);
+    if (signal.aborted) return handleAbort(after());
     throw error;
   }
-  if (effects.some(isStep)) return effects;
-  carryOut(context.files, context.now(), effects);
-  for (const effect of effects) if (effect.type === 'notify') tell(effect.message);
-  return null;
-}
-
-/** The prompt of the task that openStep has opened. */
-export function promptStep(turn: Turn, contract: Contract, told: Told): AssembledPrompt | null {
-  return planPrompt(placeOf(turn, contract), told);
-}
-
-const GIVEN_UP: CheckResult = { name: 'checks', outcome: 'unavailable', detail: HOOK_TEXTS.checksGivenUp };
-
-/** Verifies the attempt that ended, writes what follows from it, and tells the engine. */
-export async function verifyPlanStep(turn: Turn, contract: Contract): Promise<readonly Effect[]> {
-  const { context, options, loaded } = turn;
-  const { files, env } = context;
-  const { contractHash, iteration } = loaded.state;
-  const checked = await unlessOvertaken(files, loaded.state, options.signal, (signal) =>
-    verifyAttempt({ ...placeOf(turn, contract), signal }, () =>
-      options.work.runChecks(loaded.stored, files.projectDir, { signal, env, contractHash, iteration }),
-    ),
-  );
-  if (checked === 'aborted') return toldToGo(turn);
-  const at = context.now();
-  // What was given up proves nothing, should the loop be at its claim again.
-  if (checked === 'overtaken') return feed(turn, { type: 'verified', at, results: [GIVEN_UP] });
-  return feed(turn, { type: 'verified', at, ...checked });
+  if (effects.some(isStep)) return { turn: after(), effects };
+  applyEffects(context.files, context.now(), effects);
+  for (const effect of effects) if (effect.type === 'notify') listener.notify(after(), effect.message);
+  const assembled = planPrompt(place, step);
+  if (assembled === null) return fileTask.openPrompt(after(), step, listener);
+  tellBegin(after(), listener);
+  return { turn: after(), made: { step, assembled, path: null, isTaskFile: false } };
 }
 
 export type RunChecks = () => Promise<readonly CheckResult[]>;

@@ -1,0 +1,58 @@
+import { clientVersion } from '../../claude/transcript/transcript.ts';
+import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
+import { forLoop } from '../../term/for-loop.ts';
+import { atLeast } from '../../text/version.ts';
+import type { Driver } from '../turn/driver.ts';
+import { nextText, said } from '../turn/messages.ts';
+import type { Prompt, Turn } from '../turn/turn.ts';
+import { waitStep } from '../turn/wait.ts';
+
+/** Answer to a Stop: a block with the next prompt, or a message for the user. */
+export interface StopAnswer {
+  readonly decision?: 'block';
+  readonly reason?: string;
+  readonly systemMessage?: string;
+  readonly hookSpecificOutput?: { readonly hookEventName: 'Stop'; readonly additionalContext: string };
+}
+
+/** First client that takes additional context from a Stop hook. */
+const TAKES_CONTEXT = '2.1.163';
+
+/** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null is a silent answer. */
+export function hookDriver(notes: string[]): Driver<StopAnswer | null> {
+  return {
+    deliver: async (turn, prompt) => ({ answer: block(turn, prompt, notes) }),
+    wait: waitStep,
+    release: async (turn, step) => ({ answer: step?.type === 'allow' ? allow(turn, step.message, notes) : null }),
+    notify: (_, message) => void notes.push(message),
+    tell: () => undefined,
+  };
+}
+
+function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer {
+  const { state } = turn.loaded;
+  const { reason, context } = delivered(turn, prompt);
+  const lines = [...notes.map((note) => forLoop(note, state)), nextText(state.iteration + 1, state.maxIterations)];
+  return {
+    decision: 'block',
+    reason,
+    systemMessage: lines.map(said).join('\n'),
+    ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: context } }),
+  };
+}
+
+function delivered({ loaded, transcriptPath }: Turn, { assembled, path, isTaskFile }: Prompt): DeliveredPrompt {
+  const { state, policy, stored } = loaded;
+  // Known from the launch, or else from the client's own transcript.
+  const takesContext = atLeast(stored?.contract.clientVersion ?? clientVersion(transcriptPath), TAKES_CONTEXT);
+  return isTaskFile
+    ? deliverPrompt(assembled, policy.reinject, { takesContext, taskPath: state.taskPath })
+    : deliverTaskPrompt(assembled, policy.reinject, { takesContext, promptPath: path });
+}
+
+function allow({ loaded, signal }: Turn, message: string | null, notes: readonly string[]): StopAnswer | null {
+  const lines = message === null ? notes : [...notes, message];
+  // After an abort the client reads no answer.
+  if (lines.length === 0 || signal.aborted) return null;
+  return { systemMessage: forLoop(lines.map(said).join('\n'), loaded.state) };
+}

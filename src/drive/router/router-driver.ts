@@ -1,0 +1,100 @@
+import type { Effect } from '../../engine/effects.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { readState } from '../../state/read-state.ts';
+import { after, isBefore } from '../../text/instant.ts';
+import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
+import type { Driver, Next } from '../turn/driver.ts';
+import { runEffects } from '../turn/run-effects.ts';
+import type { Dispatched } from '../turn/turn.ts';
+import { waitInTurn } from '../turn/wait.ts';
+import { answerAgain, assign } from './assign.ts';
+import { notesOf, type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
+import { spawnInHand } from './spawn-record.ts';
+import { consentAnswer, endAnswer, over, pausedAnswer, waitingAnswer, workingAnswer } from './status-answers.ts';
+
+/** Number of times that a call goes on after a change from outside before the host is asked to call again. */
+const MOST_RELEASES = 20;
+
+/** Answers what the host has to do now, by how the loop stands. Throws RouterLeft if this process was told to exit. */
+export function answerNow(router: Router): Promise<RouterAnswer> {
+  return answerAfter(router, { turn: router.turn, effects: [] });
+}
+
+/** Runs the effects of a report, and what follows from how the loop then stands, until that is an answer. */
+export function answerAfter(router: Router, { turn, effects }: Dispatched): Promise<RouterAnswer> {
+  return runEffects(turn, routerDriver(router), effects);
+}
+
+function routerDriver(router: Router): Driver<RouterAnswer> {
+  const { notes, options } = router;
+  let releases = 0;
+  return {
+    deliver: async (turn, prompt) => ({ answer: assign({ ...router, turn }, prompt) }),
+    wait: (turn, until) => waitInCall({ ...router, turn }, until),
+    release: async (turn) => {
+      const next = byState({ ...router, turn });
+      releases += 1;
+      return 'answer' in next || releases < MOST_RELEASES ? next : { answer: workingAnswer({ ...router, turn }) };
+    },
+    notify: (_, message) => void notes.push(message),
+    tell: options.tell,
+    leave: () => {
+      throw new RouterLeft();
+    },
+  };
+}
+
+/** Returns what follows from the state on disk: an answer, or effects that come first. */
+function byState(router: Router): Next<RouterAnswer> {
+  const { files, turn, options } = router;
+  const { state } = turn.loaded;
+  const current = readState(files.state);
+  if (current.kind === 'loop' && current.state.loopId === state.loopId) {
+    const loaded = { ...turn.loaded, state: current.state };
+    return byStatus({ ...router, turn: { ...turn, loaded } }, current.state);
+  }
+  const ended = state.status === 'ended' ? endAnswer(files, state.loopId, state.ended) : over(files, options);
+  return { answer: withNotes(router, ended) };
+}
+
+function byStatus(router: Router, state: LoopState): Next<RouterAnswer> {
+  const { files, turn } = router;
+  const next = (effect: Effect): Dispatched => ({ turn, effects: [effect] });
+  switch (state.status) {
+    case 'running': {
+      const assigned = spawnInHand(files, state);
+      return assigned === null ? startFreshTurn(turn) : { answer: answerAgain(router, assigned) };
+    }
+    case 'waiting':
+      if (!state.waiting.woken) return next({ type: 'wait', until: state.waiting.until });
+      return dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause: 'elapsed', seen: null });
+    case 'verifying':
+      return next({ type: 'verify' });
+    case 'paused':
+      return { answer: pausedAnswer(router, state.paused.message) };
+    case 'awaiting-consent':
+      return { answer: consentAnswer(router) };
+    case 'ended':
+      return { answer: withNotes(router, endAnswer(files, state.loopId, state.ended)) };
+    default:
+      return state satisfies never;
+  }
+}
+
+function withNotes(router: Router, answer: StopAnswer): StopAnswer {
+  return { ...answer, notes: notesOf(router) };
+}
+
+/** Waits as long as this call may last, then answers until when the host has to wait. */
+async function waitInCall(router: Router, until: string): Promise<Next<RouterAnswer>> {
+  const { turn, options } = router;
+  const { state } = turn.loaded;
+  const end = await waitInTurn(turn, until, Math.max(Date.now(), options.sitUntil));
+  if (end === 'aborted') throw new RouterLeft();
+  const at = turn.context.now();
+  // A clock before the start of the wait was set back: the engine lets the wait begin again.
+  const began = state.status === 'waiting' ? after(until, -state.waiting.delayMs) : until;
+  const isOver = end === 'elapsed' || end === 'deadline';
+  if (isOver && isBefore(at, until) && !isBefore(at, began)) return { answer: waitingAnswer(router, until) };
+  return dispatch(turn, { type: 'time-passed', at, cause: end === 'changed' ? 'changed' : 'elapsed', seen: null });
+}

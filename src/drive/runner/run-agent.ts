@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import { bindSession } from '../../engine/resume-state.ts';
+import { hasRules } from '../../guard/guard-rules.ts';
+import { identityOf } from '../../state/process/identity.ts';
+import { withState } from '../../state/with-state.ts';
+import { recordJournal } from '../records/journal.ts';
+import { lockOptions } from '../turn/dispatch.ts';
+import type { Prompt, Turn } from '../turn/turn.ts';
+import { watchAgent } from './agent-activity.ts';
+import { sumCost } from './failed-run-usage.ts';
+import { RUNNER_TEXTS } from './messages.ts';
+import type { Runner } from './runner.ts';
+import { acknowledge } from './watch-operator.ts';
+
+/** Runs the agent once, to its end, and journals its outcome and cost. */
+export async function runAgent(
+  runner: Runner,
+  turn: Turn,
+  prompt: Prompt,
+): Promise<{ readonly turn: Turn; readonly run: FinishedRun }> {
+  const { options, files } = runner;
+  const { policy, stored } = turn.loaded;
+  const sessionId = randomUUID();
+  const bound = bind(turn, sessionId);
+  const agent = options.startAgent(sessionId, {
+    cwd: files.projectDir,
+    env: { ...options.env, ...options.agentEnv },
+    prompt: wholePrompt(prompt.assembled),
+    silenceMs: options.timeouts.silenceMs,
+    timeMs: policy.pace.iterationTimeoutMs,
+    lingerMs: policy.backgroundWaitMs,
+    guarded: stored !== null && hasRules(stored.contract.guardrails),
+    onStart: runner.lease.noteAgent,
+    streamed: options.live !== undefined,
+    onMessage: watchAgent(options.tell, (id) => acknowledge(runner, id)),
+  });
+  runner.sent.clear();
+  runner.interrupted = false;
+  runner.agent = agent;
+  const run = await agent.done;
+  runner.agent = null;
+  record(runner, bound, run);
+  return { turn: bound, run };
+}
+
+function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, durationMs }: FinishedRun): void {
+  const { options, files, loopId } = runner;
+  const costUsd = facts.result?.costUsd ?? null;
+  runner.spentUsd = sumCost(runner.spentUsd, costUsd);
+  if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
+  const ended = {
+    iteration: loaded.state.iteration + 1,
+    outcome: outcome.kind,
+    message: outcome.message,
+    durationMs,
+    turns: facts.result === null ? 0 : facts.result.turns,
+    toolCalls: facts.toolCalls,
+    model: facts.model,
+    costUsd,
+    usage: facts.result?.usage ?? null,
+  };
+  options.tell({ type: 'agent-ended', ...ended });
+  const at = context.now();
+  recordJournal(files, at, [{ type: 'record-event', event: { type: 'agent.ended', at, loopId, ...ended } }]);
+}
+
+/** Binds the loop to the agent's session and to our process as its client, so that others can tell that it is alive. */
+function bind(turn: Turn, sessionId: string): Turn {
+  const { loaded, context } = turn;
+  const { pid, startedAt } = identityOf(process.pid);
+  return withState<Turn>(context.files, lockOptions(turn), (current) => {
+    if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return { next: 'keep', result: turn };
+    const state = bindSession(current.state, { sessionId, clientPid: pid, clientStartedAt: startedAt });
+    return { next: state, result: { ...turn, loaded: { ...loaded, state } } };
+  });
+}

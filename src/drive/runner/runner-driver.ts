@@ -1,0 +1,156 @@
+import type { FinishedRun } from '../../claude/agent/agent-run.ts';
+import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
+import type { Driver } from '../turn/driver.ts';
+import { endTurn } from '../turn/end-turn.ts';
+import { type Dispatched, isStep, type Prompt, type Turn } from '../turn/turn.ts';
+import { waitStep, waitUntil } from '../turn/wait.ts';
+import { NO_USAGE, withRun } from './failed-run-usage.ts';
+import { inRunner, RUNNER_TEXTS } from './messages.ts';
+import { runAgent } from './run-agent.ts';
+import { backOff, MOST_RETRIES, type Runner, restoreRewrittenState, tellChecklist } from './runner.ts';
+import { type RunnerEnd, runnerEnd } from './runner-end.ts';
+import { waitForResume } from './watch-operator.ts';
+
+/** Drives a loop by a fresh agent for each iteration, in a process of its own. */
+export function runnerDriver(runner: Runner): Driver<RunnerEnd> {
+  const { options, files } = runner;
+  return {
+    deliver: (turn, prompt) => deliver(runner, turn, prompt),
+    wait: (turn, until) => {
+      const { state } = turn.loaded;
+      const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
+      options.tell({ type: 'waiting', why, until });
+      return waitStep(turn, until);
+    },
+    release: async (turn) => {
+      const resumed = await waitForResume(runner, turn);
+      return resumed ? startFreshTurn(turn) : { answer: runnerEnd(runner, turn.loaded.state) };
+    },
+    notify: ({ loaded: { state } }, message) => {
+      // The engine's message about a limit is for a session; the runner announces its own wait.
+      if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
+      options.tell({ type: 'notice', message: inRunner(message, files.name) });
+    },
+    tell: options.tell,
+    leave: (turn) => runnerEnd(runner, turn.loaded.state),
+  };
+}
+
+/** Runs an agent on the prompt, again after a failed run, and reports the end of its turn. */
+async function deliver(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dispatched> {
+  const { steering } = prompt.step;
+  let ready: Dispatched = { turn: begun, effects: [] };
+  while (!ready.effects.some(isStep) && !begun.signal.aborted) {
+    if (steering.length > 0 && runner.failures === 0) {
+      runner.options.tell({ type: 'steered', texts: steering.map(({ text }) => text) });
+    }
+    const { turn, run } = await runAgent(runner, ready.turn, prompt);
+    if (turn.signal.aborted) return { turn, effects: [] };
+    const restored = restoreRewrittenState(runner, turn);
+    const after = await outcomeOf(runner, { ...turn, loaded: { ...turn.loaded, restored } }, run);
+    if (after !== 'retry') return after;
+    ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
+  }
+  return ready;
+}
+
+async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched | 'retry'> {
+  const { outcome } = run;
+  if (outcome.kind !== 'overloaded' && outcome.kind !== 'crashed') runner.failures = 0;
+  if (outcome.kind !== 'rate-limited') runner.limits = 0;
+  if (runner.interrupted) return pauseInterrupted(runner, turn, run);
+  const at = turn.context.now();
+  switch (outcome.kind) {
+    case 'ok':
+      return endIteration(runner, turn, run, null);
+    case 'out-of-time':
+      return endIteration(runner, turn, run, null, true);
+    case 'interrupted':
+    case 'refusal':
+    case 'max-turns':
+    case 'prompt-too-long':
+    case 'hung':
+    case 'other':
+      return endIteration(runner, turn, run, outcome.message);
+    case 'rate-limited': {
+      runner.failedRuns = withRun(runner.failedRuns, run);
+      const { kind, message, resetsAt } = outcome;
+      return dispatch(turn, { type: 'api-error', at, error: { kind, message, resetsAt } });
+    }
+    case 'authentication':
+    case 'billing':
+    case 'invalid-request':
+    case 'unguarded':
+      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
+    case 'overloaded':
+    case 'crashed': {
+      runner.failedRuns = withRun(runner.failedRuns, run);
+      const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: ${run.complaint}`;
+      if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
+      return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Ends the turn of a run that counts, with the usage of the failed runs before it. */
+async function endIteration(
+  runner: Runner,
+  turn: Turn,
+  run: FinishedRun,
+  error: string | null,
+  timedOut = false,
+): Promise<Dispatched> {
+  const { facts, durationMs } = run;
+  const { usage, costUsd } = withRun(runner.failedRuns, run);
+  runner.failedRuns = NO_USAGE;
+  const ended = await endTurn(turn, {
+    text: error === null && !timedOut ? (facts.result?.text ?? '') : '',
+    origin: 'loop',
+    promptId: null,
+    sessionId: facts.sessionId ?? '',
+    run: {
+      ...{ error, timedOut, usage, costUsd: runner.spentUsd },
+      callsUnknown: facts.toolCalls === null,
+      transcriptMark: turn.context.now(),
+    },
+    agent: { model: facts.model, turns: facts.result?.turns ?? null, durationMs, costUsd, usage },
+  });
+  tellChecklist(runner, ended.turn.loaded.state.checklist);
+  return ended;
+}
+
+/**
+ * Pauses the loop after the user has interrupted the agent, which counts as no iteration. A run that had come to its end
+ * by then counts, and may have ended the loop.
+ */
+async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched> {
+  let ended: Dispatched = { turn, effects: [] };
+  if (run.outcome.kind === 'ok') {
+    ended = await endIteration(runner, turn, run, null);
+  } else {
+    runner.failedRuns = withRun(runner.failedRuns, run);
+    const { restored } = turn.loaded;
+    if (restored !== null) runner.options.tell({ type: 'notice', message: restored });
+  }
+  if (ended.effects.some(({ type }) => type === 'verify' || type === 'allow')) return ended;
+  const paused = dispatch(ended.turn, { type: 'interrupted', at: turn.context.now(), by: 'signal' });
+  return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
+}
+
+/** Waits longer each time; the user can end the wait. */
+async function waitForRetry(runner: Runner, turn: Turn, message: string): Promise<'retry'> {
+  const { options, leave } = runner;
+  const delay = backOff(options.timeouts.retryMs, runner.failures, Math.random());
+  runner.failures += 1;
+  options.tell({ type: 'notice', message: RUNNER_TEXTS.retry(message, delay, runner.failures, MOST_RETRIES) });
+  const until = Date.now() + delay;
+  options.tell({ type: 'waiting', why: 'retry', until: new Date(until).toISOString() });
+  const now = new AbortController();
+  runner.retryNow = () => now.abort();
+  const signal = AbortSignal.any([leave.signal, now.signal]);
+  await waitUntil(turn, { until, deadline: turn.deadline, signal, state: turn.loaded.state, taskPath: null });
+  runner.retryNow = null;
+  return 'retry';
+}

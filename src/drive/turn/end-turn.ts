@@ -1,0 +1,208 @@
+import { readUsage } from '../../claude/transcript/usage.ts';
+import type { Effect } from '../../engine/effects.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import { outOfTime } from '../../engine/policy/budget.ts';
+import type { AgentRecord } from '../../engine/schema/records.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
+import { lostItems } from '../../engine/transitions/checklist.ts';
+import { ownStart } from '../../state/process/identity.ts';
+import type { ReadState } from '../../state/read-state.ts';
+import { withState } from '../../state/with-state.ts';
+import { projectFingerprint, watchFingerprint } from '../../task/progress/fingerprint.ts';
+import { digest } from '../../text/digest.ts';
+import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { atLeast } from '../../text/version.ts';
+import { type Measured, measureIteration, ofIteration, seenBy } from '../prompt/gather-evidence.ts';
+import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
+import { readCalls, readCost } from '../records/client-figures.ts';
+import { enqueue } from '../records/outbox.ts';
+import { tddFacts } from '../tdd/scenario-list.ts';
+import { dispatch, lockOptions } from './dispatch.ts';
+import { HOOK_TEXTS } from './messages.ts';
+import type { Dispatched, Loaded, Turn } from './turn.ts';
+
+type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
+
+/** What a driver knows of the agent's turn that has ended. */
+export interface TurnReport {
+  /** The agent's final message. */
+  readonly text: string;
+  readonly origin: 'loop' | 'user';
+  readonly promptId: string | null;
+  /** The session whose cost its status line has stored. */
+  readonly sessionId: string;
+  /** Facts of a driver that followed the agent itself, in place of what the client's files say. */
+  readonly run?: Pick<IterationEnded, 'usage' | 'costUsd' | 'error' | 'transcriptMark'> &
+    Partial<Pick<IterationEnded, 'timedOut' | 'callsUnknown'>>;
+  readonly agent?: AgentRecord;
+  /** Returns whether this very report was counted before. */
+  readonly isCounted?: (state: LoopState) => boolean;
+  /** Loads the loop under the lock. Default: this loop as it stands, whatever was written into its state. */
+  readonly load?: (current: ReadState) => Loaded | null;
+}
+
+/** Ends a turn: measures what it changed and dispatches `iteration-ended` under the lock. */
+export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatched> {
+  const { context, loaded, signal } = turn;
+  const { files, env, now } = context;
+  const contract = loaded.stored?.contract;
+  const measured = contract?.task ? await measureIteration(files, contract, { env, signal }) : null;
+  const fingerprints = takeFingerprints(turn, report.text, measured);
+  return withState<Dispatched>(files, lockOptions(turn), (current) => {
+    const found = report.load ? report.load(current) : sameLoop(turn, current);
+    if (found === null || report.isCounted?.(found.state)) return { next: 'keep', result: { turn, effects: [] } };
+    const restored = loaded.restored ?? found.restored;
+    const ended = countTurn({ ...turn, loaded: { ...found, restored } }, report, { measured, ...fingerprints });
+    const { state } = ended.turn.loaded;
+    // A runner that is killed before it has written its journals leaves them to the next one.
+    if (state.mode === 'runner') enqueue(files, now(), ended.effects);
+    return { next: state, result: ended };
+  });
+}
+
+function sameLoop({ loaded }: Turn, current: ReadState): Loaded | null {
+  if (current.kind !== 'loop' || current.state.loopId !== loaded.state.loopId) return null;
+  return { ...loaded, state: current.state };
+}
+
+interface Facts extends Pick<IterationEnded, 'seen' | 'projectMark'> {
+  readonly measured: Measured | null;
+}
+
+/** Dispatches what the user must know first, then the end of the turn. Called under the lock. */
+function countTurn(turn: Turn, report: TurnReport, { measured, ...fingerprints }: Facts): Dispatched {
+  const { context, loaded } = turn;
+  const { policy, stored } = loaded;
+  const effects: Effect[] = [];
+  let { state } = loaded;
+  const task = stored && readTask(context.files.projectDir, stored.contract.taskPath);
+  const checklist = task && checklistOf(task.body, stored.contract.taskPath);
+  for (const event of notices(turn, task, checklist)) {
+    const noticed = transition(state, event, policy);
+    state = noticed.state;
+    effects.push(...noticed.effects);
+  }
+  const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
+  const { event, marks } = iterationEnded(turn, state, report, {
+    ...fingerprints,
+    ...tddFacts(context.files, stored?.contract),
+    ...(own && { progress: own.progress }),
+    ...(own?.turn?.reflected && { reflected: true }),
+    ...(checklist && { checklist }),
+  });
+  const decided = transition(state, event, policy);
+  const all = [...effects, ...decided.effects].map((effect) => withAgent(effect, report.agent));
+  const next = (after: LoopState): Loaded => ({ ...loaded, state: after, restored: null });
+  if (decided.effects.some(({ type }) => type === 'ignore')) {
+    return { turn: { ...turn, loaded: next(state), task: null }, effects: all };
+  }
+  const ended = { measured: own, ended: event, record: null, gate: null, waited: false, agent: report.agent };
+  return {
+    turn: {
+      ...turn,
+      loaded: next({ ...decided.state, marks }),
+      task: own && stored && { ...ended, measured: own, contract: stored.contract },
+    },
+    effects: all,
+  };
+}
+
+function withAgent(effect: Effect, agent: AgentRecord | undefined): Effect {
+  if (agent === undefined || effect.type !== 'record-iteration') return effect;
+  return { ...effect, record: { ...effect.record, agent } };
+}
+
+function notices(
+  { context, loaded: { state, stored, restored } }: Turn,
+  task: TaskText | null,
+  checklist: ChecklistCount | null,
+): EngineEvent[] {
+  const at = context.now();
+  const events: EngineEvent[] = [];
+  const add = (key: string, warning: string): void => void events.push({ type: 'noticed', at, key, warning });
+  if (restored !== null) add(`mended ${at}`, restored);
+  if (stored === null) return events;
+  if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
+    add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
+  }
+  const lost = checklist && lostItems(checklist, state.checklist, state.taskPath);
+  if (lost) add(`checklist ${digest(lost)}`, lost);
+  return events;
+}
+
+/** Announces a restored state on its own, before anything is decided. */
+export function announceRestored(turn: Turn): Dispatched {
+  const { restored } = turn.loaded;
+  if (restored === null) return { turn, effects: [] };
+  const at = turn.context.now();
+  const { turn: after, effects } = dispatch(turn, { type: 'noticed', at, key: `mended ${at}`, warning: restored });
+  return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
+}
+
+/**
+ * Takes the fingerprint of the watched files, for an agent that reports idle, and that of the project, for a breaker
+ * that asks for progress; null for what is not needed.
+ */
+function takeFingerprints(
+  { context, loaded: { stored } }: Turn,
+  text: string,
+  measured: Measured | null,
+): Pick<IterationEnded, 'seen' | 'projectMark'> {
+  const policy = stored?.contract.policy;
+  const { projectDir } = context.files;
+  const watch = policy?.idle?.wake === 'change' && text.includes('ralph:state') ? policy.idle.watch : null;
+  const watched = watch === null ? null : watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '');
+  return {
+    seen: seenBy(watched, stored?.contract, measured?.turn?.evidence ?? []),
+    projectMark: (policy?.breaker.noProgress ?? 0) > 0 ? projectFingerprint(projectDir) : null,
+  };
+}
+
+/** A final message is a few kilobytes; signals stand at its end. */
+const MESSAGE_LIMIT = 1_000_000;
+/** First client measured to report a failed call; in an earlier one a failure would look like a denial. */
+const REPORTS_FAILURES = '2.1.330';
+
+/** Assembles the event, and the marks up to which journals and transcript have been read for it. */
+function iterationEnded(
+  { context, loaded: { stored }, transcriptPath }: Turn,
+  state: LoopState,
+  { text, origin, promptId, sessionId, run }: TurnReport,
+  facts: Pick<IterationEnded, 'seen' | 'projectMark'> & Partial<IterationEnded>,
+): { readonly event: IterationEnded; readonly marks: LoopState['marks'] } {
+  const { files, now } = context;
+  const failuresKnown = atLeast(stored?.contract.clientVersion ?? null, REPORTS_FAILURES);
+  const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
+  const { usage, marks } = readUsage(transcriptPath, state.marks);
+  const at = now();
+  return {
+    marks: { ...marks, callsBytes },
+    event: {
+      scenario: null,
+      progress: compareMarks(state.projectMark, facts.projectMark),
+      ...facts,
+      ...calls,
+      ...{ type: 'iteration-ended', at, text: text.slice(-MESSAGE_LIMIT), origin, promptId, usage, error: null },
+      transcriptMark: deliveryMark(state),
+      costUsd: run ? run.costUsd : readCost(files, sessionId),
+      timedOut: !run?.error && outOfTime(state, stored?.contract.policy.pace.iterationTimeoutMs ?? null, at),
+      ...run,
+    },
+  };
+}
+
+function compareMarks(before: string | null, after: string | null): IterationEnded['progress'] {
+  return before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes';
+}
+
+/**
+ * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), another one for every
+ * other Stop. The client starts both hooks at once and continues when both have answered, so a hook that was started
+ * before the last decision belongs to the Stop that was decided. The transcript cannot tell, since it is written late.
+ */
+function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
+  const startedAt = ownStart();
+  if (lastTurn && startedAt < Date.parse(lastDecision?.at ?? '')) return lastTurn.transcriptMark;
+  return String(startedAt);
+}
