@@ -44,8 +44,8 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
     const run = await runRunner(project, { args: ['--consent', 'make'] });
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.match(run.stderr, /An agent has asked for this loop:[\s\S]*jobs\/make\/RALPH\.md[\s\S]*4 iterations/);
-    assert.match(run.stderr, /permissions +bypassPermissions/);
+    assert.match(run.stderr, /An agent has asked for this loop:[\s\S]*jobs\/make\/RALPH\.md[\s\S]*max_iterations +4\n/);
+    assert.match(run.stderr, /permission_mode +bypassPermissions/);
     assert.equal(workspace.has('made.txt'), true);
     assert.equal(project.ended().as, 'complete');
     const [asked, , worked] = project.model.mainRequests();

@@ -173,7 +173,10 @@ test('at a terminal the user sees the commands of the list that an agent made, a
   assert.equal(makes('touch pwned', ['--fresh']).code, 0);
   await swapped.submit('y');
   assert.equal(await swapped.waitForExit(), 1);
-  assert.match(await swapped.history(), /another one than you were shown/);
+  assert.match(
+    await swapped.history(),
+    /changed after you were shown what would run[\s\S]*-> line one ⏎ line two {2}touch pwned/,
+  );
   assert.equal(tdd(where, 'status').json['consented'], false);
   const yes = await peopleTerminal(t, where, '$RALPH tdd init --consent');
   await yes.waitFor(question);
@@ -186,7 +189,7 @@ test('consent at a terminal to the loop of a session shows the list that an agen
   const where = aProject(t);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
   assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook'], AGENT).json['status'], 'awaiting-consent');
-  const question = /node --test a\.mjs[\s\S]*May these commands run\? \[y\/N\]/;
+  const question = /node --test a\.mjs[\s\S]*Start it\? \[y\/N\]/;
   const no = await peopleTerminal(t, where, '$RALPH start --consent');
   await no.waitFor(question);
   await no.submit('n');
@@ -206,7 +209,7 @@ test('a start at a terminal shows the list that an agent made, and begins nothin
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
   for (const start of ['start --tdd', 'run --tdd --agent ./agent.sh']) {
     const no = await peopleTerminal(t, where, `$RALPH ${start}`);
-    await no.waitFor(/May these commands run\? \[y\/N\]/);
+    await no.waitFor(/Start it\? \[y\/N\]/);
     assert.match(await no.history(), /node --test a\.mjs/);
     await no.submit('n');
     assert.equal(await no.waitForExit(), 1);
@@ -243,7 +246,10 @@ test('the user who agrees to a loop over scenarios sees what proves them', (t) =
   where.ralph(['tdd', 'init', '--scenario', 'x', '--scenario', 'y', '--command', 'node --test a.mjs'], AGENT);
   assert.equal(where.ralph(['start', '--tdd'], AGENT).json['status'], 'awaiting-consent');
   const { stderr } = where.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
-  assert.match(stderr, /scenarios +2, of which 0 complete: main\.cjs tdd status\n +proved by +node --test a\.mjs\n/);
+  assert.match(
+    stderr,
+    /scenario sc-001 +x {2}node --test a\.mjs \(60 s\)\n +scenario sc-002 +y {2}node --test a\.mjs \(60 s\)\n[\s\S]*0 of 2 scenarios complete: main\.cjs tdd status/,
+  );
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 

@@ -1,19 +1,17 @@
-import { agreementMark } from '../../drive/start/consent.ts';
+import { preparedTerms } from '../../drive/start/consent.ts';
+import { type ConsentTerms, consentTerms, diffTerms, showTerms } from '../../drive/start/consent-terms.ts';
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
-import { type PreparedContract, prepareContract } from '../../drive/start/prepare-contract.ts';
+import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { listThere, termsOf } from '../../drive/tdd/tdd-terms.ts';
-import { START_TEXTS } from '../../drive/turn/messages.ts';
+import { START_TEXTS, said } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import type { readState } from '../../state/read-state.ts';
-import { normaliseValidation } from '../../task/settings/build-contract.ts';
-import { printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { briefly, liveLoops, loopTable } from '../live-loops.ts';
+import { ASKED_FOR, approves } from '../start/approve.ts';
 import { startFlags } from '../start/start-request.ts';
 import { onePath } from '../task-place.ts';
 
@@ -55,21 +53,26 @@ export function askedLoop(called: CommandContext): AskedLoop {
   return { context, contract };
 }
 
-/**
- * Shows what would run and asks whether it may; without a terminal, and with --yes, the command itself is the answer.
- * Gives the mark of what was shown, or null for a no.
- */
-export async function agree(
-  { err, values, files, now }: CommandContext,
+/** Shows what would run, and asks whether it may. Returns the terms that the user approved, or null for a no. */
+export async function approveAsked(
+  context: CommandContext,
   contract: Contract,
   request: StartRequest,
-): Promise<string | null> {
-  const prepared = prepareContract(request);
-  const list = contract.tdd === undefined ? null : listThere(files, now());
-  err(agreementText(prepared, contract, list));
-  const mark = agreementMark(prepared, list === null ? undefined : termsOf(list));
-  if (values['yes'] === true || process.stdin.isTTY !== true) return mark;
-  return (await agrees('Start it?')) ? mark : null;
+): Promise<ConsentTerms | null> {
+  const { files } = context;
+  const list = contract.tdd === undefined ? null : listThere(files, context.now());
+  const terms = preparedTerms(prepareContract(request), list);
+  const changes = diffTerms(consentTerms(contract, list), terms).map((line) => `  ${line}`);
+  if (list !== null && termsOf(list).hash !== contract.tdd?.hash) changes.push('  the list of scenarios');
+  const complete = `  ${list?.completed.length} of ${list?.scenarios.length} scenarios complete: main.cjs tdd status`;
+  const lines = [
+    ...showTerms(terms),
+    ...(list === null ? [] : [complete]),
+    ...(changes.length === 0 ? [] : ['Changed since it was asked for:', ...changes]),
+  ];
+  if (await approves(context, ASKED_FOR, lines, 'Start it?')) return terms;
+  context.err(said(START_TEXTS.notAgreed(files.name)));
+  return null;
 }
 
 function awaiting(called: CommandContext): LoopFiles {
@@ -96,56 +99,6 @@ function awaiting(called: CommandContext): LoopFiles {
 function isAwaiting(found: ReturnType<typeof readState>): boolean {
   // A router's loop stays with its session: main.cjs start --consent.
   return found.kind === 'loop' && found.state.status === 'awaiting-consent' && found.state.mode !== 'router';
-}
-
-/** What the user agrees to. The agent wrote most of it: nothing of it may rewrite what is read. */
-function agreementText({ terms, resolved }: PreparedContract, asked: Contract, list: TddRecord | null): string {
-  const { policy, settings } = resolved;
-  const { maxCostUsd, maxTokens, maxTimeMs } = policy.budget;
-  const limits = [
-    `${policy.maxIterations} iterations`,
-    ...(maxCostUsd === null ? [] : [`$${maxCostUsd}`]),
-    ...(maxTokens === null ? [] : [`${maxTokens} tokens`]),
-    ...(maxTimeMs === null ? [] : [`${Math.round(maxTimeMs / 60_000)} minutes`]),
-  ];
-  const rules = Object.values(terms.guardrails)
-    .flat()
-    .filter((rule) => rule !== null && rule !== false).length;
-  const rows: [string, readonly string[]][] = [
-    ['task', [terms.taskPath]],
-    ['limits', [limits.join(', ')]],
-    ['agent', [terms.agent === undefined ? 'Claude Code' : `the command: ${terms.agent}`]],
-    ...(terms.agent === undefined ? [row('permissions', settings.permissionMode ?? "the client's own")] : []),
-    ['must pass', normaliseValidation(terms.validation).map(({ run }) => run)],
-    ['runs first', (terms.task?.commands ?? []).map(({ run }) => run)],
-    ...(list === null ? [] : scenarioRows(list)),
-    ['guardrails', [rules === 0 ? 'none' : `${rules}`]],
-  ];
-  const lines = rows.flatMap(([title, values]) =>
-    (values.length === 0 ? ['nothing'] : values)
-      .flatMap((value) => printable(value).split('\n'))
-      .map((line, index) => `  ${(index === 0 ? title : '').padEnd(12)}${line}`),
-  );
-  const changed = [
-    ...(terms.frontmatter === asked.frontmatter ? [] : ['  Its frontmatter has changed since it was asked for.']),
-    ...(list === null || termsOf(list).hash === asked.tdd?.hash
-      ? []
-      : ['  Its list of scenarios is another one than when it was asked for.']),
-  ];
-  return ['An agent has asked for this loop:', ...lines, ...changed].join('\n');
-}
-
-/** The commands that prove them, each once, and how many scenarios there are. */
-function scenarioRows({ scenarios, completed }: TddRecord): [string, readonly string[]][] {
-  const commands = [...new Set(scenarios.map(({ run }) => run))];
-  return [
-    row('scenarios', `${scenarios.length}, of which ${completed.length} complete: main.cjs tdd status`),
-    ['proved by', commands],
-  ];
-}
-
-function row(title: string, value: string): [string, readonly string[]] {
-  return [title, [value]];
 }
 
 function texts(values: CommandContext['values'][string]): string[] {

@@ -3,7 +3,7 @@ import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { START_TEXTS, said } from '../../drive/turn/messages.ts';
+import { said } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -11,14 +11,14 @@ import { inForeground } from '../../term/write-text.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import type { Command, CommandContext } from '../command.ts';
+import { approveList } from '../start/approve.ts';
 import { advising, tellDoubts } from '../start/print-warnings.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { wantedStart } from '../start/start-request.ts';
 import { startTarget } from '../start/start-target.ts';
 import { withInput } from '../start/with-input.ts';
-import { agreesToList } from '../tdd/agree-to-list.ts';
-import { agree, askedLoop } from './asked-loop.ts';
+import { approveAsked, askedLoop } from './asked-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
 import { runTask } from './run-task.ts';
 import { runnersAgent } from './runner-agent.ts';
@@ -79,8 +79,6 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
   if (context === null) return 0;
   const target = startTarget(context, 'run');
-  // What an agent asked for is shown below, its list with it.
-  if (asked === null && !(await agreesToList(context))) return 1;
   const { files, task } = target;
   const { env } = context;
   const waits = runnerTimeouts(env);
@@ -98,14 +96,12 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
     clientArgs: context.rest,
     mode: 'runner',
   };
-  const agreedTo = asked === null ? undefined : await agree(context, asked, request);
-  if (agreedTo === null) {
-    context.err(said(START_TEXTS.notAgreed(files.name)));
-    return 1;
-  }
+  const approved = await (asked === null
+    ? approveList(context, files, request)
+    : approveAsked(context, asked, request));
+  if (approved === null) return 1;
   const loop = { name: files.name, mode: 'runner' } as const;
-  const start = (): StartedLoop =>
-    advising(loop, () => startLoop({ ...request, ...(agreedTo !== undefined && { agreedTo }) }));
+  const start = (): StartedLoop => advising(loop, () => startLoop({ ...request, ...(approved && { approved }) }));
   const { tell, live, close } = await show(context);
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {

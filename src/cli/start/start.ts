@@ -1,16 +1,16 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { requireClient } from '../../claude/find-client.ts';
-import { giveConsent } from '../../drive/start/consent.ts';
+import { giveConsent, pendingTerms } from '../../drive/start/consent.ts';
+import { showTerms } from '../../drive/start/consent-terms.ts';
 import { launch } from '../../drive/start/launch.ts';
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { said } from '../../drive/turn/messages.ts';
+import { START_TEXTS, said } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
-import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { forLoop } from '../../term/for-loop.ts';
@@ -18,7 +18,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { whileItRuns } from '../run/while-it-runs.ts';
-import { agreesToList } from '../tdd/agree-to-list.ts';
+import { ASKED_FOR, approveList, approves } from './approve.ts';
 import { advising, hooksAreInstalled, tellByHand, tellDoubts } from './print-warnings.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
@@ -67,12 +67,12 @@ export const START_COMMAND: Command = {
       );
     }
     const mode = modeOf(values, byAgent);
-    if (!byAgent && !(await agreesToList(context))) return 1;
     if (values['adopt-validation'] === true) {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, task))) return 1;
     }
-    if (mayAsk(context) && !byAgent) {
+    // The scenarios of a loop by tests first are what proves it.
+    if (mayAsk(context) && !byAgent && values['tdd'] !== true) {
       const { askValidation } = await import('./adopt-validation.ts');
       await askValidation(context, task);
     }
@@ -93,7 +93,9 @@ export const START_COMMAND: Command = {
       mode,
       plan,
     };
-    const loop = advising({ name: files.name, mode }, () => startLoop(request));
+    const approved = byAgent ? undefined : await approveList(context, files, request);
+    if (approved === null) return 1;
+    const loop = advising({ name: files.name, mode }, () => startLoop({ ...request, ...(approved && { approved }) }));
     tellDoubts(context, loop);
     const offered = offeredValidation(context, loop.stored.contract);
     if (offered !== null) context.err(said(offered));
@@ -193,9 +195,12 @@ function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
 
 async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
   if (byAgent) throw new RalphError('refused', 'consent is the user’s: main.cjs start --consent in another terminal.');
-  const tdd = readContract(context.files)?.contract.tdd !== undefined;
-  if (!(await agreesToList({ ...context, values: { ...context.values, tdd } }))) return 1;
-  const { after } = giveConsent(context.files, context.env, context.now());
+  const terms = pendingTerms(context.files);
+  if (!(await approves(context, ASKED_FOR, showTerms(terms), 'Start it?'))) {
+    context.err(said(START_TEXTS.notAgreed(context.files.name)));
+    return 1;
+  }
+  const { after } = giveConsent(context.files, context.env, context.now(), terms);
   context.out(
     context.forPeople ? `The loop is ${after.status}.` : JSON.stringify({ success: true, status: after.status }),
   );

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { type ConsentTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
 import { listOf } from '../../drive/tdd/scenario-list.ts';
+import { listThere } from '../../drive/tdd/tdd-terms.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -11,8 +13,8 @@ import { painter } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
+import { approves } from '../start/approve.ts';
 import { readTaskText } from '../task-place.ts';
-import { NOT_AGREED, proveShown, shownList } from './agree-to-list.ts';
 import { forReading, statusOf } from './tdd-status.ts';
 
 /** `tdd init`: makes the list, agrees to one that an agent made (--consent), or adopts changed script files (--accept). */
@@ -32,14 +34,16 @@ export async function tddInit(context: CommandContext): Promise<number> {
   }
   const asked = decides.length > 0 ? null : askedList(context);
   const paint = painter(context.forPeople, env);
-  const agreed = values['consent'] === true ? await shownList(context) : null;
-  if (agreed === 'no') {
-    context.err(NOT_AGREED);
+  const approved = values['consent'] === true ? await approveScenarios(context) : null;
+  if (approved === 'no') {
+    context.err(
+      'ralph: nothing was agreed to, and nothing runs. Another list: main.cjs tdd init --fresh --input FILE.',
+    );
     return 1;
   }
   const at = now();
   const record = withTdd(files, at, (found) => {
-    const next = asked === null ? decided(context, found, agreed) : begun(context, found, asked, { byAgent, at });
+    const next = asked === null ? decided(context, found, approved) : begun(context, found, asked, { byAgent, at });
     return { next, result: next };
   });
   context.out(
@@ -51,10 +55,19 @@ export async function tddInit(context: CommandContext): Promise<number> {
 /** What only a list that is made anew takes. */
 const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 
-/** The list with the user's word in it; `shown` is the hash of the one that they agreed to, where they were asked. */
-function decided({ files, values, env }: CommandContext, found: FoundTdd, shown: string | null): TddRecord {
+/** Shows the list that an agent made, and asks. Returns the terms that the user approved; null if there is nothing to ask. */
+async function approveScenarios(context: CommandContext): Promise<ConsentTerms | 'no' | null> {
+  const list = listThere(context.files, context.now());
+  if (list.consented) return null;
+  const shown = forReading(list, [], painter(context.forPeople, context.env));
+  const approved = await approves(context, 'An agent made this list:', [shown], 'May these commands run?');
+  return approved ? listTerms(list) : 'no';
+}
+
+/** Returns the list with the user's decision in it. */
+function decided({ files, values, env }: CommandContext, found: FoundTdd, approved: ConsentTerms | null): TddRecord {
   const { record } = listOf(found, files.name);
-  proveShown(record, shown);
+  if (approved !== null) requireApproved(approved, listTerms(record));
   const scripts = scriptsOfList(files.projectDir, record.scenarios);
   const accepted = values['accept'] === true ? { scripts, redScripts: scripts } : {};
   const environment = decidingEnvironment(env);

@@ -5,13 +5,13 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { giveConsent } from '../start/consent.ts';
+import { giveConsent, pendingTerms } from '../start/consent.ts';
 import type { StartRequest } from '../start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../start/start-loop.ts';
 import { clientAlive } from '../turn/ownership.ts';
-import { isAgreed } from './agreed.ts';
 import { holdOf } from './holder.ts';
 import { inRouter, ROUTER_TEXTS } from './messages.ts';
+import { needsConsent } from './status-answers.ts';
 
 export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | 'headless' | 'launched'> {
   /** A person at a terminal of their own; what an agent starts, they may have to agree to. */
@@ -21,7 +21,7 @@ export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | '
 /**
  * Starts a router loop, unless this host drives one on the task already or is to take up the one that lies ready, or
  * somebody else drives the loop that lies here: then nothing changes, and the answer is null: whoever asks what to do
- * next is told. A loop that an agent starts runs at once where `isAgreed` says so, and else awaits consent, as does
+ * next is told. A loop that an agent starts awaits consent if there is anything to agree to, as does
  * whatever an agent resumes. Throws RalphError with every problem at once, and where this host's own loop would have to
  * be another than it is.
  */
@@ -30,8 +30,8 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
   const { byUser, ...rest } = request;
   const started = startLoop({ ...rest, mode: 'router', consented: byUser, headless: false, launched: false });
   const { contract } = started.stored;
-  if (!byUser && request.existing !== 'resume' && isAgreed(files, contract, hostSession(request.env), request.env)) {
-    giveConsent(files, request.env, request.at);
+  if (!byUser && request.existing !== 'resume' && !needsConsent(files, contract)) {
+    giveConsent(files, request.env, request.at, pendingTerms(files));
   }
   return started;
 }

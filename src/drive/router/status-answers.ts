@@ -7,7 +7,6 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { elapsed } from '../../text/instant.ts';
 import { endedLoop } from '../status/ended-loop.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { settingsToAgreeTo } from './agreed.ts';
 import type { Hold } from './holder.ts';
 import { inRouter, ROUTER_TEXTS } from './messages.ts';
 import { notesOf, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
@@ -131,8 +130,26 @@ function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnsw
   };
 }
 
+/** Flags that only say how far a loop may go, within what every loop may. */
+const LIMITS = ['max_iterations', 'max_tasks'];
+
+/** Returns the options of the command line that the user has to agree to, as `key=value`. */
+function settingsToAgreeTo({ flags }: Contract): string[] {
+  return Object.entries(flags).flatMap(([key, value]) => (LIMITS.includes(key) ? [] : [`${key}=${String(value)}`]));
+}
+
+/** Returns whether a loop that an agent starts would run or set anything that the user has not agreed to. */
+export function needsConsent(files: LoopFiles, contract: Contract): boolean {
+  const { tdd: _, ...ownTerms } = contract;
+  const isUnagreedList = contract.tdd !== undefined && peekTdd(files)?.consented !== true;
+  return isUnagreedList || settingsToAgreeTo(contract).length > 0 || commandsOf(files, ownTerms).length > 0;
+}
+
 /** Every command that a loop under this contract would run by itself, as its shell gets it. */
-export function commandsOf(files: LoopFiles, { task, validation, tdd }: Contract): string[] {
+export function commandsOf(
+  files: LoopFiles,
+  { task, validation, tdd }: Pick<Contract, 'task' | 'validation' | 'tdd'>,
+): string[] {
   const scenarios = tdd === undefined ? [] : (peekTdd(files)?.scenarios ?? []);
   return [...(task?.commands ?? []), ...validation, ...scenarios].map(({ run }) => run);
 }

@@ -1,40 +1,54 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { readContract, type StoredContract, writeContract } from '../../state/contract-store.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
+import { peekTdd } from '../../state/tdd-store.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Operated, operate } from '../control/operate.ts';
 import { bindList } from '../tdd/tdd-terms.ts';
 import { AGENT_TEXTS, HOOK_TEXTS, START_TEXTS } from '../turn/messages.ts';
+import { type ConsentTerms, consentDigest, consentTerms, diffTerms, requireApproved } from './consent-terms.ts';
 import { type PreparedContract, prepareContract } from './prepare-contract.ts';
 
-/**
- * The same for two contracts that differ in nothing that somebody would agree to: script files are read anew, when and
- * under which id the loop was made does not count. `tdd` is the list of scenarios that it works on, if any.
- */
-export function agreementMark({ terms }: PreparedContract, tdd: Contract['tdd']): string {
-  const loop = { ...terms, loopId: 'any', createdAt: '1970-01-01T00:00:00.000Z', ...(tdd && { tdd }) };
-  return hashContract(buildContract(loop).contract);
+/** Returns the contract with the digest of what its user agrees to, or is asked to agree to. */
+export function withConsentDigest(contract: Contract, list: TddRecord | null): StoredContract {
+  const digested = { ...contract, consentDigest: consentDigest(consentTerms(contract, list)) };
+  return { hash: hashContract(digested), contract: digested };
+}
+
+/** Returns the terms of a loop that is about to be started. `list` is what it works on by tests first, if anything. */
+export function preparedTerms({ terms }: PreparedContract, list: TddRecord | null): ConsentTerms {
+  return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
 
 /**
- * The user agrees to the loop that an agent has asked for. The contract is told first: a crash in between leaves one
- * that the user has agreed to, and a loop that is restored from it. Throws RalphError, with nothing changed, where the
- * contract is gone or is not what its hash says, or the list of scenarios is another one: nobody would know what is
- * agreed to.
+ * Returns the terms of the loop that an agent asked for. Throws RalphError `contract-missing`, and `contract-changed`
+ * for a contract that its hash does not prove.
  */
-export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string): Operated {
+export function pendingTerms(files: LoopFiles): ConsentTerms {
+  const { contract } = proved(readContract(files));
+  return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
+}
+
+/**
+ * Records the user's consent to the loop that an agent asked for, under its lock. The contract is written first: after a
+ * crash in between it says that the user agreed, and the loop is restored from it. Throws RalphError, with nothing
+ * changed, where the contract is gone, is not what its hash says, or is not what the user approved.
+ */
+export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, approved: ConsentTerms): Operated {
   return operate(files, env, at, () => {
     const { hash, contract } = proved(readContract(files));
     if (contract.consented) return { kind: 'consent', contractHash: hash };
-    const agreed = { ...contract, consented: true };
-    const next = { hash: hashContract(agreed), contract: agreed };
     const { tdd, loopId } = contract;
+    requireApproved(approved, pendingTerms(files));
     if (tdd !== undefined) bindList(files, tdd, { loopId, at, consented: true, env, keep: true });
-    // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
+    const agreed = { ...contract, consented: true, consentDigest: consentDigest(approved) };
+    const next = { hash: hashContract(agreed), contract: agreed };
+    // Under the lock, just before the state that names it: a Stop in between would take it for a forgery.
     writeContract(files, next);
     return { kind: 'consent', contractHash: next.hash };
   });
@@ -47,11 +61,20 @@ function proved(stored: StoredContract | null): StoredContract {
   return stored;
 }
 
+/** A changed contract that the user may adopt. */
+export interface ChangedContract {
+  readonly next: StoredContract;
+  readonly terms: ConsentTerms;
+  /** What differs, one line each. */
+  readonly changes: readonly string[];
+  readonly checklist: PreparedContract['checklist'];
+}
+
 /**
- * Makes what the task file and the project's scripts say now the contract of the running loop, and gives back what
- * changed, one line each. Throws RalphError with every problem of the new frontmatter; then nothing was changed.
+ * Returns the contract that the task file and the project's scripts now describe, and how it differs from the running
+ * loop's. Throws RalphError with every problem of the new frontmatter.
  */
-export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: string): { changes: string[] } {
+export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): ChangedContract {
   const stored = readContract(files);
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
   const before = stored.contract;
@@ -74,20 +97,32 @@ export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: str
   if (terms.agent !== before.agent) {
     throw new RalphError('refused', AGENT_TEXTS.changed(before.agent ?? null, terms.agent ?? null));
   }
-  const next = buildContract({ ...terms, loopId: before.loopId, ...(before.tdd && { tdd: before.tdd }) });
-  const changes = differences(before, next.contract);
+  const { loopId, tdd } = before;
+  const list = tdd === undefined ? null : peekTdd(files);
+  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
+  const approved = consentTerms(contract, list);
+  const changes = diffTerms(consentTerms(before, list), approved);
+  if (changes.length === 0 && before.head !== contract.head) changes.push('the frontmatter’s text');
   if (checklist !== null) changes.push(...cutList(files, checklist.total));
-  if (changes.length === 0) return { changes };
-  const { maxIterations } = next.contract.policy;
-  operate(files, env, at, () => {
-    // Under the lock, just before the state that names it: a Stop in between would take the one for a forgery of the other.
-    writeContract(files, next);
-    return { kind: 'accept', contractHash: next.hash, maxIterations, ...(checklist && { checklist }) };
-  });
-  return { changes };
+  return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
 }
 
-/** A list that lost items is whole again when the user says so. */
+/**
+ * Makes what the user approved the contract of the running loop, under its lock. Throws RalphError `refused`, with
+ * nothing changed, where the task file or a script has changed again.
+ */
+export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, approved: ConsentTerms): void {
+  operate(files, env, at, () => {
+    const { next, terms, checklist } = changedContract(files, env);
+    requireApproved(approved, terms);
+    // Under the lock, just before the state that names it: a Stop in between would take it for a forgery.
+    writeContract(files, next);
+    const { maxIterations } = next.contract.policy;
+    return { kind: 'accept', contractHash: next.hash, maxIterations, ...(checklist && { checklist }) };
+  });
+}
+
+/** A list that lost items counts as complete again once the user accepts it. */
 function cutList({ state }: LoopFiles, total: number): string[] {
   const current = readState(state);
   const most = current.kind === 'loop' ? (current.state.checklist?.most ?? 0) : 0;
@@ -97,21 +132,4 @@ function cutList({ state }: LoopFiles, total: number): string[] {
 function modeOf({ state }: LoopFiles): LoopState['mode'] {
   const current = readState(state);
   return current.kind === 'loop' ? current.state.mode : 'hook';
-}
-
-function differences(before: Contract, after: Contract): string[] {
-  const lines: string[] = [];
-  const keys = Object.keys(after) as (keyof Contract)[];
-  for (const key of keys) {
-    if (JSON.stringify(before[key]) === JSON.stringify(after[key])) continue;
-    lines.push(
-      key === 'frontmatter' ? 'the frontmatter’s text' : `${key}: ${short(before[key])} -> ${short(after[key])}`,
-    );
-  }
-  return lines;
-}
-
-function short(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }

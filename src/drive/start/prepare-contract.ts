@@ -21,6 +21,7 @@ import { taskFolderName } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
+import type { ConsentTerms } from './consent-terms.ts';
 import { taskPathOf } from './find-task.ts';
 import { readConfigs } from './read-settings.ts';
 
@@ -58,8 +59,8 @@ export interface StartRequest extends ContractRequest {
   readonly existing: 'resume' | 'fresh' | 'refuse';
   /** Works by tests first, over the list that lies there. A loop that did goes on so without being asked. */
   readonly tdd?: boolean;
-  /** What the user was shown and agreed to, by its mark (agreement-mark.ts): nothing else is started. */
-  readonly agreedTo?: string;
+  /** What the user was shown and approved: nothing else is started. */
+  readonly approved?: ConsentTerms;
 }
 
 /** Settings that only Claude Code heeds. */
@@ -131,12 +132,17 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       findingsLog: resolved.settings.findingsLog,
       consented: request.consented,
       clientVersion: agent === null ? versionOf(request) : null,
-      ...(agent !== null && { agent }),
+      ...(agent === null ? { client: clientSettings(resolved) } : { agent }),
       headless: request.headless,
       flags: request.flags,
       bundleDir: request.bundleDir,
     },
   };
+}
+
+function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['client']> {
+  const { permissionMode, model, effort, isolation } = settings;
+  return { permissionMode, model, effort, isolation };
 }
 
 /** From where a plan is begun is said at each start, and is no setting. */

@@ -9,6 +9,7 @@ import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
@@ -20,7 +21,8 @@ import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
 import { START_TEXTS } from '../turn/messages.ts';
-import { agreementMark } from './consent.ts';
+import { preparedTerms, withConsentDigest } from './consent.ts';
+import { requireApproved } from './consent-terms.ts';
 import { settleState } from './existing-loop.ts';
 import { type PreparedContract, prepareContract, type StartRequest } from './prepare-contract.ts';
 
@@ -47,10 +49,10 @@ export function startLoop(request: StartRequest): StartedLoop {
     const before = settleState(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
     const tdd = tddTerms(files, request, before?.loopId ?? null);
-    if (request.agreedTo !== undefined && agreementMark(prepared, tdd) !== request.agreedTo) {
-      throw new RalphError('refused', START_TEXTS.notWhatWasShown(prepared.terms.taskPath));
-    }
-    const stored = buildContract({ ...prepared.terms, loopId, ...(tdd && { tdd }) });
+    const list = tdd === undefined ? null : peekTdd(files);
+    if (request.approved !== undefined) requireApproved(request.approved, preparedTerms(prepared, list));
+    const { contract } = buildContract({ ...prepared.terms, loopId, ...(tdd && { tdd }) });
+    const stored = withConsentDigest(contract, list);
     const { maxIterations } = prepared.resolved.policy;
     const base: LoopState =
       before ??

@@ -69,8 +69,6 @@ export const START_TEXTS = {
     `there is nothing to do in ${path}: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck what is to be done again, or add items ("- [ ] what").`,
   finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
   nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
-  notWhatWasShown: (path: string): string =>
-    `${path}, the settings, a script that they name or the list of scenarios changed after you were shown what would run. Nothing was started. Look again: main.cjs run --consent.`,
   notAgreed: (name: string | null): string =>
     `nothing was started; the loop still awaits your consent. main.cjs cancel${name === null ? '' : ` --loop ${name}`} refuses it.`,
   noContract: 'this loop has no contract any more. Start it again: main.cjs start --resume.',

@@ -75,7 +75,18 @@ export const contract = z.strictObject({
   scripts: z.record(z.string(), z.string()),
   /** Whether the user has agreed to the loop. One that an agent asked for has to wait until they do. */
   consented: z.boolean(),
+  /** SHA-256 of what the user agreed to, or is asked to agree to; absent in a contract of an older version. */
+  consentDigest: z.string().optional(),
   clientVersion: z.string().nullable(),
+  /** Settings of the client; absent where a command works in its place, and in a contract of an older version. */
+  client: z
+    .strictObject({
+      permissionMode: z.string().nullable(),
+      model: z.string().nullable(),
+      effort: z.string().nullable(),
+      isolation: z.string().nullable(),
+    })
+    .optional(),
   /** The command that works on a runner's iterations in place of the client; absent where the client does. */
   agent: z.string().min(1).optional(),
   /** The list of a loop that works by tests first; absent for every other loop. `hash` proves its scenarios and commands. */

@@ -1,46 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
+import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostSession } from '../../../../src/claude/host-session.ts';
-import { isAgreed } from '../../../../src/drive/router/agreed.ts';
-import { giveConsent } from '../../../../src/drive/start/consent.ts';
-import { beganAt, identityOf } from '../../../../src/state/process/identity.ts';
-import { AT, aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
+import { test } from 'node:test';
+import { giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
+import { AT, aProject, put, rewrite, stateOf } from '../support/a-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
-
-/** Where the system does not tell when a process began, or not by the clock of its files, everything needs consent. */
-const askew = Math.abs(beganAt(identityOf(process.pid).startedAt) - (Date.now() - process.uptime() * 1000));
-const whereToldOf = { skip: !(askew < 2_000) && 'this system does not tell when a process began' };
-
-/** A client that begins now. */
-async function clientFromNow(t: TestContext): Promise<HostSession> {
-  await sleep(250); // what was written just now is older by more than clocks differ
-  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
-  t.after(() => child.kill('SIGKILL'));
-  const { pid, startedAt } = identityOf(child.pid ?? 0);
-  return { sessionId: 's', clientPid: pid, clientStartedAt: startedAt, client: true };
-}
-
-/** As if the client had begun an hour later: however slowly the clocks are read here, what lies there was there before. */
-function agreedLater(t: TestContext, ...args: Parameters<typeof agreed>): boolean {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 3_600_000 });
-  try {
-    return agreed(...args);
-  } finally {
-    t.mock.timers.reset();
-  }
-}
-
-function agreed(project: Project, client: HostSession, more: Parameters<typeof startedRouter>[1] = {}): boolean {
-  const started = startedRouter(project, { existing: 'fresh', ...more });
-  assert.ok(started !== null);
-  return isAgreed(started.files, started.stored.contract, client, project.env);
-}
 
 test('a loop that runs no command needs no consent', async (t) => {
   const project = aProject(t);
@@ -48,32 +14,18 @@ test('a loop that runs no command needs no consent', async (t) => {
   assert.equal((await spawned(project)).spawn, 1);
 });
 
-test('commands that lay there before the client began need no consent', whereToldOf, async (t) => {
-  const project = aProject(t, CHECKED);
-  assert.equal(agreedLater(t, project, await clientFromNow(t)), true);
-});
-
-test('commands that were written since the client began need consent', async (t) => {
-  const project = aProject(t, CHECKED);
-  const client = await clientFromNow(t);
-  put(join(project.directory, '.claude/ralph/PROMPT.md'), CHECKED);
-  assert.equal(agreed(project, client), false);
-});
-
-test('a script that a command names counts as the command does', whereToldOf, async (t) => {
-  const project = aProject(t, '---\nvalidation:\n  - sh check.sh\n---\n\nDo the work.\n');
-  put(join(project.directory, 'check.sh'), 'true\n');
-  const client = await clientFromNow(t);
-  assert.equal(agreedLater(t, project, client), true);
-  put(join(project.directory, 'check.sh'), 'rm -rf everything\n');
-  assert.equal(agreed(project, client), false);
-});
-
-test('settings of the command line are the agent’s words and need consent', whereToldOf, async (t) => {
-  const project = aProject(t, CHECKED);
-  const client = await clientFromNow(t);
-  assert.equal(agreedLater(t, project, client, { flags: { 'idle.delay': '1s' } }), false);
-  assert.equal(agreedLater(t, project, client, { flags: { max_iterations: '3' } }), true);
+test('whatever a loop would run awaits consent, however long it has been there', async (t) => {
+  const scripted = '---\nvalidation:\n  - sh check.sh\n---\n\nDo the work.\n';
+  for (const task of [CHECKED, scripted]) {
+    const project = aProject(t, task);
+    put(join(project.directory, 'check.sh'), 'true\n');
+    for (const path of ['.claude/ralph/PROMPT.md', 'check.sh']) utimesSync(join(project.directory, path), 0, 0);
+    startedRouter(project, { byUser: false });
+    assert.equal(stateOf(project).status, 'awaiting-consent');
+  }
+  const byUser = aProject(t, CHECKED);
+  startedRouter(byUser);
+  assert.equal(stateOf(byUser).status, 'running', 'control');
 });
 
 test('settings of the command line need consent where nothing runs as well: whoever resumes the loop keeps them', async (t) => {
@@ -88,24 +40,6 @@ test('settings of the command line need consent where nothing runs as well: whoe
   assert.equal(stateOf(project).status, 'running');
 });
 
-test('a task that came with a package needs consent, through a link as well', async (t) => {
-  const project = aProject(t);
-  const path = join(project.directory, 'node_modules/evil/task-of-its-own.md');
-  put(path, CHECKED);
-  symlinkSync(path, join(project.directory, 'TASK.md'));
-  const client = await clientFromNow(t);
-  for (const task of ['node_modules/evil/task-of-its-own.md', 'TASK.md']) {
-    assert.equal(agreedLater(t, project, client, { task }), false, task);
-  }
-});
-
-test('where nobody tells when the client began, consent is needed', async (t) => {
-  const project = aProject(t, CHECKED);
-  const client = await clientFromNow(t);
-  assert.equal(agreedLater(t, project, { ...client, clientStartedAt: null }), false);
-  assert.equal(agreedLater(t, project, { ...client, client: false }), false);
-});
-
 test('without consent the host waits and is shown what would run; with it the loop goes on', async (t) => {
   const project = aProject(t, CHECKED);
   startedRouter(project, { byUser: false });
@@ -114,7 +48,7 @@ test('without consent the host waits and is shown what would run; with it the lo
   assert.deepEqual(wait.commands, ['test -f done']);
   assert.match(wait.message, /main\.cjs start --consent/);
   assert.equal((await called(project, { text: 'Work.' })).action, 'wait');
-  giveConsent(project.files, project.env, AT);
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files));
   assert.equal((await spawned(project)).iteration, 1);
 });
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { acceptContract, giveConsent } from '../../../../src/drive/start/consent.ts';
+import { acceptContract, changedContract, giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
+import { consentDigest } from '../../../../src/drive/start/consent-terms.ts';
 import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import { RalphError } from '../../../../src/text/ralph-error.ts';
@@ -41,9 +42,9 @@ test('A loop that an agent asks for awaits consent, and one of the user does not
 test('Consent is told to the contract and to the state, and the loop goes on at its next Stop.', async (t) => {
   const project = askedFor(t);
   assert.match((await aStop(project))?.systemMessage ?? '', /awaits your consent/);
-  assert.equal(giveConsent(project.files, project.env, AT).after.status, 'running');
+  assert.equal(giveConsent(project.files, project.env, AT, pendingTerms(project.files)).after.status, 'running');
   assert.deepEqual(agreement(project), ['running', true, true]);
-  giveConsent(project.files, project.env, AT);
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files));
   assert.deepEqual(agreement(project), ['running', true, true]);
   assert.equal((await aStop(project))?.decision, 'block');
 });
@@ -93,10 +94,10 @@ test('A crash between contract and state loses no consent: the next Stop, or the
   for (const again of [false, true]) {
     const project = askedFor(t);
     const before = readFileSync(project.files.state, 'utf8');
-    giveConsent(project.files, project.env, AT);
+    giveConsent(project.files, project.env, AT, pendingTerms(project.files));
     put(project.files.state, before);
     assert.deepEqual(agreement(project), ['awaiting-consent', true, false]);
-    if (again) giveConsent(project.files, project.env, AT);
+    if (again) giveConsent(project.files, project.env, AT, pendingTerms(project.files));
     assert.equal((await aStop(project))?.decision, 'block');
     assert.deepEqual(agreement(project), ['running', true, true]);
   }
@@ -110,7 +111,7 @@ test('Nobody agrees to a contract that is gone, or that is not what its hash say
     contract: { ...stored.contract, validation: [{ name: 'x', run: 'x', timeoutSeconds: 1 }] },
   };
   const refused = (code: string): void => {
-    const consent = (): unknown => giveConsent(project.files, project.env, AT);
+    const consent = (): unknown => giveConsent(project.files, project.env, AT, pendingTerms(project.files));
     assert.throws(consent, (error) => error instanceof RalphError && error.code === code);
     assert.equal(stateOf(project).status, 'awaiting-consent');
   };
@@ -124,7 +125,7 @@ test('Nobody agrees to a contract that is gone, or that is not what its hash say
 test('What the user accepts of a changed task is no consent to the loop.', (t) => {
   const project = askedFor(t);
   put(join(project.directory, '.claude', 'ralph', 'PROMPT.md'), '---\nmax_iterations: 7\n---\nDo the work.\n');
-  acceptContract(project.files, project.env, AT);
+  acceptContract(project.files, project.env, AT, changedContract(project.files, project.env).terms);
   assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
   assert.equal(stateOf(project).maxIterations, 7);
 });
@@ -145,4 +146,54 @@ test('An agent that resumes a loop of the user has to ask, for it brings a contr
   start(project, false, 'resume');
   assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
   assert.equal(stateOf(project).iteration, 3);
+});
+
+test('What an agent asks for is stored with its digest, which the user’s approval names and the contract records.', (t) => {
+  const project = askedFor(t);
+  const asked = contractOf(project).contract.consentDigest;
+  const terms = pendingTerms(project.files);
+  assert.equal(asked, consentDigest(terms));
+  giveConsent(project.files, project.env, AT, terms);
+  assert.equal(contractOf(project).contract.consentDigest, asked);
+});
+
+test('The digest of the same loop is the same, whenever and under whatever id it is asked for.', (t) => {
+  const digests = [aProject(t), aProject(t)].map((project) => {
+    start(project, false);
+    return contractOf(project).contract.consentDigest;
+  });
+  assert.equal(digests[0], digests[1]);
+  const other = aProject(t, '---\nvalidation: [make test]\n---\nDo the work.\n');
+  start(other, false);
+  assert.notEqual(contractOf(other).contract.consentDigest, digests[0], 'control');
+});
+
+test('Approval of what is not there any more is refused with what changed, and nothing is recorded.', (t) => {
+  const project = aProject(t, '---\nvalidation: [make test]\n---\nDo the work.\n');
+  start(project, false);
+  const shown = pendingTerms(project.files);
+  put(
+    join(project.directory, '.claude', 'ralph', 'PROMPT.md'),
+    '---\nvalidation: [rm -rf build]\nmax_iterations: 99\n---\nDo the work.\n',
+  );
+  start(project, false, 'fresh');
+  assert.throws(
+    () => giveConsent(project.files, project.env, AT, shown),
+    /validation: make test \(\d+ s\) -> rm -rf build \(\d+ s\)\n {2}max_iterations: 25 -> 99/,
+  );
+  assert.equal(stateOf(project).status, 'awaiting-consent');
+  assert.equal(contractOf(project).contract.consented, false);
+});
+
+test('A change that is adopted is the one that was shown: a later one is refused with what changed.', (t) => {
+  const project = aProject(t);
+  start(project, true);
+  const task = join(project.directory, '.claude', 'ralph', 'PROMPT.md');
+  put(task, '---\nvalidation: [make test]\npermission_mode: plan\n---\nDo the work.\n');
+  const { changes, terms } = changedContract(project.files, project.env);
+  assert.equal(changes[0], '+ permission_mode: plan');
+  assert.match(changes[1] ?? '', /^\+ validation: make test \(\d+ s\)$/);
+  put(task, '---\nvalidation: [touch pwned]\n---\nDo the work.\n');
+  assert.throws(() => acceptContract(project.files, project.env, AT, terms), /-> touch pwned/);
+  assert.deepEqual(contractOf(project).contract.validation, []);
 });

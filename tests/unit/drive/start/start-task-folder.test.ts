@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { acceptContract } from '../../../../src/drive/start/consent.ts';
+import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
 import { taskLoopName, taskPathOf } from '../../../../src/drive/start/find-task.ts';
 import type { StartRequest } from '../../../../src/drive/start/prepare-contract.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
@@ -169,13 +169,14 @@ test('accept applies the arguments of the start again, and drops one that is no 
   );
   start(project, task, { args: { a: '1', b: '2' } });
   folder(project, 'job', 'args: [a]\ncommands: [{ name: t, run: "printf {{ args.a }}", timeout: 5 }]\n', '');
-  const { changes } = acceptContract(project.files, project.env, AT);
-  assert.ok(changes.some((change) => change.startsWith('task:')));
+  const { changes, terms } = changedContract(project.files, project.env);
+  assert.deepEqual(changes, ["commands: echo '1' (5 s) -> printf '1' (5 s)", '- argument b: 2']);
+  acceptContract(project.files, project.env, AT, terms);
   const contract = readContract(project.files)?.contract;
   assert.deepEqual(contract?.task?.args, { a: '1' });
   assert.equal(contract?.task?.commands[0]?.run, "printf '1'");
   folder(project, 'job', 'args: [a, c]\n', '');
-  assert.throws(() => acceptContract(project.files, project.env, AT), /the argument "c" has no value/);
+  assert.throws(() => changedContract(project.files, project.env), /the argument "c" has no value/);
 });
 
 test('commands that together could outlast the Stop hook are refused', (t) => {

@@ -4,13 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { tddSpawnPart } from '../../../../src/drive/prompt/extra-sections.ts';
-import { agreementMark, giveConsent } from '../../../../src/drive/start/consent.ts';
+import { giveConsent, pendingTerms, preparedTerms } from '../../../../src/drive/start/consent.ts';
 import type { StartRequest } from '../../../../src/drive/start/prepare-contract.ts';
 import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { provePhase } from '../../../../src/drive/tdd/prove-phase.ts';
 import { tddChecks, tddFacts } from '../../../../src/drive/tdd/scenario-list.ts';
-import { listThere, termsOf } from '../../../../src/drive/tdd/tdd-terms.ts';
+import { listThere } from '../../../../src/drive/tdd/tdd-terms.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
@@ -174,7 +174,7 @@ test('a loop does not go on as another kind because its list cannot be read', (t
 test("an agent's start agrees to no command; the user's consent to the loop is one to the list", (t) => {
   const { project } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   assert.equal(peekTdd(project.files)?.consented, false);
-  giveConsent(project.files, project.env, AT);
+  giveConsent(project.files, project.env, AT, pendingTerms(project.files));
   assert.equal(peekTdd(project.files)?.consented, true);
 });
 
@@ -189,7 +189,10 @@ function swapList({ files }: Project): void {
 test('consent to a loop is none to a list that took the place of the one it was asked for with', (t) => {
   const { project, loop } = aTddLoop(t, { consented: false }, aList(1, { consented: false }));
   swapList(project);
-  assert.throws(() => giveConsent(project.files, project.env, AT), /not the one that this loop was started over/);
+  assert.throws(
+    () => giveConsent(project.files, project.env, AT, pendingTerms(project.files)),
+    /not the one that this loop was started over/,
+  );
   assert.equal(peekTdd(project.files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');
   assert.equal(readContract(project.files)?.hash, loop.stored.hash, 'nothing was changed');
@@ -202,13 +205,13 @@ test('what the user was shown of a loop is its list, too: another one is not sta
     ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, consented: true, tdd: true },
     ...{ existing: 'resume', headless: false, launched: false, clientVersion: null, bundleDir: '/bundle' },
   };
-  const agreedTo = agreementMark(prepareContract(request), termsOf(listThere(files, AT)));
+  const approved = preparedTerms(prepareContract(request), listThere(files, AT));
   swapList(project);
-  assert.throws(() => startLoop({ ...request, agreedTo }), /changed after you were shown/);
+  assert.throws(() => startLoop({ ...request, approved }), /changed after you were shown/);
   assert.equal(peekTdd(files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');
-  const shownAnew = agreementMark(prepareContract(request), termsOf(listThere(files, AT)));
-  assert.equal(startLoop({ ...request, agreedTo: shownAnew }).state.status, 'running', 'control');
+  const shownAgain = preparedTerms(prepareContract(request), listThere(files, AT));
+  assert.equal(startLoop({ ...request, approved: shownAgain }).state.status, 'running', 'control');
 });
 
 test('of a step that is asked for twice at once each call is answered by the one run that is recorded', async (t) => {

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { CommandDefinition, Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
+import type { TddRecord } from '../../engine/schema/tdd.ts';
+import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
+import { printable } from '../../term/paint.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+
+/** Everything that a user agrees to, as key and value; a list has an entry for each item. Ids and times are no part of it. */
+export type ConsentTerms = readonly (readonly [key: string, value: string])[];
+
+/** Returns the terms of a loop. `list` holds the scenarios that it works on by tests first, if any. */
+export function consentTerms(contract: Contract, list: TddRecord | null): ConsentTerms {
+  const { taskPath, agent, client, task, validation, guardrails, policy, flags } = contract;
+  return [
+    ['task', taskPath],
+    ['agent', agent === undefined ? 'Claude Code' : `the command: ${agent}`],
+    ...flatten('', client),
+    ...commandTerms('validation', validation),
+    ...(task === null ? [] : taskTerms(task)),
+    ...(list === null ? [] : listTerms(list)),
+    ...flatten('guardrails', guardrails),
+    ...flatten('', policy),
+    ...flatten('commit_footers', contract.commitFooters),
+    ...flatten('findings_log', contract.findingsLog),
+    ...scriptTerms(contract.scripts),
+    ...Object.entries(flags).map(([key, value]) => [`option ${key}`, String(value)] as const),
+  ];
+}
+
+/** Returns the terms of a list of scenarios. */
+export function listTerms({ scenarios, scripts }: Pick<TddRecord, 'scenarios' | 'scripts'>): ConsentTerms {
+  return [
+    ...scenarios.map(({ id, description, run, timeoutSeconds }) => {
+      return [`scenario ${id}`, `${description}  ${run} (${timeoutSeconds} s)`] as const;
+    }),
+    ...scriptTerms(scripts),
+  ];
+}
+
+function taskTerms({ commands, args, gate, ...rest }: NonNullable<Contract['task']>): ConsentTerms {
+  return [
+    ...commandTerms('commands', commands),
+    ...Object.entries(args).map(([name, value]) => [`argument ${name}`, value] as const),
+    ['completion_gate', gate],
+    ...flatten('', rest),
+  ];
+}
+
+function commandTerms(key: string, commands: readonly (CommandDefinition | EvidenceCommand)[]): ConsentTerms {
+  return commands.map((command) => {
+    const accepts = 'acceptance' in command && command.acceptance ? ', acceptance' : '';
+    const place = 'directory' in command && command.directory === 'task' ? ', in the task folder' : '';
+    return [key, `${command.run} (${command.timeoutSeconds} s${accepts}${place})`] as const;
+  });
+}
+
+function scriptTerms(scripts: Readonly<Record<string, string>>): ConsentTerms {
+  return Object.entries(scripts).map(([path, hash]) => [`script ${path}`, `sha256 ${hash}`] as const);
+}
+
+/** Returns the leaves of a value by key path; what is null, false or empty says nothing. */
+function flatten(path: string, value: unknown): ConsentTerms {
+  if (value === undefined || value === null || value === false || value === '') return [];
+  if (Array.isArray(value)) {
+    return value.map((item) => [path, typeof item === 'string' ? item : JSON.stringify(item)] as const);
+  }
+  if (typeof value !== 'object') return [[path, String(value)]];
+  return Object.entries(value).flatMap(([key, item]) =>
+    flatten(path === '' ? snakeCase(key) : `${path}.${snakeCase(key)}`, item),
+  );
+}
+
+/** Returns the consent digest: SHA-256 over the terms, whatever their order. */
+export function consentDigest(terms: ConsentTerms): string {
+  const lines = terms.map(([key, value]) => JSON.stringify([key, value])).sort();
+  return createHash('sha256').update(lines.join('\n')).digest('hex');
+}
+
+/** Returns what differs, one line for each term: `key: old -> new`, or a term with "+" or "-" before it. */
+export function diffTerms(before: ConsentTerms, after: ConsentTerms): string[] {
+  const removed = without(before, after);
+  const added = without(after, before);
+  const keys = [...new Set([...removed, ...added].map(([key]) => key))];
+  return keys.flatMap((key) => {
+    const [old, current] = [removed, added].map((terms) => terms.filter(([other]) => other === key));
+    if (old?.length === 1 && current?.length === 1) {
+      return [`${oneLine(key)}: ${oneLine(old[0]?.[1] ?? '')} -> ${oneLine(current[0]?.[1] ?? '')}`];
+    }
+    return [
+      ...(old ?? []).map((term) => `- ${termLine(term)}`),
+      ...(current ?? []).map((term) => `+ ${termLine(term)}`),
+    ];
+  });
+}
+
+function without(terms: ConsentTerms, others: ConsentTerms): ConsentTerms {
+  const left = others.map(([key, value]) => JSON.stringify([key, value]));
+  return terms.filter(([key, value]) => {
+    const at = left.indexOf(JSON.stringify([key, value]));
+    if (at !== -1) left.splice(at, 1);
+    return at === -1;
+  });
+}
+
+function termLine([key, value]: ConsentTerms[number]): string {
+  return `${oneLine(key)}: ${oneLine(value)}`;
+}
+
+/** Returns the terms for people, one a line. Nothing in them can rewrite what is read. */
+export function showTerms(terms: ConsentTerms): string[] {
+  const width = Math.min(24, Math.max(0, ...terms.map(([key]) => oneLine(key).length)));
+  return terms.map(([key, value]) => `  ${oneLine(key).padEnd(width)}  ${oneLine(value)}`);
+}
+
+function oneLine(text: string): string {
+  return printable(text).replaceAll('\n', ' ⏎ ');
+}
+
+/**
+ * Throws RalphError `refused` with what changed where the terms are not those that the user approved. Called under the
+ * lock under which the approval is recorded.
+ */
+export function requireApproved(approved: ConsentTerms, current: ConsentTerms): void {
+  if (consentDigest(approved) === consentDigest(current)) return;
+  const changes = diffTerms(approved, current).map((line) => `\n  ${line}`);
+  throw new RalphError(
+    'refused',
+    `this changed after you were shown what would run. Nothing was started or adopted:${changes.join('')}`,
+  );
+}
