@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../support/until.ts';
 import { runClient, startClient } from './support/client.ts';
-import { inLoopProject, type LoopProject, promptFile } from './support/loop-project.ts';
+import { inLoopProject, type LoopProject } from './support/loop-project.ts';
 import { answerIn, routerCommand, routerHost } from './support/router-host.ts';
 import { bash, hang, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 
@@ -22,9 +22,14 @@ test('a host session works three iterations by subagents and ends complete, with
     bash('touch done'),
     text(`Mended all.\n\n${done}`),
   ]);
-  await inLoopProject({ frontmatter: validated }, routerHost(work.main, { answers }), async (project) => {
+  const asking = steps([bash(`${routerCommand} start`), text('The user has to agree.')]);
+  await inLoopProject({ frontmatter: validated }, asking, async (project) => {
     withoutHooks(project);
-    const run = await hostRun(project);
+    await hostRun(project);
+    assert.equal(project.main(['start', '--consent']).code, 0);
+    const first = bash(`${routerCommand} next`);
+    const model = await startScriptedModel(routerHost(work.main, { first, answers }));
+    const run = await runClient({ workspace: project.workspace, model, prompt: 'go on' }).finally(() => model.close());
     assert.equal(run.code, 0, run.stderr);
     assert.equal(run.result?.['result'], 'The loop is over: complete.');
     assert.deepEqual(
@@ -38,7 +43,7 @@ test('a host session works three iterations by subagents and ends complete, with
         ['complete', true],
       ],
     );
-    const subagents = project.model.requests.filter(({ kind }) => kind === 'subagent');
+    const subagents = model.requests.filter(({ kind }) => kind === 'subagent');
     assert.match(subagents[1]?.sinceText ?? '', /\[ralph\] Iteration 2 of 25/);
     assert.match(subagents[2]?.sinceText ?? '', /Iteration 3 of 25[\s\S]*claim of completion was rejected/);
     assert.equal(project.ended().as, 'complete');
@@ -143,10 +148,9 @@ test('/ralph-loop brings the host what it has to do', async () => {
   });
 });
 
-test('commands that the session wrote itself wait for the user, and those that lay there before run at once', async () => {
+test('commands that a session’s loop would run wait for the user, however long they have been there', async () => {
   const answers: Record<string, unknown>[] = [];
-  const rewrite = `touch ${promptFile} && ${routerCommand} start --fresh`;
-  const host = routerHost(() => text(done), { first: bash(rewrite), answers });
+  const host = routerHost(() => text(done), { answers });
   await inLoopProject({ frontmatter: validated }, host, async (project) => {
     const { workspace, model, main } = project;
     const run = await runClient({ workspace, model, prompt: 'run the loop' });
