@@ -1,36 +1,37 @@
-import { spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  ftruncateSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fullRegistration } from '../../src/install/settings/registration.ts';
+import {
+  type BenchLoop,
+  benchLoop,
+  type GitCall,
+  gitCalls,
+  hookCommand,
+  type Kind,
+  NODE,
+  run,
+  stopPayload,
+  transcript,
+  word,
+} from './support/bench-loops.ts';
 
 /**
- * What a hook costs over a bare node, as ratios in one run: every round times each command once, in turn, so that a
- * machine that gets slower gets slower for all of them. Prints medians; with --check it exits 1 over a budget.
- *   node --import tsx tests/bench/start-up.ts [--rounds 60] [--check]
+ * Measures what a hook costs over a bare node, as ratios in one run: every round times each command once, in turn, so
+ * that a machine that gets slower gets slower for all of them. Where a Stop calls git, the bare node of the comparison
+ * starts the same git commands. Prints medians; with --check it exits 1 over a budget.
+ *   node --import tsx tests/bench/start-up.ts [--rounds 60] [--bundle dist] [--check]
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const rounds = Number(optionValue('--rounds') ?? 60);
+const bundle = resolve(optionValue('--bundle') ?? join(root, 'dist'));
 const place = mkdtempSync(join(tmpdir(), 'ralph-bench-'));
-const project = join(place, 'plain');
-/** A loop whose user gave ten rules. */
-const guarded = join(place, 'guarded');
-const stateFile = stateOf(project);
-const node = process.execPath;
 
-const TEN_RULES = `
-guardrails:
+const VALIDATION = 'validation: ["true"]\nmax_iterations: 100\n';
+const TASK = '\n# Mission\n\nMake the tests pass. Work on one part at a time.\n';
+const PROMPT = '.claude/ralph/PROMPT.md';
+const TEN_RULES = `guardrails:
   block_commands:
     - 'git\\s+push'
     - 'npm\\s+publish'
@@ -40,195 +41,189 @@ guardrails:
     - { pipeline: ['curl|wget', 'sh|bash'] }
   protected_files: ['.env*', '*.pem', 'deploy/**/*.yaml', 'policy:secret-bearing-paths']
 `;
+const FINDINGS = Array.from({ length: 20 }, (_, nth) => `- [${nth < 8 ? 'x' : ' '}] src/a.ts:${nth}: swallowed error`);
+const PLAN = [1, 2, 3, 4].map(
+  (id) => `- [ ] **Task ${id}: Make part ${id}**\n  - Scope: \`src\`\n  - Acceptance: part ${id} works\n`,
+);
+
+const KINDS: readonly Kind[] = [
+  { name: 'plain prompt', files: { [PROMPT]: `---\n${VALIDATION}---\n${TASK}` }, start: [] },
+  {
+    name: 'findings log',
+    files: {
+      [PROMPT]: `---\n${VALIDATION}---\n${TASK}`,
+      '.claude/ralph/findings.md': `# Findings\n\n${FINDINGS.join('\n')}\n`,
+    },
+    start: [],
+    says: 'RALPH_ITERATION_COMPLETE: 12 findings remain',
+  },
+  {
+    name: 'task folder',
+    files: { 'job/RALPH.md': `---\nmax_iterations: 50\ncompletion_promise: DONE\n---\n${TASK}` },
+    start: ['--task', 'job'],
+  },
+  {
+    name: 'checklist',
+    files: {
+      'list/task.md': `---\nvalidation: ["true"]\n---\n# Goals\n\nIt works.\n\n# Checklist\n\n- [x] One\n- [ ] Two\n- [ ] Three\n`,
+    },
+    start: ['--task', 'list'],
+  },
+  {
+    name: 'plan',
+    files: { 'PLAN.md': PLAN.join('') },
+    start: ['--task', 'PLAN.md', '--plan'],
+    says: '<!-- ralph:state partial -->',
+  },
+  { name: 'ten rules', files: { [PROMPT]: `---\n${VALIDATION}${TEN_RULES}---\n${TASK}` }, start: [] },
+];
+const STOPS = ['plain prompt', 'findings log', 'task folder', 'checklist', 'plan'];
+const STOP_LIMIT = 2.0;
+const TOOL_LIMIT = 1.5;
+const TRANSCRIPT_LIMIT = 1.15;
+const INACTIVE_LIMIT_MS = 3;
 
 interface Subject {
   readonly name: string;
   readonly command: readonly string[];
-  readonly input: string;
-  readonly active: boolean;
-  /** Where it runs; the plain project by default. */
-  readonly project?: string;
+  readonly input: (round: number) => object | null;
+  readonly loop: BenchLoop;
   /** What must stand in the answer: a hook that fails is fast. */
   readonly answers: RegExp;
+  readonly active?: false;
 }
 
 interface Budget {
   readonly name: string;
-  readonly of: string;
   readonly over: string;
   readonly limit: number;
+  readonly note?: string;
 }
-
-const BUDGETS: readonly Budget[] = [
-  { name: 'Stop decision over bare node', of: 'stop', over: 'bare', limit: 1.25 },
-  { name: 'own-file guard (Write) over bare node', of: 'write', over: 'bare', limit: 1.5 },
-  { name: 'own-file guard (Bash) over bare node', of: 'bash', over: 'bare', limit: 1.5 },
-  { name: 'guardrails of ten rules (Write) over bare node', of: 'write, ten rules', over: 'bare', limit: 1.5 },
-  { name: 'guardrails of ten rules (Bash) over bare node', of: 'bash, ten rules', over: 'bare', limit: 1.5 },
-  { name: 'Stop at 1 GB of transcript over 1 MB', of: 'stop 1 GB', over: 'stop', limit: 1.15 },
-];
-const INACTIVE_LIMIT_MS = 5;
-
-const COMMAND = 'cd src && npm test -- --grep "x" | tail -n 20 > out.txt';
 
 process.exitCode = main();
 
 function main(): number {
   try {
-    const states = [prepare(project, ''), prepare(guarded, TEN_RULES)];
-    const subjects = makeSubjects();
+    const loops = new Map(KINDS.map((kind) => [kind.name, benchLoop(place, bundle, kind)]));
+    const { subjects, budgets } = prepare((name) => loops.get(name) as BenchLoop);
     const times = new Map(subjects.map(({ name }) => [name, [] as number[]]));
-    for (let round = -2; round < rounds; round++) {
+    for (let round = -3; round < rounds; round++) {
       for (const subject of subjects) {
-        for (const [path, state] of states) writeFileSync(path, state);
-        rmSync(join(dirname(stateFile), 'ralph-iterations.jsonl'), { force: true });
-        const milliseconds = time(subject, round);
+        const milliseconds = time(subject, round + 10);
         if (round >= 0) times.get(subject.name)?.push(milliseconds);
       }
     }
-    return report(times);
+    return report(times, budgets);
   } finally {
     rmSync(place, { recursive: true, force: true });
   }
 }
 
-function stateOf(folder: string): string {
-  return join(folder, '.claude', 'context', 'runtime', 'ralph-state.json');
-}
-
-/** Starts a loop; gives its state file and what stands in it when the loop's session has begun. */
-function prepare(folder: string, settings: string): readonly [string, string] {
-  mkdirSync(join(folder, '.claude', 'ralph'), { recursive: true });
-  writeFileSync(
-    join(folder, '.claude', 'ralph', 'PROMPT.md'),
-    `---\nvalidation: ["true"]\nmax_iterations: 100\nbreaker: { same_reply: 0 }\n${settings}---\n\n# Mission\n\nMake the tests pass.\n`,
-  );
-  for (const [name, bytes] of [
-    ['1MB', 1 << 20],
-    ['1GB', 1 << 30],
-  ] as const) {
-    // Sparse: what a hook does not read costs no disk.
-    const file = openSync(join(folder, `${name}.jsonl`), 'w');
-    ftruncateSync(file, bytes);
-    writeSync(file, `\n${JSON.stringify({ type: 'user', version: '2.1.330' })}\n`, bytes);
-    closeSync(file);
-  }
-  run([node, join(root, 'dist/scripts/main.cjs'), 'start', '--project', folder, '--json'], '', false, folder);
-  const state = JSON.parse(readFileSync(stateOf(folder), 'utf8')) as Record<string, unknown>;
-  const bound = `${JSON.stringify({ ...state, sessionId: 'bench', turn: 'agent', promptId: 'p' }, null, 2)}\n`;
-  return [stateOf(folder), bound];
-}
-
-function makeSubjects(): Subject[] {
-  const hook = (name: string): string => join(root, 'dist', 'hooks', name);
-  const flags = ['--v8-pool-size=0'];
-  const payload = (event: string, more: object): string =>
-    JSON.stringify({ hook_event_name: event, session_id: 'bench', prompt_id: 'p', cwd: project, ...more });
-  const stop = (transcript: string): string =>
-    payload('Stop', { transcript_path: join(project, transcript), last_assistant_message: 'One more is mended.' });
-  const call = (tool: string, input: object, cwd = project): string =>
-    payload('PreToolUse', { tool_name: tool, tool_input: input, tool_use_id: 'c', cwd });
-  const guard = [node, ...flags, hook('pre-tool-use.cjs')];
-  const empty = join(place, 'empty.cjs');
-  writeFileSync(empty, '');
-  const inactive = fullRegistration().Stop?.[0]?.hooks[0]?.command ?? '';
-  return [
-    { name: 'bare', command: [node, empty], input: '', active: true, answers: /^$/ },
-    {
-      name: 'stop',
-      command: [node, ...flags, hook('ralph-stop-hook.cjs')],
-      input: stop('1MB.jsonl'),
-      active: true,
-      answers: /"block"/,
-    },
-    {
-      name: 'stop 1 GB',
-      command: [node, ...flags, hook('ralph-stop-hook.cjs')],
-      input: stop('1GB.jsonl'),
-      active: true,
-      answers: /"block"/,
-    },
-    {
-      name: 'write',
-      command: guard,
-      input: call('Write', { file_path: stateFile, content: '{}' }),
-      active: true,
-      answers: /own-files/,
-    },
-    {
-      name: 'bash',
-      command: guard,
-      input: call('Bash', { command: COMMAND }),
-      active: true,
-      answers: /^$/,
-    },
-    {
-      name: 'write, ten rules',
-      command: guard,
-      input: call('Write', { file_path: join(guarded, 'deploy', 'eu', 'prod.yaml'), content: '' }, guarded),
-      active: true,
-      project: guarded,
-      answers: /protected_files/,
-    },
-    {
-      name: 'bash, ten rules',
-      command: guard,
-      input: call('Bash', { command: COMMAND }, guarded),
-      active: true,
-      project: guarded,
-      answers: /^$/,
-    },
-    { name: 'inactive', command: ['sh', '-c', inactive], input: stop('1MB.jsonl'), active: false, answers: /^$/ },
+function prepare(loopOf: (name: string) => BenchLoop): { subjects: Subject[]; budgets: Budget[] } {
+  const plain = loopOf('plain prompt');
+  const bare = script('bare', '');
+  const subjects: Subject[] = [
+    { name: 'bare node', command: [NODE, bare], input: () => null, loop: plain, answers: /^$/ },
   ];
+  const budgets: Budget[] = [];
+  const stop = (name: string, loop: BenchLoop, size?: string): void => {
+    const input = (round: number): object => ({
+      hook_event_name: 'Stop',
+      ...stopPayload(loop.dir, `Part ${word(round)} is done; more remain.\n\n${loop.kind.says ?? ''}`, size),
+    });
+    subjects.push({ name, command: hookCommand(loop.dir, 'Stop'), input, loop, answers: /"decision":"block"/ });
+  };
+  for (const kind of STOPS) {
+    const loop = loopOf(kind);
+    stop(`Stop, ${kind}`, loop);
+    const groups = gitCalls(loop, place);
+    const calls = groups.flat().length;
+    let over = 'bare node';
+    if (calls > 0) {
+      over = `bare node, git of ${kind}`;
+      subjects.push({ name: over, command: [NODE, gitScript(kind, groups)], input: () => null, loop, answers: /^$/ });
+    }
+    budgets.push({ name: `Stop, ${kind}`, over, limit: STOP_LIMIT, note: `${calls} calls of git` });
+  }
+  transcript(plain.dir, '1GB', 1 << 30);
+  stop('Stop, 1 GB transcript', plain, '1GB');
+  budgets.push({ name: 'Stop, 1 GB transcript', over: 'Stop, plain prompt', limit: TRANSCRIPT_LIMIT });
+  for (const [kind, suffix] of [
+    ['plain prompt', ''],
+    ['ten rules', ', ten rules'],
+  ] as const) {
+    const loop = loopOf(kind);
+    const file = suffix === '' ? loop.state : join(loop.dir, 'deploy', 'eu', 'prod.yaml');
+    const denies = suffix === '' ? /own-files/ : /protected_files/;
+    for (const [tool, input, answers] of [
+      ['Write', { file_path: file, content: '{}' }, denies],
+      ['Bash', { command: 'cd src && npm test -- --grep "x" | tail -n 20 > out.txt' }, /^$/],
+    ] as const) {
+      const payload = { hook_event_name: 'PreToolUse', tool_name: tool, tool_input: input, tool_use_id: 'c' };
+      const name = `${tool}${suffix}`;
+      subjects.push({ name, command: hookCommand(loop.dir, 'PreToolUse'), input: () => payload, loop, answers });
+      budgets.push({ name, over: 'bare node', limit: TOOL_LIMIT });
+    }
+  }
+  const inactive = fullRegistration().Stop?.[0]?.hooks[0]?.command ?? '';
+  const none = { input: () => null, loop: plain, answers: /^$/, active: false } as const;
+  subjects.push({ name: 'inactive', command: ['sh', '-c', inactive], ...none });
+  subjects.push({ name: '/bin/true', command: ['/bin/true'], ...none });
+  return { subjects, budgets };
 }
 
-function time(subject: Subject, round: number): number {
+function script(name: string, text: string): string {
+  const path = join(place, `${name}.cjs`);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** A program that starts these commands as the hook does: those of one group at the same time. */
+function gitScript(kind: string, groups: readonly (readonly GitCall[])[]): string {
+  return script(
+    `git-${kind.replace(/\W+/g, '-')}`,
+    `const { execFile } = require('node:child_process');
+const git = ({ cwd, args }) => new Promise((done) => execFile('git', args, { cwd }, () => done()).stdin.end());
+(async () => { for (const group of ${JSON.stringify(groups)}) await Promise.all(group.map(git)); })();
+`,
+  );
+}
+
+function time({ name, command, input, loop, answers, active }: Subject, round: number): number {
+  loop.reset(round);
+  const payload = input(round);
+  const text =
+    payload === null ? '' : JSON.stringify({ session_id: 'bench', prompt_id: 'p', cwd: loop.dir, ...payload });
+  const { RALPH_ACTIVE: _, ...without } = loop.env;
   const started = process.hrtime.bigint();
-  const input = subject.input.replace('One more', `${round} more`);
-  const out = run(subject.command, input, subject.active, subject.project ?? project);
+  const out = run(command, text, active === false ? without : loop.env, loop.dir);
   const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
-  if (!subject.answers.test(out)) throw new Error(`${subject.name} answered ${out.slice(0, 300) || 'nothing'}`);
+  if (!answers.test(out)) throw new Error(`${name} answered ${out.slice(0, 300) || 'nothing'}`);
   return milliseconds;
 }
 
-function run(command: readonly string[], input: string, active: boolean, folder: string): string {
-  const [program = '', ...args] = command;
-  const { stdout, stderr, status } = spawnSync(program, args, {
-    input,
-    encoding: 'utf8',
-    cwd: folder,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: folder,
-      XDG_STATE_HOME: join(folder, 'xdg'),
-      CLAUDE_PROJECT_DIR: folder,
-      ...(active ? { RALPH_ACTIVE: '1' } : {}),
-    },
-  });
-  if (status !== 0) throw new Error(`${command.join(' ')} left with ${status}: ${stderr}`);
-  return stdout;
-}
-
-function report(times: ReadonlyMap<string, readonly number[]>): number {
+function report(times: ReadonlyMap<string, readonly number[]>, budgets: readonly Budget[]): number {
   const of = (name: string): readonly number[] => times.get(name) ?? [];
   console.log(`${rounds} rounds on node ${process.version}\n`);
   for (const [name, values] of times) {
-    console.log(
-      `${name.padEnd(16)} median ${median(values).toFixed(2)} ms   fastest ${Math.min(...values).toFixed(2)} ms`,
-    );
+    const [middle, least] = [median(values), Math.min(...values)].map((value) => value.toFixed(2).padStart(7));
+    console.log(`${name.padEnd(28)} median ${middle} ms   fastest ${least} ms`);
   }
   console.log('');
   let failures = 0;
-  const say = (name: string, figure: number, limit: number, unit: string): void => {
+  const say = (name: string, figure: number, limit: number, unit: string, note = ''): void => {
     const kept = figure <= limit;
     if (!kept) failures += 1;
-    console.log(`${kept ? 'kept' : 'OVER'}  ${name}: ${figure.toFixed(2)} ${unit} (at most ${limit})`);
+    console.log(`${kept ? 'kept' : 'OVER'}  ${name}: ${figure.toFixed(2)} ${unit} (at most ${limit})${note}`);
   };
-  for (const { name, of: subject, over, limit } of BUDGETS) {
+  for (const { name, over, limit, note } of budgets) {
     const base = of(over);
-    say(name, median(of(subject).map((value, index) => value / (base[index] ?? value))), limit, 'x');
+    const ratio = median(of(name).map((value, index) => value / (base[index] ?? value)));
+    say(`${name} over ${over}`, ratio, limit, 'x', note === undefined ? '' : `, ${note}`);
   }
-  say('inactive', median(of('inactive')), INACTIVE_LIMIT_MS, 'ms');
+  const trues = of('/bin/true');
+  const inactive = median(of('inactive').map((value, index) => value - (trues[index] ?? 0)));
+  say('inactive session over /bin/true', inactive, INACTIVE_LIMIT_MS, 'ms');
   return failures > 0 && process.argv.includes('--check') ? 1 : 0;
 }
 
