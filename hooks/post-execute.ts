@@ -1,4 +1,4 @@
-import { judgeGiven } from '../src/drive/hook/validate-json.ts';
+import { validateInput } from '../src/drive/hook/validate-json.ts';
 import { checkOutput } from '../src/task/skill-contract/check-output.ts';
 
-judgeGiven('output', checkOutput);
+validateInput('output', checkOutput);

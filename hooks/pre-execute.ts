@@ -1,4 +1,4 @@
-import { judgeGiven } from '../src/drive/hook/validate-json.ts';
+import { validateInput } from '../src/drive/hook/validate-json.ts';
 import { checkInput, unknownKeys } from '../src/task/skill-contract/check-input.ts';
 
-judgeGiven('input', checkInput, unknownKeys);
+validateInput('input', checkInput, unknownKeys);

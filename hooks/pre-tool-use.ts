@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { runHook } from '../src/drive/hook/run-hook.ts';
-import { overLoops, preToolUse } from '../src/drive/hook/tool-use.ts';
+import { forEachLoopOfSession, preToolUse } from '../src/drive/hook/tool-use.ts';
 import { HOOK_TEXTS } from '../src/drive/turn/messages.ts';
 
 /**
@@ -10,7 +10,7 @@ import { HOOK_TEXTS } from '../src/drive/turn/messages.ts';
  */
 void runHook(
   ['PreToolUse'],
-  (context) => overLoops(context, preToolUse),
+  (context) => forEachLoopOfSession(context, preToolUse),
   (message) => {
     writeSync(2, HOOK_TEXTS.toolFailed(message));
     process.exitCode = 2;

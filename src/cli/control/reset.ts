@@ -1,5 +1,5 @@
 import { operate } from '../../drive/control/operate.ts';
-import { driverLives } from '../../drive/turn/ownership.ts';
+import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import { archiveState, quarantine } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
@@ -45,7 +45,7 @@ function resetLoop(called: CommandContext): string {
     case 'corrupt':
       return putAside(context);
     case 'loop':
-      if (driverLives(files, found.state) === true && values['force'] !== true) {
+      if (isDriverAlive(files, found.state) === true && values['force'] !== true) {
         const { mode, clientPid } = found.state;
         const who = mode === 'runner' ? 'the runner of this loop' : `the client of this loop (process ${clientPid})`;
         throw new RalphError(

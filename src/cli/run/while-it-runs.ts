@@ -1,5 +1,5 @@
 import { said } from '../../drive/turn/messages.ts';
-import { driverLives } from '../../drive/turn/ownership.ts';
+import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { ask } from '../ask.ts';
@@ -45,7 +45,7 @@ export async function whileItRuns(context: CommandContext): Promise<CommandConte
 
 function isRunning({ files }: CommandContext): boolean {
   const found = readState(files.state);
-  return found.kind === 'loop' && found.state.status !== 'ended' && driverLives(files, found.state) === true;
+  return found.kind === 'loop' && found.state.status !== 'ended' && isDriverAlive(files, found.state) === true;
 }
 
 /** How it stands, and then what happens, until Ctrl+C. */

@@ -1,7 +1,7 @@
 import { hostSession } from '../../claude/host-session.ts';
 import { holdOf } from '../../drive/router/holder.ts';
 import type { RouterAnswer } from '../../drive/router/router.ts';
-import { lastSpawn, spawnInHand } from '../../drive/router/spawn-record.ts';
+import { assignedSpawn, lastSpawn } from '../../drive/router/spawn-record.ts';
 import { over } from '../../drive/router/status-answers.ts';
 import { said } from '../../drive/turn/messages.ts';
 import { withStatus } from '../../engine/messages.ts';
@@ -33,7 +33,7 @@ function statusOf({ env }: CommandContext, files: LoopFiles) {
   }
   const { state } = current;
   const { status, mode, loopId, iteration, maxIterations, idleIterations, taskPath, sessionId, clientPid } = state;
-  const inHand = mode === 'router' ? spawnInHand(files, state) : null;
+  const inHand = mode === 'router' ? assignedSpawn(files, state) : null;
   const hold = mode === 'router' ? holdOf(state, hostSession(env)) : 'theirs';
   return {
     active: true,

@@ -4,7 +4,7 @@ import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/st
 import { describeLoop, type EndedLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
-import { driverLives } from '../../drive/turn/ownership.ts';
+import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { bundleDir } from '../../install/places.ts';
 import { findEndedContract, readContract } from '../../state/contract-store.ts';
@@ -116,7 +116,7 @@ function endedContract(files: LoopFiles): Contract | null {
  */
 export function loopToResume(context: CommandContext, command: string): LoopFiles {
   const left = liveLoops(context).filter(
-    ({ files, found }) => found.kind !== 'loop' || driverLives(files, found.state) !== true,
+    ({ files, found }) => found.kind !== 'loop' || isDriverAlive(files, found.state) !== true,
   );
   const chosen = onlyOf(left.map(briefly), `${command} --resume --task`, 'loops lie here');
   if (chosen !== undefined) return filesOf(context, chosen.name);

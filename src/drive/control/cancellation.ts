@@ -6,14 +6,14 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 
 /** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
-export function raiseTombstone(files: LoopFiles, state: LoopState): void {
+export function markCancelled(files: LoopFiles, state: LoopState): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const { loopId, sessionId } = state;
   writeAtomically(files.tombstone, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
 }
 
 /** Whether this session's loop was cancelled while it worked. */
-export function underTombstone({ env, files, input }: DriverContext): boolean {
+export function isCancelled({ env, files, input }: DriverContext): boolean {
   // Looked for first: none is there nearly always, and an exception is the dearest way to hear so.
   if (!existsSync(files.tombstone)) return false;
   try {
@@ -28,6 +28,6 @@ export function underTombstone({ env, files, input }: DriverContext): boolean {
 }
 
 /** The turn is over, or the user has spoken: whatever runs now is theirs, not the cancelled loop's. */
-export function clearTombstone(files: LoopFiles): void {
+export function clearCancellation(files: LoopFiles): void {
   removeIfThere(files.tombstone);
 }

@@ -10,8 +10,8 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { clientAlive, driverLives } from '../turn/ownership.ts';
-import { raiseTombstone } from './cancellation.ts';
+import { clientAlive, isDriverAlive } from '../turn/ownership.ts';
+import { markCancelled } from './cancellation.ts';
 
 export interface Operated {
   readonly before: LoopState;
@@ -32,12 +32,12 @@ export function operate(
     if (current.kind !== 'loop') throw noLoop(files, current.kind);
     const command = commandFor(current.state);
     const policy = policyOf(files, env, command);
-    if (command.kind === 'cancel' && mayStillWork(current.state)) raiseTombstone(files, current.state);
+    if (command.kind === 'cancel' && mayStillWork(current.state)) markCancelled(files, current.state);
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
   });
   // Whoever had counted an iteration and was about to show it is dead: nobody comes after this end.
-  if (done.after.status === 'ended' && driverLives(files, done.before) === false)
+  if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
   applyEffects(files, at, done.effects);
   return done;

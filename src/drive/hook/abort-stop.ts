@@ -1,7 +1,7 @@
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { isAlive } from '../../state/process/identity.ts';
-import { clearTombstone } from '../control/cancellation.ts';
+import { clearCancellation } from '../control/cancellation.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { HOOK_TEXTS, said } from '../turn/messages.ts';
@@ -9,7 +9,7 @@ import { clientIdentity, type DriverContext, ownership } from '../turn/ownership
 import { CLIENT_GONE } from '../turn/turn.ts';
 import type { StopAnswer } from './hook-driver.ts';
 
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 /**
  * Aborted with CLIENT_GONE when the client that runs this hook is gone: killed, it tells its hooks nothing, and one that
@@ -25,7 +25,7 @@ export function clientGone(context: DriverContext): AbortSignal {
     if (known ? isAlive(client) : process.ppid === parent) return;
     clearInterval(timer);
     controller.abort(CLIENT_GONE);
-  }, LOOK_MS);
+  }, POLL_MS);
   timer.unref();
   return controller.signal;
 }
@@ -34,16 +34,16 @@ export function clientGone(context: DriverContext): AbortSignal {
  * Does at a Stop what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
  * iteration; a cancel ends it now, and the answer lets the turn end. null where the Stop is to be decided as ever.
  */
-export function heedFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
+export function applyStopFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
   // A session's Stops come one after the other: what none of them has shown by now, none will.
   const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));
   if (!obey(context, stored, lost)) return null;
-  clearTombstone(context.files);
+  clearCancellation(context.files);
   return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
 }
 
 /** The same in the middle of a turn, where a cancel flag was seen: whether the loop is cancelled now. */
-export function heedCancelFlag(context: DriverContext, stored: StoredContract): boolean {
+export function applyCancelFlag(context: DriverContext, stored: StoredContract): boolean {
   return obey(context, stored, () => undefined);
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { begunBy, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import type { ReadState } from '../../state/read-state.ts';
-import { clearTombstone, underTombstone } from '../control/cancellation.ts';
+import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { loadLoop } from '../turn/load-loop.ts';
@@ -10,7 +10,7 @@ import { HOOK_TEXTS, said } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { runEffects } from '../turn/run-effects.ts';
 import type { Dispatched, Turn } from '../turn/turn.ts';
-import { heedFlags } from './abort-stop.ts';
+import { applyStopFlags } from './abort-stop.ts';
 import { hookDriver, type StopAnswer } from './hook-driver.ts';
 import { type OpenedTurn, openTurn } from './open-turn.ts';
 import { waitForBackground } from './wait-for-background.ts';
@@ -28,8 +28,8 @@ const ANSWER_MARGIN_MS = 20_000;
 /** Decides one Stop. Throws disk errors; the caller then allows the stop. */
 export async function stop(context: DriverContext, options: StopOptions): Promise<StopAnswer | null> {
   const deadline = Date.now() + Math.max(1_000, options.timeoutMs - ANSWER_MARGIN_MS);
-  if (underTombstone(context)) {
-    clearTombstone(context.files);
+  if (isCancelled(context)) {
+    clearCancellation(context.files);
     return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
   }
   const notes: string[] = [];
@@ -40,7 +40,7 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
   // Ownership is decided under the lock; until then an unreadable contract is ignored.
   const found = findContract(context.files);
   const stored = typeof found === 'string' ? null : found;
-  const cancelled = heedFlags(context, stored);
+  const cancelled = applyStopFlags(context, stored);
   if (cancelled !== null) return cancelled;
   const opened = open();
   if ('answer' in opened) return opened.answer ?? vanished(context, stored, opened.found);

@@ -11,8 +11,8 @@ import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
 import { taskFolder } from '../../task/task-file.ts';
-import { underTombstone } from '../control/cancellation.ts';
-import { giveSignOfLife } from '../records/heartbeat.ts';
+import { isCancelled } from '../control/cancellation.ts';
+import { showHeartbeat } from '../records/heartbeat.ts';
 import { HOOK_TEXTS, said } from '../turn/messages.ts';
 import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-context.ts';
@@ -39,15 +39,15 @@ export interface PostToolAnswer {
  * then refuses the call.
  */
 export async function preToolUse(context: DriverContext): Promise<PreToolAnswer | null> {
-  if (underTombstone(context)) return TURN_ENDS;
+  if (isCancelled(context)) return TURN_ENDS;
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
   const { files, env, input } = context;
   const call = toolCall(input);
   const stored = readContract(files);
   if (stored !== null && showsCancelFlag(context, loop, stored)) {
-    const { heedCancelFlag } = await import('./abort-stop.ts');
-    if (heedCancelFlag(context, stored)) return TURN_ENDS;
+    const { applyCancelFlag } = await import('./abort-stop.ts');
+    if (applyCancelFlag(context, stored)) return TURN_ENDS;
   }
   const rules = guardRules(files, env, stored);
   const held = loop === 'others' ? { ...rules, guardrails: null } : rules;
@@ -82,7 +82,7 @@ export async function postToolUse(context: DriverContext): Promise<PostToolAnswe
   if (loop === 'none') return null;
   note(context, loop, context.input.event === 'PostToolUseFailure' ? 'failed' : 'done');
   if (typeof loop === 'string') return null;
-  giveSignOfLife(context, loop);
+  showHeartbeat(context, loop);
   const steering = isSteered(loop) ? await deliver(context) : null;
   if (steering === null) return null;
   return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
@@ -163,7 +163,7 @@ interface Answer {
  * environment names a loop, for each loop of the project: the first that refuses the call answers, and what several have
  * to say to the agent is said together.
  */
-export async function overLoops<T extends Answer>(
+export async function forEachLoopOfSession<T extends Answer>(
   context: DriverContext,
   decide: (context: DriverContext) => Promise<T | null> | T | null,
 ): Promise<T | null> {

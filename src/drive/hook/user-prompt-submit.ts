@@ -4,7 +4,7 @@ import type { Effect } from '../../engine/effects.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { transition } from '../../engine/transition.ts';
-import { clearTombstone, underTombstone } from '../control/cancellation.ts';
+import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { said } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
@@ -15,7 +15,7 @@ const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
 /** Somebody speaks in the session: tells the engine who, and the user what that means for the loop. */
 export function userPromptSubmit(context: DriverContext): { systemMessage: string } | null {
-  if (underTombstone(context)) clearTombstone(context.files);
+  if (isCancelled(context)) clearCancellation(context.files);
   const state = ownLoop(context);
   if (state === null) return null;
   const { promptId, prompt, transcriptPath } = context.input;

@@ -6,7 +6,7 @@ import { printable } from '../../term/paint.ts';
  * The whole of a validator: judges what it is given as an argument (JSON, or the name of a file) or on standard input,
  * tells every problem on standard error, and leaves with 0, or with 2 where there is one.
  */
-export function judgeGiven(
+export function validateInput(
   what: string,
   check: (value: unknown) => readonly SchemaProblem[],
   unknown: (value: unknown) => readonly string[] = () => [],
@@ -16,7 +16,7 @@ export function judgeGiven(
   };
   let text: string;
   try {
-    text = givenJson(process.argv[2]);
+    text = readJsonInput(process.argv[2]);
   } catch (error) {
     say([`the ${what} cannot be read: ${(error as Error).message}`]);
     process.exitCode = 2;
@@ -32,7 +32,7 @@ export function judgeGiven(
 }
 
 /** The text that a validator is to judge: the argument itself where it is JSON, the file that it names, or standard input. */
-export function givenJson(argument: string | undefined): string {
+export function readJsonInput(argument: string | undefined): string {
   if (argument === undefined || argument === '-') return readFileSync(0, 'utf8');
   return /^\s*[{["\d]|^\s*(?:true|false|null)\b/.test(argument) && !existsSync(argument)
     ? argument

@@ -9,7 +9,7 @@ import { readRegularFile, regularFile } from '../../state/files/read-regular-fil
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { besideTask } from '../prompt/extra-sections.ts';
+import { extraSections } from '../prompt/extra-sections.ts';
 import { guardrailsPath } from '../prompt/plain-prompt.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { dropSettling, recoverSettling } from './commit-journal.ts';
@@ -107,7 +107,7 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
     attempts: plan.attempts,
     lastProgress: task.progress === null ? null : lastProgress(task.progress),
     report: plan.report?.said === 'partial' ? plan.report.text : null,
-    beside: besideTask(files, contract, place.now(), true),
+    beside: extraSections(files, contract, place.now(), true),
     validation: contract.validation.map(({ name }) => name),
   });
 }

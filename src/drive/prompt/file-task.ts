@@ -4,7 +4,7 @@ import { dispatch } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import type { Prompt, PromptStep, Turn } from '../turn/turn.ts';
-import { besideTask, realFindings } from './extra-sections.ts';
+import { extraSections, realFindings } from './extra-sections.ts';
 import { plainPrompt } from './plain-prompt.ts';
 import { readTask } from './read-task.ts';
 import { taskPrompt } from './task-prompt.ts';
@@ -31,7 +31,7 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
       made: await folderPrompt(turn, step, stored.contract, stored.contract.task, task.body, findings, listener),
     };
   }
-  const beside = stored === null ? [] : besideTask(files, stored.contract, now(), freshContext);
+  const beside = stored === null ? [] : extraSections(files, stored.contract, now(), freshContext);
   const { notices, steering } = step;
   const parts = { notices, steering, findings, body: task.body, beside };
   const assembled = plainPrompt(files.projectDir, { state, policy }, parts);

@@ -36,7 +36,7 @@ export function gatherEvidence(
  * What an idle agent has seen: the watched files, and what a task folder's commands showed (not how long they took).
  * null where nothing is watched.
  */
-export function seenBy(
+export function idleFingerprint(
   watched: string | null,
   contract: Contract | undefined,
   evidence: readonly Pick<Evidence, 'name' | 'outcome' | 'output'>[],
@@ -61,7 +61,7 @@ export interface Measured {
 const UNKNOWN: Measured = { turn: null, progress: 'unknown', changedFiles: [], bounds: [], after: null };
 
 /** What was measured, where it is of this very iteration; else nothing is known. */
-export function ofIteration(measured: Measured, iteration: number): Measured {
+export function measuredFor(measured: Measured, iteration: number): Measured {
   return measured.turn?.iteration === iteration ? measured : UNKNOWN;
 }
 

@@ -18,7 +18,7 @@ import { LINE_END } from '../../text/characters.ts';
 import { elapsed } from '../../text/instant.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
-import { besideTask } from './extra-sections.ts';
+import { extraSections } from './extra-sections.ts';
 import { gatherEvidence } from './gather-evidence.ts';
 import { guardrailsPath } from './plain-prompt.ts';
 
@@ -71,7 +71,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     ...request.told,
     guardrailsPath: guardrailsPath(projectDir),
     findings: request.findings,
-    beside: besideTask(files, contract, request.now(), request.fresh === true),
+    beside: extraSections(files, contract, request.now(), request.fresh === true),
     taskPath: contract.taskPath,
     body: renderBody(request.body, {
       commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),

@@ -25,7 +25,7 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
  * Keeps the client's cost figure, which it tells to nobody but its status line, for the next Stop. Written only when
  * it changed: the status line runs every second.
  */
-export function keepCost(files: LoopFiles, payload: string, at: string): void {
+export function storeCost(files: LoopFiles, payload: string, at: string): void {
   let session: unknown;
   let cost: unknown;
   try {

@@ -10,7 +10,7 @@ import type { DriverContext } from '../turn/ownership.ts';
  * Shows in its task folder that a loop is alive in the middle of an iteration, at most once a minute. Whatever goes
  * wrong is logged and changes nothing. A loop on any other task is told by its name, before a file is read.
  */
-export function giveSignOfLife({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
+export function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
   const at = now();
   try {

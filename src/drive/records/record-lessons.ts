@@ -11,7 +11,7 @@ import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { redact } from '../../text/redact/redact.ts';
 
 /** What a loop leaves for the ones after it: signs in guardrails.md, and an entry in learnings.md when it ends. */
-export function remember(
+export function recordLesson(
   files: LoopFiles,
   at: string,
   effect: Extract<Effect, { type: 'add-sign' | 'archive' }>,

@@ -31,7 +31,7 @@ import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts'
  * Shows a loop in its task folder's `.ralph-runner`, and a loop directory's beside its task file as well. Nobody decides by what lies there, so whatever goes wrong is logged
  * and changes nothing. Every loop without a task folder has none.
  */
-export interface Mirror {
+export interface StatusProjection {
   /**
    * A run begins, or goes on as far as it had counted: what was asked of an earlier one is not asked of this, and an
    * iteration that a process died with is shown.
@@ -46,7 +46,7 @@ export interface Mirror {
   readonly lost: (counted: Counted) => void;
 }
 
-const NO_MIRROR: Mirror = {
+const NO_PROJECTION: StatusProjection = {
   begin: () => undefined,
   events: () => undefined,
   status: () => undefined,
@@ -55,9 +55,9 @@ const NO_MIRROR: Mirror = {
 };
 
 /** `given` is the contract of a loop that may be over by now. */
-export function projectionOf(files: LoopFiles, at: string, given?: Contract): Mirror {
+export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
   const contract = given ?? contractOf(files);
-  if (contract === null || contract.task === null) return NO_MIRROR;
+  if (contract === null || contract.task === null) return NO_PROJECTION;
   const { task } = contract;
   const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
   const tried = (write: () => void): void => {

@@ -5,7 +5,7 @@ import { isAlive } from '../../state/process/identity.ts';
 import { isBefore } from '../../text/instant.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
-import { takeWork } from './holder.ts';
+import { takeBusyLock } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { openRouter } from './open.ts';
 import { type Report, report } from './report.ts';
@@ -15,9 +15,9 @@ import { answerNow } from './router-driver.ts';
 import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 /** A call that comes while another one of the same host is at work waits so long for it. */
-const PATIENCE_MS = 20_000;
+const BUSY_WAIT_MS = 20_000;
 /** How soon a call notices that the client from whose shell it came is gone. */
-const LOOK_MS = 2_000;
+const POLL_MS = 2_000;
 
 /**
  * One call of a router's host: `told` is what it reports, null where it only asks what to do. Gives the answer, or null
@@ -29,7 +29,7 @@ export async function routerCall(
   told: Report | null,
 ): Promise<RouterAnswer | null> {
   const gone = new AbortController();
-  const quiet = hearWord(options.env, gone);
+  const unwatch = watchForExit(options.env, gone);
   try {
     return await call(files, { ...options, signal: gone.signal }, told);
   } catch (error) {
@@ -38,7 +38,7 @@ export async function routerCall(
       return fenced(files, { ...options, signal: gone.signal });
     throw error;
   } finally {
-    quiet();
+    unwatch();
   }
 }
 
@@ -47,8 +47,13 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   if ('action' in opened) return opened;
   const { state } = opened.turn.loaded;
   // A call that sits out a wait does so for long, and what it will say is known.
-  const patience = restsUntil(state, options.now()) === null ? PATIENCE_MS : 0;
-  const done = await takeWork(files, state.epoch, Math.max(options.sitUntil, Date.now() + patience), options.signal);
+  const busyWait = waitsUntil(state, options.now()) === null ? BUSY_WAIT_MS : 0;
+  const done = await takeBusyLock(
+    files,
+    state.epoch,
+    Math.max(options.sitUntil, Date.now() + busyWait),
+    options.signal,
+  );
   if (done === null) return meanwhile(files, options);
   try {
     const contract = opened.turn.loaded.stored?.contract;
@@ -70,12 +75,12 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
 function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
   const router = openRouter(files, options);
   if ('action' in router) return router;
-  const until = restsUntil(router.turn.loaded.state, options.now());
+  const until = waitsUntil(router.turn.loaded.state, options.now());
   return until === null ? workingAnswer(router) : waitingAnswer(router, until);
 }
 
 /** Until when nothing is to be done but to wait; null where something is, or may be. */
-function restsUntil(state: LoopState, now: string): string | null {
+function waitsUntil(state: LoopState, now: string): string | null {
   if (state.status !== 'waiting' || state.waiting.woken) return null;
   return isBefore(now, state.waiting.until) ? state.waiting.until : null;
 }
@@ -87,14 +92,14 @@ function fenced(files: LoopFiles, options: RouterOptions): RouterAnswer {
 }
 
 /** A shell that is ended, and a client that is gone, need no answer. */
-function hearWord(env: NodeJS.ProcessEnv, gone: AbortController): () => void {
+function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void {
   const go = (): void => gone.abort();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const name of signals) process.on(name, go);
   const { clientPid, clientStartedAt } = hostSession(env);
   const timer = setInterval(() => {
     if (clientPid !== null && !isAlive({ pid: clientPid, startedAt: clientStartedAt })) go();
-  }, LOOK_MS).unref();
+  }, POLL_MS).unref();
   return () => {
     clearInterval(timer);
     for (const name of signals) process.off(name, go);

@@ -31,7 +31,7 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
 }
 
 /** The loop in this host's hands. A new holder has a new epoch: what an older one still does is refused. */
-export function heldBy(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
+export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
   const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
   // What is seen less of from here than before is still known.
   const seen = host.clientPid === null && hold === 'mine' ? { ...host, ...processIn(state) } : host;
@@ -46,7 +46,7 @@ function sameClient(state: LoopState, { clientPid, clientStartedAt }: ClientIden
   return state.clientPid === clientPid && state.clientStartedAt === clientStartedAt;
 }
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 /**
  * Lets one call of a loop's holder work at a time: checks and commands take their time, and a host that calls again
@@ -54,7 +54,7 @@ const LOOK_MS = 100;
  * way, since it can no longer write. Waits for the other call until `until` (epoch milliseconds); gives what ends the
  * work, or null where the other one is still at it. Throws RouterLeft where this process was told to go meanwhile.
  */
-export async function takeWork(
+export async function takeBusyLock(
   files: LoopFiles,
   epoch: number,
   until: number,
@@ -69,7 +69,7 @@ export async function takeWork(
     const done = take(path);
     if (done !== null || Date.now() >= until) return done;
     if (signal.aborted) throw new RouterLeft();
-    await sleep(LOOK_MS);
+    await sleep(POLL_MS);
   }
 }
 

@@ -12,10 +12,10 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
 import { newTurn } from '../turn/turn.ts';
-import { heldBy, holdOf } from './holder.ts';
+import { holdOf, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterOptions, StopAnswer } from './router.ts';
-import { handOver } from './spawn-record.ts';
+import { reassign } from './spawn-record.ts';
 import { busy, over, trouble } from './status-answers.ts';
 
 interface Found {
@@ -91,12 +91,12 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   if (stored === null) {
     return { next: 'keep', result: { answer: trouble(files, HOOK_TEXTS.orphaned), effects: [] } };
   }
-  const held = hold === 'mine' && state.sessionId === host.sessionId ? state : heldBy(state, host, hold);
+  const held = hold === 'mine' && state.sessionId === host.sessionId ? state : withHolder(state, host, hold);
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {
     const sameKind = !host.client && isOutside(state.sessionId);
     // Before the state: where this process dies in between, the next one still finds it in the old hand or the new one.
-    if (sameKind) handOver(files, state, held.epoch);
+    if (sameKind) reassign(files, state, held.epoch);
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
   }

@@ -7,7 +7,7 @@ import type { Dispatched } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterAnswer } from './router.ts';
 import { answerAfter, answerNow } from './router-driver.ts';
-import { isHeard, lastSpawn, noteOf, type SpawnRecord, spawnInHand, spawnMark } from './spawn-record.ts';
+import { assignedSpawn, isReported, lastSpawn, type SpawnRecord, spawnMark, updateSpawn } from './spawn-record.ts';
 
 export interface Report {
   /** Which piece of work it is of; null where the host does not say: then of the one in hand. */
@@ -31,7 +31,7 @@ const MOST_DOUBTS = 3;
 export async function report(router: Router, told: Report): Promise<RouterAnswer> {
   const { files, turn } = router;
   const { state } = turn.loaded;
-  const assigned = spawnInHand(files, state);
+  const assigned = assignedSpawn(files, state);
   const last = lastSpawn(files, state);
   if (told.spawn !== null && told.spawn > last) {
     throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
@@ -53,7 +53,7 @@ function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn 
   if (lastTurn === null || lastTurn.text !== digest(text)) return false;
   const { spawn } = assigned.answer;
   if (assigned.doubts >= MOST_DOUBTS) throw new RalphError('usage', ROUTER_TEXTS.doubtAgain(spawn));
-  noteOf(files, assigned, { doubts: assigned.doubts + 1 });
+  updateSpawn(files, assigned, { doubts: assigned.doubts + 1 });
   notes.push(ROUTER_TEXTS.doubt(spawn));
   return true;
 }
@@ -67,10 +67,10 @@ async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Re
   const ended = await endTurn(turn, {
     ...{ text: error === null ? told.text : '', origin: 'loop', promptId: null, sessionId: state.sessionId ?? '' },
     run: { error, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
-    isCounted: (current) => isHeard(assigned, current),
+    isCounted: (current) => isReported(assigned, current),
   });
   // After the state, which says the same: a crash in between loses nothing.
-  noteOf(files, assigned, { heard: true, heardOf: told.agent ?? assigned.heardOf });
+  updateSpawn(files, assigned, { heard: true, heardOf: told.agent ?? assigned.heardOf });
   return ended;
 }
 

@@ -9,7 +9,7 @@ import type { Dispatched } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
 import { notesOf, type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
-import { spawnInHand } from './spawn-record.ts';
+import { assignedSpawn } from './spawn-record.ts';
 import { consentAnswer, endAnswer, over, pausedAnswer, waitingAnswer, workingAnswer } from './status-answers.ts';
 
 /** Number of times that a call goes on after a change from outside before the host is asked to call again. */
@@ -62,7 +62,7 @@ function byStatus(router: Router, state: LoopState): Next<RouterAnswer> {
   const next = (effect: Effect): Dispatched => ({ turn, effects: [effect] });
   switch (state.status) {
     case 'running': {
-      const assigned = spawnInHand(files, state);
+      const assigned = assignedSpawn(files, state);
       return assigned === null ? startFreshTurn(turn) : { answer: answerAgain(router, assigned) };
     }
     case 'waiting':

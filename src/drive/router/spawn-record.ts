@@ -75,19 +75,19 @@ export function lastSpawn(files: LoopFiles, { loopId, lastTurn }: LoopState): nu
 }
 
 /** Whether the report of this very spawn has been heard. */
-export function isHeard(record: SpawnRecord, state: LoopState): boolean {
+export function isReported(record: SpawnRecord, state: LoopState): boolean {
   return record.heard || state.lastTurn?.transcriptMark === spawnMark(record.answer.spawn);
 }
 
 /** The piece of work that this loop's holder has in hand, or null. */
-export function spawnInHand(files: LoopFiles, state: LoopState): SpawnRecord | null {
+export function assignedSpawn(files: LoopFiles, state: LoopState): SpawnRecord | null {
   const record = readSpawn(files);
   if (record?.loopId !== state.loopId || record.epoch !== state.epoch) return null;
-  return isHeard(record, state) ? null : record;
+  return isReported(record, state) ? null : record;
 }
 
 /** Notes more of a piece of work, unless another holder has handed out one meanwhile: that stands. */
-export function noteOf(
+export function updateSpawn(
   files: LoopFiles,
   of: SpawnRecord,
   more: Partial<Pick<SpawnRecord, 'heard' | 'heardOf' | 'doubts'>>,
@@ -105,7 +105,7 @@ export function noteOf(
  * known by a process that may live for one call only, as in a job of steps, would be handed out new work at each call,
  * and no report would count.
  */
-export function handOver(files: LoopFiles, state: LoopState, epoch: number): void {
-  const inHand = spawnInHand(files, state);
+export function reassign(files: LoopFiles, state: LoopState, epoch: number): void {
+  const inHand = assignedSpawn(files, state);
   if (inHand !== null) writeSpawn(files, { ...inHand, epoch });
 }

@@ -15,7 +15,7 @@ import { inRunner, RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
 
 /** Others steer the loop through its files: heard within half a second. */
-const LOOK_MS = 330;
+const POLL_MS = 330;
 
 /** Hears what others want of the loop while the runner is busy, until what it gives back is called. */
 export function watchOperator(runner: Runner): () => void {
@@ -32,7 +32,7 @@ export function watchOperator(runner: Runner): () => void {
       // A disk that fails now may work at the next look; the iteration's own end tells where it does not.
       log(runner.files, now(), 'runner', (error as Error).message);
     }
-  }, LOOK_MS);
+  }, POLL_MS);
   return () => clearInterval(timer);
 }
 

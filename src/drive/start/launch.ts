@@ -11,7 +11,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { firstPlanPrompt } from '../plan/on-plan.ts';
-import { besideTask } from '../prompt/extra-sections.ts';
+import { extraSections } from '../prompt/extra-sections.ts';
 import { plainPrompt } from '../prompt/plain-prompt.ts';
 import { readTask } from '../prompt/read-task.ts';
 import { type TaskPromptRequest, taskPrompt } from '../prompt/task-prompt.ts';
@@ -151,7 +151,7 @@ async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<s
   const body = readTask(files.projectDir, state.taskPath)?.body ?? '';
   const { contract } = stored;
   if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
-  const beside = besideTask(files, contract, new Date().toISOString(), true);
+  const beside = extraSections(files, contract, new Date().toISOString(), true);
   const parts = { ...told, findings: null, body, beside };
   const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
   const whole = wholePrompt(prompt);

@@ -15,7 +15,7 @@ import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/tas
 import { forLoop } from '../../term/for-loop.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { checklistNow } from '../prompt/read-task.ts';
-import { driverLives } from '../turn/ownership.ts';
+import { isDriverAlive } from '../turn/ownership.ts';
 
 /** How a loop stands: the one model behind every view of it. */
 export interface LoopReport {
@@ -123,7 +123,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     stopRequested: state.stopRequested,
     sessionId: state.sessionId,
     clientPid: state.clientPid,
-    clientAlive: driverLives(files, state),
+    clientAlive: isDriverAlive(files, state),
     usage,
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
     ...scenariosOf(files, state.loopId),

@@ -1,7 +1,7 @@
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { loopStatusLine } from '../../term/loop-status-line.ts';
-import { keepCost } from '../records/client-figures.ts';
+import { storeCost } from '../records/client-figures.ts';
 import { said } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
@@ -17,7 +17,7 @@ export async function printStatusLine(
   at: string,
   out: (line: string) => void,
 ): Promise<void> {
-  keepCost(files, input, at);
+  storeCost(files, input, at);
   const current = readState(files.state);
   if (current.kind === 'loop') {
     out(loopStatusLine(current.state, at, costNow(input)));

@@ -8,31 +8,31 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
 import { recordJournal } from '../records/journal.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
-import { remember } from '../records/record-lessons.ts';
-import { type Mirror, projectionOf } from '../records/status-projection.ts';
+import { recordLesson } from '../records/record-lessons.ts';
+import { projectionOf, type StatusProjection } from '../records/status-projection.ts';
 
 /** Applies the effects that are the same for every driver: journals, signs, memory, archive, status projection. */
 export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   if (effects.length === 0) return;
   recordJournal(files, at, effects);
-  const mirror = projectionOf(files, at);
-  mirror.events(effects);
+  const projection = projectionOf(files, at);
+  projection.events(effects);
   for (const effect of effects) {
-    if (effect.type === 'add-sign' || effect.type === 'archive') remember(files, at, effect);
-    if (effect.type === 'archive') archiveEnded(files, mirror);
+    if (effect.type === 'add-sign' || effect.type === 'archive') recordLesson(files, at, effect);
+    if (effect.type === 'archive') archiveEnded(files, projection);
   }
-  mirror.status(at);
+  projection.status(at);
 }
 
 /**
  * Archives an ended loop and takes its state file and contract away, in this order: a crash at any point leaves an
  * ended state that the next comer archives under the same name.
  */
-function archiveEnded(files: LoopFiles, mirror: Mirror): void {
+function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
   withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.status !== 'ended') return { next: 'keep', result: undefined };
     const { ended } = current.state;
-    mirror.status(ended.at, current.state);
+    projection.status(ended.at, current.state);
     archiveState(files, current.state, ended.at, ended.as);
     dropPromptedTurn(files);
     dropContract(files);

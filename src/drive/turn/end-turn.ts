@@ -13,7 +13,7 @@ import { projectFingerprint, watchFingerprint } from '../../task/progress/finger
 import { digest } from '../../text/digest.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { atLeast } from '../../text/version.ts';
-import { type Measured, measureIteration, ofIteration, seenBy } from '../prompt/gather-evidence.ts';
+import { idleFingerprint, type Measured, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
 import { readCalls, readCost } from '../records/client-figures.ts';
 import { enqueue } from '../records/outbox.ts';
@@ -83,7 +83,7 @@ function countTurn(turn: Turn, report: TurnReport, { measured, ...fingerprints }
     state = noticed.state;
     effects.push(...noticed.effects);
   }
-  const own = measured === null ? null : ofIteration(measured, state.iteration + 1);
+  const own = measured === null ? null : measuredFor(measured, state.iteration + 1);
   const { event, marks } = iterationEnded(turn, state, report, {
     ...fingerprints,
     ...tddFacts(context.files, stored?.contract),
@@ -154,7 +154,7 @@ function takeFingerprints(
   const watch = policy?.idle?.wake === 'change' && text.includes('ralph:state') ? policy.idle.watch : null;
   const watched = watch === null ? null : watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '');
   return {
-    seen: seenBy(watched, stored?.contract, measured?.turn?.evidence ?? []),
+    seen: idleFingerprint(watched, stored?.contract, measured?.turn?.evidence ?? []),
     projectMark: (policy?.breaker.noProgress ?? 0) > 0 ? projectFingerprint(projectDir) : null,
   };
 }

@@ -89,7 +89,7 @@ export function clientAlive(state: LoopState): boolean {
  * Whether somebody works on a loop: its client, or its runner, whose agents come and go. null while no client is bound,
  * or none whose process is known, and while a loop for a runner awaits consent: nobody is to work on it yet.
  */
-export function driverLives(files: LoopFiles, state: LoopState): boolean | null {
+export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);
 }

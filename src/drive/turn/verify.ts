@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../engine/events.ts';
 import { watchFingerprint } from '../../task/progress/fingerprint.ts';
-import { gatherEvidence, seenBy } from '../prompt/gather-evidence.ts';
+import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { dispatch, handleAbort } from './dispatch.ts';
 import { HOOK_TEXTS } from './messages.ts';
@@ -38,7 +38,7 @@ export async function look(turn: Turn): Promise<Dispatched> {
     return dispatch(turn, { type: 'time-passed', at: context.now(), cause: 'elapsed', seen: null });
   }
   const watched = watchFingerprint(files.projectDir, policy.idle?.watch ?? [], state.taskPath);
-  const seen = seenBy(watched, contract, evidence);
+  const seen = idleFingerprint(watched, contract, evidence);
   const cause = before !== null && before !== seen ? 'changed' : 'quiet';
   return dispatch(turn, { type: 'time-passed', at: context.now(), cause, seen });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { overLoops } from '../../../../src/drive/hook/tool-use.ts';
+import { forEachLoopOfSession } from '../../../../src/drive/hook/tool-use.ts';
 import { aHook, aProject, put } from '../support/a-project.ts';
 
 const STATES = [
@@ -22,7 +22,7 @@ test('a tool hook of a router’s subagent decides for every loop of the project
   mkdirSync(project.files.runtimeDir, { recursive: true });
   for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
   const asked: (string | null)[] = [];
-  const answer = await overLoops(aHook(project, 'PreToolUse', {}, ROUTER), ({ files }) => {
+  const answer = await forEachLoopOfSession(aHook(project, 'PreToolUse', {}, ROUTER), ({ files }) => {
     asked.push(files.name);
     return says(files.name ?? 'default');
   });
@@ -35,7 +35,7 @@ test('the first loop that refuses the call answers', async (t) => {
   for (const name of STATES) put(join(project.files.runtimeDir, name), '{}');
   const denied = { hookSpecificOutput: { permissionDecision: 'deny' as const } };
   const context = aHook(project, 'PreToolUse', {}, ROUTER);
-  assert.equal(await overLoops(context, ({ files }) => (files.name === 'lint' ? denied : null)), denied);
+  assert.equal(await forEachLoopOfSession(context, ({ files }) => (files.name === 'lint' ? denied : null)), denied);
 });
 
 test('a tool hook of a session decides for the loop of its environment alone, and where there is no loop for none', async (t) => {
@@ -45,8 +45,8 @@ test('a tool hook of a session decides for the loop of its environment alone, an
     asked.push(files.name);
     return null;
   };
-  await overLoops(aHook(project, 'PreToolUse', {}, { RALPH_LOOP: 'lint' }), note);
+  await forEachLoopOfSession(aHook(project, 'PreToolUse', {}, { RALPH_LOOP: 'lint' }), note);
   assert.deepEqual(asked, ['lint']);
-  await overLoops(aHook(project, 'PreToolUse', {}, ROUTER), note);
+  await forEachLoopOfSession(aHook(project, 'PreToolUse', {}, ROUTER), note);
   assert.deepEqual(asked, ['lint']);
 });

@@ -2,24 +2,24 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { besideTask } from '../../../../src/drive/prompt/extra-sections.ts';
+import { extraSections } from '../../../../src/drive/prompt/extra-sections.ts';
 import { AT, aProject, put, start } from '../support/a-project.ts';
 
 test('a fresh context is told of the memory of its project, one that goes on is not', (t) => {
   const project = aProject(t);
   const { contract } = start(project, true).stored;
-  assert.deepEqual(besideTask(project.files, contract, AT, true), []);
+  assert.deepEqual(extraSections(project.files, contract, AT, true), []);
   put(join(project.directory, '.claude/context/memory/learnings.md'), '# Learnings\n\n- one\n- two\n');
-  const [memory = ''] = besideTask(project.files, contract, AT, true);
+  const [memory = ''] = extraSections(project.files, contract, AT, true);
   assert.match(memory, /learnings\.md \(2 entries\)/);
-  assert.deepEqual(besideTask(project.files, contract, AT, false), []);
+  assert.deepEqual(extraSections(project.files, contract, AT, false), []);
 });
 
 test('what lies in the place of a memory file and is none does no harm', (t) => {
   const project = aProject(t);
   const { contract } = start(project, true).stored;
   mkdirSync(join(project.directory, '.claude/context/memory/learnings.md'), { recursive: true });
-  assert.deepEqual(besideTask(project.files, contract, AT, true), []);
+  assert.deepEqual(extraSections(project.files, contract, AT, true), []);
   put(join(project.directory, '.claude/context/memory/decisions.md'), 'x'.repeat(5 * 1024 * 1024));
-  assert.match(besideTask(project.files, contract, AT, true)[0] ?? '', /read its end\)\. A decision/);
+  assert.match(extraSections(project.files, contract, AT, true)[0] ?? '', /read its end\)\. A decision/);
 });

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { remember } from '../../../../src/drive/records/record-lessons.ts';
+import { recordLesson } from '../../../../src/drive/records/record-lessons.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/project-memory.ts';
 
@@ -34,8 +34,8 @@ function place(context: TestContext): { files: LoopFiles; elsewhere: string; at:
 }
 
 const ends = (files: LoopFiles, message: string): void =>
-  remember(files, AT, { type: 'archive', as: 'error', message });
-const adds = (files: LoopFiles): void => remember(files, AT, { type: 'add-sign', sign: SIGN });
+  recordLesson(files, AT, { type: 'archive', as: 'error', message });
+const adds = (files: LoopFiles): void => recordLesson(files, AT, { type: 'add-sign', sign: SIGN });
 
 test('what a loop learned is one line, without the secrets that an agent said', (t) => {
   const { files, at } = place(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { takeWork } from '../../../../src/drive/router/holder.ts';
+import { takeBusyLock } from '../../../../src/drive/router/holder.ts';
 import { RouterLeft } from '../../../../src/drive/router/router.ts';
 import { AT, aProject, stateOf } from '../support/a-project.ts';
 import { called, spawned, startedRouter } from '../support/a-router.ts';
@@ -32,12 +32,12 @@ test('a call that stands behind another one goes when it is told to', async (t) 
   startedRouter(project);
   await spawned(project);
   const { epoch } = stateOf(project);
-  const done = await takeWork(project.files, epoch, 0, NEVER);
+  const done = await takeBusyLock(project.files, epoch, 0, NEVER);
   assert.ok(done !== null);
   const word = new AbortController();
-  const behind = takeWork(project.files, epoch, Date.now() + 600_000, word.signal);
+  const behind = takeBusyLock(project.files, epoch, Date.now() + 600_000, word.signal);
   word.abort();
   await assert.rejects(behind, RouterLeft);
   done();
-  assert.ok((await takeWork(project.files, epoch, 0, NEVER)) !== null);
+  assert.ok((await takeBusyLock(project.files, epoch, 0, NEVER)) !== null);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { noteOf, readSpawn } from '../../../../src/drive/router/spawn-record.ts';
+import { readSpawn, updateSpawn } from '../../../../src/drive/router/spawn-record.ts';
 import { aProject, put, rewrite, stateOf } from '../support/a-project.ts';
 import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
 
@@ -35,7 +35,7 @@ test('what is noted of a piece of work leaves alone what the next holder has han
   rewrite(project, await goneClient());
   await spawned(project, null, { env: host('host-2') });
   const heirs = readSpawn(project.files);
-  noteOf(project.files, before, { heard: true });
+  updateSpawn(project.files, before, { heard: true });
   assert.deepEqual(readSpawn(project.files), heirs);
   assert.equal(heirs?.answer.spawn, 2);
 });
