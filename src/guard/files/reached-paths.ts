@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { trackedFiles } from '../git-repository.ts';
 import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
 import { realPath } from '../own-files/comparable-path.ts';
@@ -8,7 +9,7 @@ import { absolutePath, isBelowProject } from '../own-files/own-files.ts';
 import { expandBraces } from '../shell/expand/expand-braces.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
-import { type Budget, entriesOf, isSpent, listBelow, renew, take, trackedFiles } from './list-files.ts';
+import { type Budget, entriesOf, isSpent, listBelow, renew, take } from './list-files.ts';
 import { formsBelow, type PathForms, pathForms } from './path-forms.ts';
 import { simpleGlob } from './simple-glob.ts';
 import { toolPaths } from './tool-paths.ts';

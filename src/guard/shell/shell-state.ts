@@ -179,6 +179,17 @@ export function report(
   context.facts.undecidable.push({ kind, text, position: context.position ?? position, cwd });
 }
 
+/** Reports something undecidable about a command. */
+export function reportCall(context: ShellContext, kind: UndecidableKind, call: Call, text = call.source): void {
+  report(context, kind, text, call.position, literalOrNull(call.state.cwd));
+}
+
+/** Returns the context of code that a command opens: positions in it are those of the command. */
+export function inside(context: ShellContext, call: Call, name?: string): ShellContext {
+  const via = name === undefined ? context.via : [...context.via, name];
+  return { ...context, via, position: context.position ?? call.position };
+}
+
 export function literalOrNull(template: string): string | null {
   return template.includes(UNKNOWN) ? null : template;
 }

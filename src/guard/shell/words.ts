@@ -177,3 +177,8 @@ export function hasOption(split: SplitWords, ...names: readonly string[]): boole
 export function optionValue(split: SplitWords, ...names: readonly string[]): ShellWord | undefined {
   return split.options.findLast((option) => names.includes(option.name) && option.value !== undefined)?.value;
 }
+
+/** Returns a table with the same entry for each of these programs, separated by spaces. */
+export function forPrograms<T>(names: string, entry: T): Readonly<Record<string, T>> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, entry]));
+}

@@ -1,5 +1,5 @@
 import { UNKNOWN } from '../shell-reading.ts';
-import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
+import { forPrograms, hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 function editAll(values: string): FileAccessRule {
@@ -64,16 +64,8 @@ export const EDITORS: Readonly<Record<string, FileAccessRule>> = {
   nano: editAll('-r -s -T'),
   emacs: editAll('-l --eval --load -f'),
   code: editAll('-g -n'),
-  sponge: editAll(''),
-  dos2unix: editAll(''),
-  unix2dos: editAll(''),
-  gzip: compressed,
-  gunzip: compressed,
-  bzip2: compressed,
-  bunzip2: compressed,
-  xz: compressed,
-  unxz: compressed,
-  zstd: compressed,
+  ...forPrograms('sponge dos2unix unix2dos', editAll('')),
+  ...forPrograms('gzip gunzip bzip2 bunzip2 xz unxz zstd', compressed),
 };
 
 /** Replaces the file, unless an option keeps it or writes to standard output. */

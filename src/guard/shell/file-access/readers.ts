@@ -1,5 +1,5 @@
 import type { ShellWord } from '../shell-reading.ts';
-import { hasOption, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import { forPrograms, hasOption, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 function readsAll(values: string, skip = 0): FileAccessRule {
@@ -41,34 +41,28 @@ function runsFile(access: AccessRecorder): void {
 
 /** Programs that read the files they are given. */
 export const READERS: Readonly<Record<string, FileAccessRule>> = {
-  cat: readsAll(''),
-  tac: readsAll(''),
+  ...forPrograms(
+    'cat tac more most rev pr uuencode spell zcat ccat xdg-open wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum',
+    readsAll(''),
+  ),
   bat: readsAll('-l -r --language --line-range'),
   nl: readsAll('-b -w -s'),
   head: readsAll('-n -c --lines --bytes'),
   tail: readsAll('-n -c -s --lines --bytes --pid'),
   less: readsAll('-p'),
-  more: readsAll(''),
-  most: readsAll(''),
   view: readsAll('-c'),
   batcat: readsAll('-l -r --language --line-range'),
-  rev: readsAll(''),
   fold: readsAll('-w'),
   fmt: readsAll('-w'),
-  pr: readsAll(''),
   shuf: readsAll('-n -o'),
   column: readsAll('-s -N -o -c'),
   expand: readsAll('-t'),
   unexpand: readsAll('-t'),
   pv: readsAll('-L -s -N -i'),
   pygmentize: readsAll('-l -f -O -o -S -P -F'),
-  uuencode: readsAll(''),
   base32: readsAll('-w'),
-  spell: readsAll(''),
   hunspell: readsAll('-d -p'),
   iconv: readsAll('-f -t -o'),
-  zcat: readsAll(''),
-  ccat: readsAll(''),
   hd: readsAll('-n -s'),
   join: readsAll('-1 -2 -t -o -j'),
   look: readsAll('-t', 1),
@@ -77,7 +71,6 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   vimdiff: readsAll('-c'),
   colordiff: readsAll('-U -C'),
   open: readsAll('-a -b'),
-  'xdg-open': readsAll(''),
   pax: readsAll('-f -s'),
   age: readsAll('-o -r -R -i'),
   // Uploads.
@@ -98,13 +91,11 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   cut: readsAll('-d -f -c -b --delimiter --fields'),
   paste: readsAll('-d'),
   tr: () => {},
-  wc: readsAll(''),
   diff: (access) => {
     const split = splitOptions(access.args, '-U -C --label');
     for (const word of split.operands) access.read(word, hasOption(split, '-r', '--recursive'));
   },
   cmp: readsAll('-n -i'),
-  comm: readsAll(''),
   uniq: (access) => {
     const { operands } = splitOptions(access.args, '-f -s -w');
     if (operands[0] !== undefined) access.read(operands[0]);
@@ -120,14 +111,7 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   hexdump: readsAll('-e -n -s'),
   strings: readsAll('-n -t -e'),
   file: readsAll('-m -F'),
-  md5sum: readsAll(''),
-  sha1sum: readsAll(''),
-  sha256sum: readsAll(''),
-  sum: readsAll(''),
   b2sum: readsAll('-l'),
-  sha224sum: readsAll(''),
-  sha384sum: readsAll(''),
-  sha512sum: readsAll(''),
   shasum: readsAll('-a'),
   cksum: readsAll('-a'),
   jq: (access) => {

@@ -1,6 +1,6 @@
 import { UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
-import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
+import { forPrograms, hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 function writesAll(values: string): FileAccessRule {
@@ -38,7 +38,7 @@ const copiesOut: FileAccessRule = (access) => {
 
 /** Programs that write to the paths they are given. */
 export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
-  tee: writesAll(''),
+  ...forPrograms('tee chattr xattr', writesAll('')),
   prettier: formats(/^(-w|--write)$/),
   eslint: formats(/^--fix$/),
   ruff: formats(/^(--fix|format)$/),
@@ -54,10 +54,8 @@ export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   mkdir: writesAll('-m --mode'),
   mkfifo: writesAll('-m'),
   mknod: writesAll('-m'),
-  chattr: writesAll(''),
   setfacl: writesAll('-m -x -M -X'),
   setfattr: writesAll('-n -v -x'),
-  xattr: writesAll(''),
   fallocate: writesAll('-l -o'),
   chmod: mode,
   chown: mode,

@@ -3,23 +3,7 @@ import type { Call, Stream } from '../shell-state.ts';
 import { fileKey, SILENT, UNKNOWN_STREAM } from '../shell-state.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
 
-const SILENT_COMMANDS = new Set([
-  'true',
-  'false',
-  ':',
-  'test',
-  '[',
-  'mkdir',
-  'rm',
-  'touch',
-  'cp',
-  'mv',
-  'ln',
-  'chmod',
-  'sleep',
-  'kill',
-  'wait',
-]);
+const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
 
 /** Returns a command's output if it follows from its words and its input alone. */
 export function literalOutput(call: Call, name: string): Stream {

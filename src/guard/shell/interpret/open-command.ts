@@ -4,9 +4,10 @@ import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import {
   type Call,
   fileKey,
-  literalOrNull,
+  inside,
   type Outcome,
   report,
+  reportCall,
   type ShellContext,
   type ShellState,
   SILENT,
@@ -33,7 +34,7 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
   }
   const name = basenameOf(first.template);
   if (name.includes(UNKNOWN) || name === '' || (first.glob === true && name !== '[')) {
-    report(context, 'dynamic-command', call.source, call.position, literalOrNull(call.state.cwd));
+    reportCall(context, 'dynamic-command', call);
     recordCommand(call, '', context);
     return { states: [call.state], output: UNKNOWN_STREAM };
   }
@@ -75,12 +76,9 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
     outcome =
       next.kind === 'call'
         ? openCommand(next.call, inner)
-        : context.interpret(next.text, [call.state], call.stdin, {
-            ...inner,
-            position: context.position ?? call.position,
-          });
+        : context.interpret(next.text, [call.state], call.stdin, inside(inner, call));
     if (next.kind === 'text' && next.text.includes(UNKNOWN)) {
-      report(context, 'dynamic-command', call.source, call.position, literalOrNull(call.state.cwd));
+      reportCall(context, 'dynamic-command', call);
     }
   }
   return { states: [call.state], output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
@@ -101,10 +99,7 @@ function callFunction(call: Call, context: ShellContext): Outcome | undefined {
   const state = { ...call.state, positional, functions };
   const outcome =
     body.kind === 'alias'
-      ? context.interpret(`${body.text} "$@"`, [state], call.stdin, {
-          ...inner,
-          position: context.position ?? call.position,
-        })
+      ? context.interpret(`${body.text} "$@"`, [state], call.stdin, inside(inner, call))
       : context.interpret(body.node, [state], call.stdin, { ...inner, source: body.source });
   return {
     ...outcome,
@@ -145,7 +140,7 @@ export function withWrittenFiles(call: Call, name: string, writes: readonly File
  * `submodule foreach`, `bisect run`, `difftool -x`.
  */
 export function openGitCommands(call: Call, context: ShellContext): void {
-  const inner = { ...context, via: [...context.via, 'git'], position: context.position ?? call.position };
+  const inner = inside(context, call, 'git');
   for (const text of textsOf(call)) context.interpret(text, [call.state], call.stdin, inner);
 }
 

@@ -4,9 +4,10 @@ import { type ShellCommand, UNKNOWN } from '../shell-reading.ts';
 import {
   type Call,
   fileKey,
+  inside,
   literalOrNull,
   type Outcome,
-  report,
+  reportCall,
   type ShellContext,
   UNKNOWN_STREAM,
 } from '../shell-state.ts';
@@ -16,7 +17,7 @@ const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
 /** Interprets the known input of a shell: `bash -c TEXT`, `… | bash`, `bash <<EOF`, `bash FILE`. */
 export function openShell(call: Call, name: string, context: ShellContext): Outcome {
-  const inner = { ...context, via: [...context.via, name], position: context.position ?? call.position };
+  const inner = inside(context, call, name);
   const args = call.words.slice(1);
   let at = 0;
   let takesText = false;
@@ -66,13 +67,7 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
     kind: 'dynamic-command' | 'dynamic-piped-to-shell',
   ): Outcome {
     if (text.includes(UNKNOWN)) {
-      report(
-        context,
-        text === UNKNOWN ? kind : 'dynamic-piped-to-shell',
-        call.source,
-        call.position,
-        literalOrNull(call.state.cwd),
-      );
+      reportCall(context, text === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
     }
     const state = { ...call.state, positional: positional.map(({ template }) => ({ template })) };
     const { output } = context.interpret(text, [state], call.stdin, inner);
@@ -111,8 +106,7 @@ const TOLD_BY_DASH = new Set(['make', 'gmake', 'crontab']);
 /** Reports code that is handed to an interpreter: this parser does not read it. */
 export function openInterpreter(call: Call, name: string, context: ShellContext): void {
   const args = call.words.slice(1);
-  const say = (text: string): void =>
-    report(context, 'interpreter-code', text, call.position, literalOrNull(call.state.cwd));
+  const say = (text: string): void => reportCall(context, 'interpreter-code', call, text);
   if (AWK.has(name)) {
     const program = args.find((word) => /[{}]/.test(word.template))?.template ?? '';
     if (/system\s*\(|\||>|getline/.test(program)) say(program);

@@ -3,9 +3,9 @@ import { UNKNOWN } from '../shell-reading.ts';
 import {
   type Call,
   fileKey,
-  literalOrNull,
+  inside,
   type Outcome,
-  report,
+  reportCall,
   type ShellContext,
   type ShellState,
   SILENT,
@@ -87,13 +87,8 @@ function moved(state: ShellState): Outcome {
 }
 
 function runText(call: Call, text: string, context: ShellContext): Outcome {
-  if (text.includes(UNKNOWN))
-    report(context, 'dynamic-command', call.source, call.position, literalOrNull(call.state.cwd));
-  const inner = {
-    ...context,
-    via: [...context.via, call.words[0]?.template ?? ''],
-    position: context.position ?? call.position,
-  };
+  if (text.includes(UNKNOWN)) reportCall(context, 'dynamic-command', call);
+  const inner = inside(context, call, call.words[0]?.template ?? '');
   return context.interpret(text, [call.state], call.stdin, inner);
 }
 
@@ -110,8 +105,7 @@ function runFile(call: Call, args: readonly string[], context: ShellContext): Ou
     (isStandardInput(path) && call.stdin.kind !== 'none' ? call.stdin.text : undefined) ??
     call.state.files.get(fileKey(path, call.state));
   if (content === undefined) return undefined;
-  if (content.includes(UNKNOWN))
-    report(context, 'dynamic-piped-to-shell', call.source, call.position, literalOrNull(call.state.cwd));
+  if (content.includes(UNKNOWN)) reportCall(context, 'dynamic-piped-to-shell', call);
   return runText(call, content, context);
 }
 

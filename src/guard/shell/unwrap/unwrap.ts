@@ -1,6 +1,6 @@
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, type Unwrapped, withVariable } from '../shell-state.ts';
-import { hasOption, optionValue, splitOptions } from '../words.ts';
+import { forPrograms, hasOption, optionValue, splitOptions } from '../words.ts';
 import { unwrapFd } from './unwrap-fd.ts';
 import { unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
@@ -40,29 +40,24 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   gtimeout: { values: '-k -s --kill-after --signal', skip: 1 },
   nice: { values: '-n --adjustment' },
   ionice: { values: '-c -n -p --class --classdata' },
-  nohup: { values: '' },
-  setsid: { values: '' },
+  ...forPrograms(
+    'nohup setsid builtin unbuffer chronic unshare catchsegv busybox toybox corepack entr firejail setpriv systemd-inhibit eatmydata dbus-run-session',
+    { values: '' },
+  ),
   time: { values: '-f -o --format --output', output: '-o' },
   gtime: { values: '-f -o --format --output', output: '-o' },
   command: { values: '', asks: ['-v', '-V'] },
-  builtin: { values: '' },
   compgen: { values: '-A -F -G -P -S -W -X', textOption: '-C' },
   exec: { values: '-a' },
   stdbuf: { values: '-i -o -e --input --output --error' },
-  unbuffer: { values: '' },
-  chronic: { values: '' },
   caffeinate: { values: '-t -w' },
   chrt: { values: '-T -P -D', skip: 1 },
   taskset: { values: '', skip: 1 },
   flock: { values: '-w -E --timeout --wait --conflict-exit-code', skip: 1, textOption: '-c' },
   chroot: { values: '', skip: 1 },
-  unshare: { values: '' },
   nsenter: { values: '-t --target' },
   strace: { values: '-e -o -p -s -u -E', output: '-o' },
   ltrace: { values: '-e -o -p -s -u', output: '-o' },
-  catchsegv: { values: '' },
-  busybox: { values: '' },
-  toybox: { values: '' },
   su: { values: '-s -g -w --shell --group', skip: 1, textOption: '-c' },
   runuser: { values: '-s -g -u --shell --group --user', textOption: '-c' },
   script: { values: '-I -O -B -E -T -m -o', textOption: '-c' },
@@ -86,7 +81,6 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   'cross-env-shell': { values: '', textOption: ' ' },
   dotenv: { values: '-e -v -p -c' },
   dotenvx: { values: '-e -f', subcommands: ['run'] },
-  corepack: { values: '' },
   concurrently: {
     values: '-n -c -s -l -p -t -m --names --prefix-colors --success --max-processes --prefix --kill-signal',
     texts: true,
@@ -95,14 +89,11 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     values: '-w -r -m -M -p -c -s -n -S -L --warmup --runs --min-runs --max-runs --prepare --cleanup --setup --shell',
     texts: true,
   },
-  entr: { values: '' },
   fakeroot: { values: '-l -b -u -i -s' },
-  firejail: { values: '' },
   proot: { values: '-r -b -w -R -S' },
   torsocks: { values: '-u -p -P' },
   proxychains: { values: '-f' },
   proxychains4: { values: '-f' },
-  setpriv: { values: '' },
   'nix-shell': { values: '-p -A -I --packages', textOption: '--run' },
   pwsh: { values: '-f -File -ExecutionPolicy', textOption: '-c' },
   powershell: { values: '-File -ExecutionPolicy', textOption: '-Command' },
@@ -113,13 +104,10 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   'xvfb-run': {
     values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
   },
-  'systemd-inhibit': { values: '' },
-  eatmydata: { values: '' },
   pipenv: { values: '', subcommands: ['run'] },
   rye: { values: '', subcommands: ['run'] },
   screen: { values: '-c -e -h -p -s -S -t -T -Logfile' },
   tmux: { values: '-f -L -S -c -e -n -s -t -x -y -F -l', subcommands: TMUX_COMMANDS, textOption: ' ' },
-  'dbus-run-session': { values: '' },
   'systemd-run': { values: '-p -u --unit --property --slice' },
 };
 
