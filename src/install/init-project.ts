@@ -15,16 +15,16 @@ import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import { type Registration, sessionRegistration } from './settings/registration.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
-/** Path of the settings file that holds the registration, relative to the project. */
+/** Settings file with the registration, relative to the project. */
 export const SETTINGS_PATH = '.claude/settings.json';
 
 export interface InitReport {
   /** Paths relative to the project. */
   readonly created: readonly string[];
   readonly updated: readonly string[];
-  /** Files of an older version that are needed no more. */
+  /** Files of an older version that are no longer needed. */
   readonly removed: readonly string[];
-  /** Files that differ from ours and were left alone, because somebody wrote or changed them. */
+  /** Files that differ from ours and were left alone, because the user wrote or changed them. */
   readonly kept: readonly string[];
   readonly unchanged: number;
   readonly settings: 'created' | 'changed' | 'unchanged';
@@ -39,9 +39,9 @@ export interface InitRequest {
 }
 
 /**
- * Sets a project up. Creates what is missing, updates what an earlier `init` wrote and nobody changed, and leaves
- * everything else alone. Everything is looked at before anything is written; then the manifest comes first, so that a
- * crash leaves nothing behind that `uninit` does not know.
+ * Sets up a project: creates what is missing, updates what an earlier `init` wrote and the user has not changed, and
+ * leaves the rest alone. All checks come before the first write, and the manifest is written first: after a crash
+ * `uninit` knows everything.
  */
 export function initProject(request: InitRequest): InitReport {
   const { projectDir, bundle, version } = request;
@@ -55,7 +55,7 @@ export function initProject(request: InitRequest): InitReport {
     manifestVersion: 1,
     version,
     files: {
-      // What was changed stays known by what was written, so that undoing the change makes it ours again.
+      // A changed file stays recorded with the digest of what was written: undoing the change makes it ours again.
       ...Object.fromEntries(Object.entries(manifest?.files ?? {}).filter(([path]) => !outdated.includes(path))),
       ...Object.fromEntries(plan.filter(({ verdict }) => OURS.has(verdict)).map((file) => [file.path, file.digest])),
     },
@@ -79,7 +79,7 @@ export function initProject(request: InitRequest): InitReport {
   };
 }
 
-/** `same`: ours and up to date. `theirs`: was there before us, with the very content that we would write. */
+/** `same`: ours and up to date. `theirs`: existed before, with the same content as ours. */
 type Verdict = 'create' | 'update' | 'same' | 'theirs' | 'kept';
 
 const OURS: ReadonlySet<Verdict> = new Set<Verdict>(['create', 'update', 'same']);
@@ -106,7 +106,7 @@ function verdictOn(current: string | null, wanted: string, written: string | und
 }
 
 interface PlannedSettings {
-  /** null when nothing has to be written. */
+  /** null if nothing has to be written. */
   readonly text: string | null;
   readonly record: SettingsRecord | null;
   readonly change: InitReport['settings'];
@@ -119,7 +119,7 @@ function planSettings({ projectDir, platform }: InitRequest, manifest: InstallMa
   const same = addRegistration(before ?? '', registration, SETTINGS_PATH);
   const outdated = before !== null && holdsOutdated(before, registration);
   if (before !== null && same.inserted.length === 0 && !outdated) return { text: null, record, change: 'unchanged' };
-  // Entries of an older version of ours go first, so that each event has one.
+  // Entries of an older version are removed first: each event has one.
   const clean =
     before === null || (record === null && !outdated) ? before : withdrawRegistration(before, record, SETTINGS_PATH);
   const added = addRegistration(clean ?? '', registration, SETTINGS_PATH);
@@ -135,7 +135,7 @@ function planSettings({ projectDir, platform }: InitRequest, manifest: InstallMa
   };
 }
 
-/** Whether hooks of ours are registered by other commands than these. */
+/** Returns true if our hooks are registered by other commands than these. */
 function holdsOutdated(settings: string, registration: Registration): boolean {
   const { body } = withoutMark(settings);
   const wanted = hooksIn({ hooks: registration }, '');

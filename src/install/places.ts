@@ -4,15 +4,15 @@ import { dirname, join, resolve } from 'node:path';
 import { RalphError } from '../text/ralph-error.ts';
 
 export interface ProjectQuestion {
-  /** What `--project` says. */
+  /** Value of `--project`. */
   readonly given: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** Whether to look for a project with a loop above the current directory. */
+  /** true to look for a project with a loop above the current directory. */
   readonly search: boolean;
 }
 
-/** What only a project that this program was set up in has. */
+/** Files that only a project after `init` has. */
 const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 
 /**
@@ -51,7 +51,7 @@ export function bundleDir(): string {
   return join(process.cwd(), 'dist');
 }
 
-/** Where the client keeps the user's own settings and plugins. */
+/** Returns the directory of the user's own client settings and plugins. */
 export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
 }

@@ -11,14 +11,14 @@ import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
 export interface UninitReport {
   readonly removed: readonly string[];
-  /** Files of ours that were changed since, and what loops have left behind. */
+  /** Our files that were changed since, and what loops have left. */
   readonly kept: readonly string[];
   readonly settings: 'removed' | 'restored' | 'unchanged';
 }
 
 /**
- * Takes out of a project what `init` put in, and nothing else: files only while they are as they were written,
- * directories only where they are empty. Throws `refused` while a loop is live and where `init` was never run.
+ * Removes what `init` put into a project, and nothing else: files only while unchanged, directories only while empty.
+ * Throws `refused` while a loop is live and where `init` has never run.
  */
 export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): UninitReport {
   const manifest = readManifest(projectDir);
@@ -66,12 +66,12 @@ function isOurs(projectDir: string, path: string, digest: string): 'ours' | 'cha
   const text = readText(safePath(projectDir, path)) ?? '';
   const same = fileDigest(text) === digest || fileDigest(text.replaceAll('\r\n', '\n')) === digest;
   if (!same) return 'changed';
-  // What loops left in there stays, and stays out of version control.
+  // Files that loops left stay, and stay out of version control.
   if (path === RUNTIME_IGNORE && readdirSync(dirname(place)).length > 1) return 'changed';
   return 'ours';
 }
 
-/** Deepest first; what is not empty holds something of the user's and stays. */
+/** Removes the deepest first; a directory that is not empty holds something of the user's and stays. */
 function removeEmptyDirectories(projectDir: string, directories: readonly string[]): void {
   for (const path of [...directories].sort((a, b) => b.length - a.length)) {
     try {

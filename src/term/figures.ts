@@ -2,12 +2,12 @@ import { dollarText } from '../engine/messages.ts';
 import { formatDuration } from '../text/duration.ts';
 import { elapsed } from '../text/instant.ts';
 
-/** `250ms`, `45s`, `1h 30m`: whole seconds from one second on, since nobody reads more. */
+/** `250ms`, `45s`, `1h 30m`: whole seconds from one second on. */
 export function timeText(milliseconds: number): string {
   return milliseconds < 1000 ? formatDuration(milliseconds) : formatDuration(Math.round(milliseconds / 1000) * 1000);
 }
 
-/** `$?` where nobody told. */
+/** Formats a cost; `$?` if unknown. */
 export function costText(amount: number | null): string {
   return amount === null ? '$?' : dollarText(amount);
 }

@@ -7,7 +7,7 @@ export type Paint = (style: Style, text: string) => string;
 /** Colours for people at a terminal; NO_COLOR and a dumb terminal turn them off. */
 export function painter(forPeople: boolean, env: NodeJS.ProcessEnv): Paint {
   const plain = !forPeople || Boolean(env['NO_COLOR']) || env['TERM'] === 'dumb';
-  // Whether to colour is decided here already; styleText would look at process.stdout again.
+  // styleText would look at process.stdout again.
   return plain ? (_style, text) => text : (style, text) => styleText(style, text, { validateStream: false });
 }
 
@@ -15,8 +15,8 @@ export function painter(forPeople: boolean, env: NodeJS.ProcessEnv): Paint {
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * A text that came from an agent or a file, fit for a terminal: without escape sequences and characters that could
- * rewrite what the user reads. Line ends and tabs stay.
+ * Removes escape sequences and control characters from a text of an agent or a file, which could rewrite what the user
+ * reads. Line ends and tabs stay.
  */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(UNSEEN, '');

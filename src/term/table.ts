@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Rows as aligned columns, two spaces apart, without trailing blanks. */
+/** Aligns rows in columns, two spaces apart, without trailing blanks. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -20,7 +20,7 @@ function padded(cell: string, wanted: number): string {
   return cell + ' '.repeat(wanted - cellsOf(cell));
 }
 
-/** How many cells of a terminal a text without wide characters takes, its colours left out. */
+/** Counts the cells of a text without wide characters, not counting colours. */
 export function cellsOf(cell: string): number {
   return stripVTControlCharacters(cell).length;
 }
@@ -28,8 +28,8 @@ export function cellsOf(cell: string): number {
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /**
- * `value` as a bar beside the greatest one, in at most so many cells, an eighth of a cell exact. Nothing is no bar, and
- * whatever is more than nothing can be seen.
+ * Draws `value` as a bar of at most so many cells, in proportion to `greatest`, to an eighth of a cell. Zero is no bar;
+ * anything above zero is visible.
  */
 export function bar(value: number, greatest: number, cells: number): string {
   if (!(value > 0) || !(greatest > 0)) return '';

@@ -1,28 +1,28 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 
-/** What a person sees as one character, and how many cells of a terminal it takes: 0, 1 or 2 (rarely more). */
+/** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
 export interface Grapheme {
   readonly text: string;
   readonly cells: number;
 }
 
-/** Latin letters and our own signs: each a character of its own, of one cell. */
+/** Latin letters and our own signs: one cell each. */
 const PLAIN = /^[\u0020-\u007e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u21b3\u25b8\u2500-\u257f\u2713\u2717]*$/;
 const EMOJI = /\ufe0f|\u200d|[\u{1f1e6}-\u{1f1ff}]{2}|[\u{1f3fb}-\u{1f3ff}]/u;
-/** Marks that sit on the character before them, and characters that nobody sees. */
+/** Combining marks and invisible characters. */
 const NOTHING = /^[\p{Mn}\p{Me}\p{Cf}\p{Cc}\u115f\u1160-\u11ff\u3164\uffa0]$/u;
 
-/** Made when a text needs it: that takes 7 ms. */
+/** Created on first use: that takes 7 ms. */
 let segmenter: Intl.Segmenter | null = null;
 
-/** The characters of a text without control characters, one by one. */
+/** Splits a text without control characters into graphemes. */
 export function graphemes(text: string): Grapheme[] {
   if (PLAIN.test(text)) return [...text].map((one) => ({ text: one, cells: 1 }));
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return Array.from(segmenter.segment(text), ({ segment }) => ({ text: segment, cells: cellsOf(segment) }));
 }
 
-/** Cells that a text takes in a terminal. Where terminals differ, rather too many than too few. */
+/** Counts the terminal cells of a text. Where terminals differ, rather too many than too few. */
 export function cells(text: string): number {
   if (PLAIN.test(text)) return text.length;
   return graphemes(text).reduce((sum, one) => sum + one.cells, 0);
@@ -33,25 +33,25 @@ function cellsOf(grapheme: string): number {
   for (const character of grapheme) {
     if (!NOTHING.test(character)) sum += eastAsianWidth(character.codePointAt(0) ?? 0);
   }
-  // Several code points that are shown as one picture.
+  // Several code points shown as one picture.
   return EMOJI.test(grapheme) && sum > 0 ? 2 : sum;
 }
 
 export interface Wrapped {
   readonly text: string;
-  /** Where the row begins in the text. */
+  /** Offset of the row in the text. */
   readonly from: number;
 }
 
 /**
- * A line of text in rows of at most `columns` cells, broken between words where there are any. Text that is added later
- * changes the last row alone. A character that is wider than the whole terminal becomes "?".
+ * Wraps a line into rows of at most `columns` cells, between words if possible. Text added later changes the last row
+ * alone. A character wider than the terminal becomes "?".
  */
 export function wrap(line: string, columns: number): Wrapped[] {
   const width = Math.max(1, columns);
   const rows: Wrapped[] = [];
   let row = { text: '', from: 0, cells: 0 };
-  /** Where the last word of the row begins, once there is something before it. */
+  /** Beginning of the row's last word, once something precedes it. */
   let word: { readonly length: number; readonly from: number; readonly cells: number } | null = null;
   let at = 0;
   for (const { text, cells } of graphemes(line)) {

@@ -3,9 +3,8 @@ import { fstatSync, readFileSync, writeSync } from 'node:fs';
 const unread = new Set<1 | 2>();
 
 /**
- * Writes a text and its last newline to standard output or standard error, whole. A reader that has gone (`| head`)
- * ends the program quietly; where somebody listens for SIGHUP, who has a loop to leave in order, it is told by that, and
- * nothing more is written.
+ * Writes a text with a final newline to standard output or standard error, whole. A closed pipe (`| head`) ends the
+ * program quietly; if there is a SIGHUP listener, which leaves a loop in order, it is called instead.
  */
 export function writeText(descriptor: 1 | 2, text: string): void {
   if (unread.has(descriptor)) return;
@@ -27,8 +26,8 @@ export function writeText(descriptor: 1 | 2, text: string): void {
 }
 
 /**
- * Whether people read this descriptor. A pipe or a file is told by the descriptor alone: node's own answer loads its
- * network code first, 4 ms that the status line would pay every second.
+ * Returns true if the descriptor is a terminal. Pipes and files are recognised without node's isTTY, which loads the
+ * network code: 4 ms that the status line would pay every second.
  */
 export function isTerminal(descriptor: 1 | 2): boolean {
   try {
@@ -40,8 +39,8 @@ export function isTerminal(descriptor: 1 | 2): boolean {
 }
 
 /**
- * Whether the terminal's keys come to this process. A job in the background that changes the modes of the terminal is
- * stopped by the system. Where nobody tells (not Linux), it is taken for the foreground.
+ * Returns true if this process is in the terminal's foreground group: a background job that changes terminal modes is
+ * stopped. True if unknown (not Linux).
  */
 export function inForeground(): boolean {
   try {

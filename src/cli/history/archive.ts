@@ -14,7 +14,7 @@ import { taskPlace } from '../task-place.ts';
 
 interface ArchivedFile {
   readonly file: string;
-  /** null for a file that holds no loop, such as a state that could not be read. */
+  /** null for a file without a loop, such as an unreadable state. */
   readonly loop: EndedLoop | null;
 }
 

@@ -17,7 +17,7 @@ import { advisedEntry, journalLine } from '../show/journal-line.ts';
 import { foreignSegment } from '../task/scaffold.ts';
 import { onePath, taskPlace } from '../task-place.ts';
 
-/** How often `--follow` looks: quick for people, nothing for the machine. */
+/** Polling interval of `--follow`. */
 const POLL_MS = 500;
 
 export const LOGS_COMMAND: Command = {
@@ -64,7 +64,7 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
-/** The iterations of the loop that wrote last. */
+/** Prints the iterations of the loop recorded last. */
 function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: CommandContext): number {
   for (const other of ['events', 'follow']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
@@ -77,7 +77,7 @@ function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: Command
   return 0;
 }
 
-/** The loop that was named, else the default one; where that has recorded nothing, the only loop that is live. */
+/** Returns the named loop, else the default one; if that has recorded nothing, the only live loop. */
 function loggedLoop(context: CommandContext): LoopFiles {
   const { files } = context;
   if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return files;
@@ -90,7 +90,7 @@ interface Journal {
   next: number;
 }
 
-/** Everything that was added since the last look, however much it is. */
+/** Returns everything added since the last call. */
 function readNew(journal: Journal): Lines {
   const lines = readOn(journal.path, journal.next);
   journal.next = lines.next;
@@ -105,12 +105,12 @@ function print(
   out(forPeople ? journalLine(advisedEntry(entry, loop), env) : JSON.stringify(entry));
 }
 
-/** An event has one instant; an iteration stands where it ended. */
+/** Returns the time of an event, or the end of an iteration. */
 function time(entry: Readonly<Record<string, unknown>>): string {
   return String(entry['at'] ?? entry['endedAt'] ?? '');
 }
 
-/** Whether `logs` was called for the run of a task folder, and not to print journals. */
+/** Returns true if `logs` was called to export the run of a task folder. */
 export function wantsExport({ values, positionals }: CommandContext): boolean {
   return positionals.length > 0 || values['path'] !== undefined || values['dest'] !== undefined;
 }
@@ -138,7 +138,7 @@ export function exportLogs(context: CommandContext): number {
   return 0;
 }
 
-/** What an agent may have written stays in the project, and out of the folders that steer its client. */
+/** Restricts an agent's export to the project, outside the folders that control its client. */
 function placeForAgent(projectDir: string, dest: string): string {
   const root = realpathSync(projectDir);
   const inside = projectPath(root, root, dest);

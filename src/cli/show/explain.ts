@@ -33,15 +33,15 @@ export interface Explanation {
   readonly status: string | null;
   readonly loopId: string | null;
   readonly iteration: number | null;
-  /** When that happened, or since when it is so. */
+  /** Time of that event, or since when the status holds. */
   readonly at: string | null;
   readonly why: string;
   readonly next: string;
-  /** What led to it, oldest first. */
+  /** Events that led to it, oldest first. */
   readonly events: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Events that say nothing about the why. */
+/** Event types without a cause in them. */
 const ROUTINE = new Set([
   'loop.started',
   'iteration.completed',

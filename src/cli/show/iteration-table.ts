@@ -4,7 +4,7 @@ import { bar, table } from '../../term/table.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** What is drawn of an iteration. null is unknown. */
+/** Figures of an iteration. null is unknown. */
 interface Figures {
   readonly time: number | null;
   readonly cost: number | null;
@@ -13,12 +13,12 @@ interface Figures {
 }
 
 const BAR_CELLS = 6;
-/** What a token may be: of each all that an agent had read or said. */
+/** Kinds of tokens that add up to what an agent has read and written. */
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
 
 /**
- * The iterations of a loop, by its journal, as a table with small bars: time, cost, tokens and findings, each beside the
- * greatest of them. What nobody told of any of them has no column. 80 columns wide at most.
+ * Draws iteration records as a table with small bars: time, cost, tokens and findings, each in proportion to the
+ * greatest. A figure unknown for all of them has no column. At most 80 columns wide.
  */
 export function iterationTable(entries: readonly Entry[], paint: Paint): string {
   const figures = entries.map(figuresOf);
@@ -38,7 +38,7 @@ export function iterationTable(entries: readonly Entry[], paint: Paint): string 
   return table([head, ...rows]);
 }
 
-/** The same for a pipe: every figure as it was told, a line an iteration, `-` for what is unknown. */
+/** Prints the same for a pipe: exact figures, one line for each iteration, `-` for unknown. */
 export function iterationColumns(entries: readonly Entry[]): string {
   const names = [
     'iteration',
@@ -99,7 +99,7 @@ function exact(entry: Entry, name: string): string {
   return value === null || value === undefined ? '-' : printable(String(value)).replace(/\s+/g, '_');
 }
 
-/** A journal lies in the project: what is no figure is none. */
+/** Reads a figure; null for anything else, since a journal in the project may hold anything. */
 function number(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }

@@ -5,7 +5,7 @@ import { formatDuration } from '../../text/duration.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** One line of a journal for people. What is not known by name is shown as it is: newer versions add kinds. */
+/** Formats a journal entry for people. Unknown types are shown as they are: newer versions add some. */
 export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
   const paint = painter(true, env);
   const at = String(entry['at'] ?? entry['endedAt'] ?? '');
@@ -13,7 +13,7 @@ export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
   return `${paint('dim', at.slice(0, 19).replace('T', ' '))}  ${what}`;
 }
 
-/** An entry whose message advises commands that mean the loop it is about: the engine names no loop. */
+/** Adapts the commands that an entry's message advises to the loop that it is about. */
 export function advisedEntry(entry: Entry, loop: AdvisedLoop): Entry {
   const { message } = entry;
   return typeof message === 'string' ? { ...entry, message: forLoop(message, loop) } : entry;

@@ -140,7 +140,7 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
       lastLoop === null ? '' : `${lastLoop.status}, ${instantText(lastLoop.endedAt, at)}`,
     ];
   });
-  // A column that says nothing of any loop would only make the lines wrap.
+  // An empty column would only make the lines wrap.
   const told = HEAD.map((_, index) => rows.some((row) => row[index] !== ''));
   const shown = (row: readonly string[]): string[] => row.filter((_, index) => told[index]);
   const wide = table([shown(HEAD).map((title) => paint('dim', title)), ...rows.map((row) => shown(row).map(orDash))]);
@@ -148,7 +148,7 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
   return fits ? wide : rows.map((row) => block(row, paint)).join('\n\n');
 }
 
-/** A loop below its name, where a line for each would be broken by the terminal. */
+/** Formats a loop below its name, for lines that the terminal would wrap. */
 function block([name = '', ...cells]: readonly string[], paint: Paint): string {
   const told = cells.flatMap((cell, index) => {
     const title = HEAD[index + 1] ?? '';
@@ -165,7 +165,7 @@ function orDash(cell: string): string {
   return cell === '' ? '-' : cell;
 }
 
-/** How the last one ended has a column of its own. */
+/** Returns the status of a loop that is not live, unless another column shows it. */
 function plainStatus(status: string): string {
   return status === 'not-started' || status === 'unreadable' ? status.replace('-', ' ') : '';
 }
@@ -174,7 +174,7 @@ function holderText({ holder, mode }: ListedLoop): string {
   return holder === null ? (mode ?? '') : `${mode} ${holder.pid}`;
 }
 
-/** The end of its last turn, or a sign of life since then. */
+/** Returns the end of its last turn, or a later heartbeat. */
 function lastSeen(lastRunAt: string, heartbeat: string | null): string {
   return heartbeat !== null && Date.parse(heartbeat) > Date.parse(lastRunAt) ? heartbeat : lastRunAt;
 }

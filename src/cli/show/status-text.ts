@@ -30,7 +30,7 @@ interface InactiveLoop {
   readonly lastLoop: EndedLoop | null;
 }
 
-/** The status for people. */
+/** Formats a status for people. */
 export function statusText(status: Status, context: CommandContext): string {
   const { now, env, forPeople } = context;
   const paint = painter(forPeople, env);
@@ -50,7 +50,7 @@ export function statusText(status: Status, context: CommandContext): string {
   ].join('\n');
 }
 
-/** Where to look when the loop that was asked for is not live. */
+/** Says where to look when the requested loop is not live. */
 function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: CommandContext): string[] {
   if (loops !== undefined) {
     return ['Active here, to be asked for with their path or --loop NAME:', loopTable(loops)];
@@ -116,14 +116,14 @@ function usageText(usage: NonNullable<LiveLoop['usage']>): string {
   return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
 }
 
-/** One line about a loop that is over. */
+/** Formats one line about a loop that is over. */
 function endedText(loop: EndedLoop, at: string, paint: Paint): string {
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';
   return `The last loop ended as ${paint(style, loop.status)} after ${iterations(loop.iteration)}${list} (${instantText(loop.endedAt, at)}): ${printable(loop.message)}`;
 }
 
-/** Lines for people: the last iteration, its commands, and how a claim of completion fared. */
+/** Describes the last iteration, its commands, and the outcome of a claim of completion. */
 function runLines({ status, lastIteration, torn, problem }: RunState, at: string, loop: AdvisedLoop): string[] {
   const lines: string[] = [];
   if (status !== null && status.endedAt !== null) {

@@ -3,12 +3,12 @@ import { listArchive } from '../../state/archive.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { shorten } from '../../text/excerpt.ts';
 
-/** How this loop ended, as the archive has it; null when it does not hold it. */
+/** Returns how a loop ended, from the archive; null if it is not there. */
 export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['ended'] | null {
   return endedState(files, loopId)?.ended ?? null;
 }
 
-/** The whole last state of this loop, which has ended, as the archive has it; null when it does not hold it. */
+/** Returns the whole last state of a loop that has ended, from the archive; null if it is not there. */
 export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
   for (const { content } of listArchive(files).reverse()) {
     if (content.kind === 'loop' && content.state.loopId === loopId && content.state.status === 'ended') {
@@ -21,8 +21,8 @@ export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> |
 const SHOWN = 300;
 
 /**
- * What is to be told of a loop that ended before its agent could hear all that the user had said: their words, oldest
- * first, and what becomes of them. null where nothing was left.
+ * Lists the user's messages that the agent did not receive before the loop ended, oldest first, and what becomes of
+ * them; null if there are none.
  */
 export function unheard({ steering, ended }: StateOf<'ended'>): string | null {
   if (steering.length === 0) return null;

@@ -17,7 +17,7 @@ import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
-/** How a loop stands: the one model behind every view of it. */
+/** Status of one loop: the one model behind every view of it. */
 export interface LoopReport {
   readonly files: LoopFiles;
   /** The state file, as it was read. */

@@ -1,14 +1,16 @@
+import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
-import { loopStatusLine } from '../../term/loop-status-line.ts';
+import { formatDuration } from '../../text/duration.ts';
+import { elapsed } from '../../text/instant.ts';
 import { storeCost } from '../records/client-figures.ts';
 import { said } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
 
 /**
- * The client's status bar: the loop's line, what a pause has to say, and below it the user's own status line. Keeps
- * the client's cost figure on the way. `input` is what the client gives a status line on standard input.
+ * Prints the client's status bar: the loop's line, the message of a pause, and below it the user's own status line.
+ * Records the client's cost figure. `input` is the client's JSON on standard input.
  */
 export async function printStatusLine(
   input: string,
@@ -21,7 +23,7 @@ export async function printStatusLine(
   const current = readState(files.state);
   if (current.kind === 'loop') {
     out(loopStatusLine(current.state, at, costNow(input)));
-    // The client drops what a hook says that it told to go (Esc) and what StopFailure says (measured).
+    // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
     if (current.state.status === 'paused') out(said(current.state.paused.message));
   }
   const own = env['RALPH_USER_STATUS_LINE'];
@@ -38,4 +40,49 @@ function costNow(input: string): number | null {
   } catch {
     return null;
   }
+}
+
+/** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
+export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
+  const { iteration, maxIterations, usage } = state;
+  const shown = state.status === 'running' || state.status === 'verifying' ? iteration + 1 : iteration;
+  return [
+    `ralph: ${state.name ?? 'default'}`,
+    statusText(state, at),
+    `iter ${Math.min(shown, maxIterations)}/${maxIterations}`,
+    formatDuration(Math.max(1_000, elapsed(state.startedAt, at))),
+    ...costText(usage, sessionCost),
+  ].join(' │ ');
+}
+
+function statusText(state: LoopState, at: string): string {
+  switch (state.status) {
+    case 'waiting': {
+      if (state.waiting.woken) return 'waking';
+      const next = state.waiting.why === 'pace' ? 'waiting, next iteration' : 'idle, next look';
+      return `${next} ${lookText(elapsed(at, state.waiting.until))}`;
+    }
+    case 'paused':
+      return `paused (${state.paused.reason})`;
+    case 'ended':
+      return state.ended.as;
+    case 'running':
+      return state.stopRequested ? 'running, stops after this iteration' : 'running';
+    case 'verifying':
+    case 'awaiting-consent':
+      return state.status;
+    default:
+      return state satisfies never;
+  }
+}
+
+/** The line is drawn once a second. After `/clear` what is due waits for the user's next message. */
+function lookText(milliseconds: number): string {
+  return milliseconds > 0 ? `in ${formatDuration(Math.ceil(milliseconds / 1_000) * 1_000)}` : 'is due';
+}
+
+/** The loop's own cost: what the session has cost since the loop began in it, on top of what it had cost before. */
+function costText({ costUsd, costBaseUsd }: LoopState['usage'], sessionCost: number | null): string[] {
+  const cost = sessionCost === null ? costUsd : sessionCost - (costBaseUsd ?? -(costUsd ?? 0));
+  return cost === null || cost < 0 ? [] : [`$${cost.toFixed(2)}`];
 }

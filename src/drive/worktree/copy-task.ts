@@ -3,17 +3,17 @@ import { dirname, join, sep } from 'node:path';
 import { hasFolder, loopDirectoryName, RUN_CONFIG, taskKind } from '../../task/task-file.ts';
 import { changedFiles } from './repository.ts';
 
-/** Settings and signs that count beside the task file. */
+/** Settings and signs that count in addition to the task file. */
 const SETTINGS = ['.claude/ralph/config.json', '.claude/ralph/guardrails.md', RUN_CONFIG];
-/** Of a task folder that is the whole project. */
+/** Files of a task folder that is the whole project. */
 const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
-/** Of a loop directory; the rest of it is what an earlier run has shown. */
+/** Files of a loop directory; the rest of it comes from earlier runs. */
 const LOOP_OWN = ['config.json', 'reflect.md'];
 
 /**
- * Brings what the loop is to work from as it stands in the project, committed or not: its task file, the files of its
- * task folder that are not committed, and the settings of the project. Gives the names of what was copied, relative to
- * the project. Links are neither copied nor followed.
+ * Copies what the loop works from as it stands in the project, committed or not: the task file, uncommitted files of
+ * its task folder, and the project's settings. Returns the copied paths, relative to the project. Links are neither
+ * copied nor followed.
  */
 export function copyTask(from: string, to: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {
   return [...new Set([taskPath, ...ofFolder(from, taskPath, env), ...SETTINGS])].filter((path) =>
@@ -21,12 +21,12 @@ export function copyTask(from: string, to: string, taskPath: string, env: NodeJS
   );
 }
 
-/** Whether a file is there as it is in the main project: then nothing is lost with it. */
+/** Returns true if both are plain files with the same content. */
 export function isSame(one: string, other: string): boolean {
   try {
     return isPlainFile(one) && isPlainFile(other) && readFileSync(one).equals(readFileSync(other));
   } catch {
-    return false; // one of them is not there, or not ours to read
+    return false; // one of them is missing or unreadable
   }
 }
 

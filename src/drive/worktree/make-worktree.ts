@@ -21,27 +21,26 @@ import {
 
 export interface WorktreeRequest {
   readonly projectDir: string;
-  /** Of the loop, a LOOP_NAME. */
+  /** Name of the loop, a LOOP_NAME. */
   readonly name: string;
-  /** Relative to the project; null where a loop that lies in the worktree says it. */
+  /** Relative to the project; null if the loop in the worktree names it. */
   readonly taskPath: string | null;
-  /** `refuse`: only a new one will do. `fresh`: a new loop may begin in one that is there. `resume`: it must be there. */
+  /** `refuse`: only a new worktree. `fresh`: a new loop may start in an existing one. `resume`: it must exist. */
   readonly existing: 'resume' | 'fresh' | 'refuse';
   readonly env: NodeJS.ProcessEnv;
 }
 
 export interface MadeWorktree {
   readonly place: WorktreePlace;
-  /** Whether its set-up has not been run to its end yet. */
+  /** true until its set-up has finished. */
   readonly needsSetUp: boolean;
-  /** For the user. */
   readonly notices: readonly string[];
 }
 
 /**
- * The worktree of a loop, from the commit that the project stands at, on a branch of its own; or the one that is there,
- * as `existing` allows. One whose making was cut short is made anew: no loop ever was in it. Throws `refused` or
- * `usage` where anything of somebody's would be overwritten, and then nothing was changed.
+ * Creates a loop's worktree from the project's current commit, on a branch of its own, or returns the existing one, as
+ * `existing` allows. An unfinished one is created again: no loop was ever in it. Throws `refused` or `usage`, before
+ * any change, if something would be overwritten.
  */
 export function makeWorktree(request: WorktreeRequest): MadeWorktree {
   const { projectDir, name, env } = request;
@@ -58,7 +57,7 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
     if (existsSync(place.dir)) {
       if (!registered) throw new RalphError('refused', WORKTREE_TEXTS.notOurs(place.dir));
       const needsSetUp = record?.step === 'made';
-      // No loop was ever in it: there is nothing to go on with.
+      // No loop was ever in it: there is nothing to resume.
       if (needsSetUp && request.existing !== 'fresh') {
         throw new RalphError('refused', WORKTREE_TEXTS.notSetUp(name, place.dir));
       }
@@ -71,14 +70,14 @@ export function makeWorktree(request: WorktreeRequest): MadeWorktree {
   });
 }
 
-/** What a run that was killed in the middle left: nothing in it is anybody's work yet. */
+/** Removes what a killed run left: it holds no work yet. */
 function clearAway(
   { projectDir, name, env }: WorktreeRequest,
   { dir, branch }: WorktreePlace,
   base: string | null,
 ): void {
   userGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env);
-  // A git whose caller was killed may still be writing.
+  // A git process whose parent was killed may still be writing.
   rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   if (base !== null && tipOf(projectDir, branch, env) === base) {
     userGit(projectDir, ['worktree', 'prune'], env);
@@ -100,7 +99,7 @@ function makeNew(
   exclude(commonDir, `/${prefix}${WORKTREES}/`);
   writeWorktreeRecord(projectDir, name, env, { step: 'making', base: head, hadBranch });
   mkdirSync(dirname(dir), { recursive: true });
-  // One whose folder somebody has removed by hand is still known to git.
+  // git still knows a worktree whose folder was removed by hand.
   const words = ['worktree', 'add', '--quiet', ...(registered ? ['--force'] : []), hadBranch ? '-B' : '-b', branch];
   const added = userGit(projectDir, [...words, dir, head], env);
   if (!added.ok) {
@@ -120,7 +119,10 @@ function makeNew(
   return { place, needsSetUp: true, notices };
 }
 
-/** Whether the branch is there, with nothing of its own: then it may begin at HEAD again. */
+/**
+ * Returns true if the branch exists without commits of its own: it may start at HEAD again. Throws `refused` if it has
+ * some.
+ */
 function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEnv): boolean {
   if (tipOf(projectDir, branch, env) === null) return false;
   const commits = ownCommits(projectDir, [`refs/heads/${branch}`], branch, env);
@@ -128,7 +130,7 @@ function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEn
   return true;
 }
 
-/** The loop's own state is no change of the branch, also where the project has committed nothing that says so. */
+/** Keeps the loop's own state out of the branch, even if the project has no committed .gitignore for it. */
 function hideRuntime({ projectDir, name }: WorktreePlace, env: NodeJS.ProcessEnv): void {
   hideRuntimeDir(loopFiles(projectDir, name, env));
 }
@@ -147,22 +149,22 @@ function taskNotices({ projectDir, taskPath }: WorktreeRequest, place: WorktreeP
 }
 
 export interface SetUp {
-  /** Of the main project. */
+  /** The main project. */
   readonly projectDir: string;
-  /** The user's own; null where there is nothing to do. */
+  /** Set-up command of the user; null if there is none. */
   readonly command: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly tell: (message: string) => void;
 }
 
-/** Installing what a project needs takes minutes; what takes an hour hangs. */
+/** Time limit of the set-up: installing takes minutes; what takes an hour hangs. */
 const TIME_MS = 60 * 60_000;
 
 /**
- * Runs the user's set-up command in a new worktree, with RALPH_MAIN_PROJECT naming the project that it was made from,
- * and notes that it is done. Throws `refused` with what it said where it fails; the next run then tries it again.
- * Rejects with the signal's reason, once nothing of it is left.
+ * Runs the user's set-up command in a new worktree, with the main project in RALPH_MAIN_PROJECT, and records that it is
+ * done. Throws `refused` with its output if it fails; the next run tries it again. Rejects with the signal's reason
+ * once its processes have ended.
  */
 export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: SetUp): Promise<void> {
   const { command, env, signal } = setUp;
@@ -198,10 +200,7 @@ function howText(end: CommandOutcome['end']): string {
   }
 }
 
-/**
- * Has a pattern ignored in this clone alone, for all its work trees: worktrees within the project are none of its
- * files, and `.gitignore` belongs to the user.
- */
+/** Ignores a pattern in this clone alone, for all its work trees: `.gitignore` belongs to the user. */
 export function exclude(commonDir: string, pattern: string): void {
   const path = join(commonDir, 'info', 'exclude');
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -1,4 +1,4 @@
-/** What is said to people of worktrees: what happened, what to do next. */
+/** Messages about worktrees. */
 export const WORKTREE_TEXTS = {
   noGit: 'a worktree needs git, and no git was found on PATH.',
   gitFailed: (what: string, complaint: string): string =>

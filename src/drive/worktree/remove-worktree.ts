@@ -20,7 +20,7 @@ export interface RemovedWorktree {
   readonly place: WorktreePlace;
   /** The commit of its branch, which is removed with it; null where there was no branch. */
   readonly tip: string | null;
-  /** Where the journals and the archive of its loops lie now, absolute; null where it had none. */
+  /** Directory of the journals and the archive of its loops, absolute; null if it had none. */
   readonly kept: string | null;
 }
 
@@ -47,7 +47,7 @@ export function removeWorktree(
     const loss = whole ? lossText(worktreeLoss(projectDir, place, env), branch) : [];
     if (loss.length > 0 && !force) throw new RalphError('refused', WORKTREE_TEXTS.wouldLose(name, loss));
     const kept = keepJournals(projectDir, place, env, at);
-    // Its own check would ask about what was copied; ours has been made.
+    // git's own check would refuse copied files; ours has passed.
     if (registered) {
       askGit(projectDir, ['worktree', 'remove', '--force', '--force', dir], env, `${dir} was to be removed`);
     }
@@ -74,7 +74,7 @@ function keepJournals(
   return kept;
 }
 
-/** What nobody else has of the work in a worktree. */
+/** Work that exists only in a worktree. */
 export interface WorktreeLoss {
   /** Changed and not committed, and not the same in the main project either. */
   readonly uncommitted: number;
@@ -82,7 +82,7 @@ export interface WorktreeLoss {
   readonly unmerged: number;
 }
 
-/** What removing a worktree and its branch would lose now. */
+/** Returns what removing a worktree and its branch would lose. */
 export function worktreeLoss(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): WorktreeLoss {
   const { dir, branch } = place;
   const there = existsSync(join(dir, '.git'));
@@ -96,7 +96,7 @@ export function worktreeLoss(mainDir: string, place: WorktreePlace, env: NodeJS.
   };
 }
 
-/** The same for people, a part each; empty where nothing would be lost. */
+/** Formats the loss in parts; empty if nothing would be lost. */
 export function lossText({ uncommitted: files, unmerged }: WorktreeLoss, branch: string): string[] {
   return [
     ...(files === 0 ? [] : [`${counted(files, 'file')} that ${files === 1 ? 'is' : 'are'} not committed`]),

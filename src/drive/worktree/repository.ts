@@ -10,9 +10,9 @@ import { WORKTREE_TEXTS } from './messages.ts';
 export interface Repository {
   /** Its own work tree, absolute. */
   readonly root: string;
-  /** Of the project in it, with `/` at its end; '' for the repository itself. */
+  /** Path of the project in it, with a final `/`; '' for the repository itself. */
   readonly prefix: string;
-  /** What all its work trees share, absolute. */
+  /** Git directory shared by all its work trees, absolute. */
   readonly commonDir: string;
   readonly head: string;
 }
@@ -29,20 +29,20 @@ export function repositoryOf(projectDir: string, env: NodeJS.ProcessEnv): Reposi
   return { root, prefix, commonDir: resolve(projectDir, common), head: head.text.trim() };
 }
 
-/** Whether git knows this directory as a work tree of the repository, whether it is there or not. */
+/** Returns true if git knows this directory as a work tree of the repository, even if it no longer exists. */
 export function isRegistered(projectDir: string, dir: string, env: NodeJS.ProcessEnv): boolean {
   const list = askGit(projectDir, ['worktree', 'list', '--porcelain', '-z'], env, 'the worktrees were asked for');
   const wanted = real(dir);
   return list.split('\0').some((line) => line.startsWith('worktree ') && real(line.slice(9)) === wanted);
 }
 
-/** The commit of a branch; null where there is no such branch. */
+/** Returns the commit of a branch; null if there is no such branch. */
 export function tipOf(projectDir: string, branch: string, env: NodeJS.ProcessEnv): string | null {
   const { ok, text } = userGit(projectDir, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`], env);
   return ok ? text.trim() : null;
 }
 
-/** How many commits of these revisions no other branch, no remote and not the project's HEAD has. */
+/** Counts the commits of these revisions that no other branch, no remote and not the project's HEAD has. */
 export function ownCommits(
   projectDir: string,
   revisions: readonly string[],
@@ -65,15 +65,15 @@ function real(path: string): string {
 export interface GitRun {
   readonly ok: boolean;
   readonly text: string;
-  /** What git complained of, without the white space around it. */
+  /** Error output of git, trimmed. */
   readonly complaint: string;
 }
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
 /**
- * git as the user calls it in this directory: with their configuration, hooks and filters, but without variables that
- * would mean another repository. Throws `refused` where there is no git.
+ * Runs git as the user does in this directory: with their configuration, hooks and filters, but without variables that
+ * select another repository. Throws `refused` if git is not installed.
  */
 export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv): GitRun {
   const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
@@ -89,7 +89,7 @@ export function userGit(directory: string, words: readonly string[], env: NodeJS
   return { ok: status === 0, text: stdout ?? '', complaint: (error?.message ?? stderr ?? '').trim() };
 }
 
-/** What git says, without the newline at its end. Throws `refused` with its complaint, behind `what`, where it fails. */
+/** Returns git's output without its final newline. Throws `refused` with `what` and git's error if it fails. */
 export function askGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv, what: string): string {
   const { ok, text, complaint } = userGit(directory, words, env);
   if (!ok) throw new RalphError('refused', WORKTREE_TEXTS.gitFailed(what, complaint));
@@ -104,8 +104,8 @@ const REPOSITORY = new Set([
 const WHAT = 'what is not committed was to be found';
 
 /**
- * Files below a directory of a work tree that are not as they were committed, relative to it: those that git does not
- * know among them, ignored ones not. Those that were removed are told apart.
+ * Lists uncommitted files below a directory, relative to it, with untracked but not ignored ones; removed files
+ * separately.
  */
 export function changedFiles(
   directory: string,

@@ -6,23 +6,23 @@ import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { WORKTREES } from '../../task/task-file.ts';
 
-/** Where the worktree of a loop lies, whether it is there or not. Paths are absolute. */
+/** Location of a loop's worktree, whether it exists or not. Paths are absolute. */
 export interface WorktreePlace {
   readonly name: string;
   readonly branch: string;
-  /** The work tree of the whole repository. */
+  /** Root of the work tree. */
   readonly dir: string;
-  /** The project in it: the same folder of the repository that the main project is. */
+  /** The project in it: the same folder of the repository as the main project. */
   readonly projectDir: string;
 }
 
-/** The place of the worktree of the loop `name` (a LOOP_NAME). Asks no git, so that `list` costs nothing. */
+/** Returns the location for the loop `name` (a LOOP_NAME), without a call of git. */
 export function worktreePlace(projectDir: string, name: string): WorktreePlace {
   const dir = join(projectDir, WORKTREES, name);
   return { name, branch: `ralph/${name}`, dir, projectDir: join(dir, prefixOf(projectDir)) };
 }
 
-/** The places of all worktrees that lie in a project, by name. */
+/** Returns all worktrees of a project, by name. */
 export function worktreePlaces(projectDir: string): WorktreePlace[] {
   let entries: string[];
   try {
@@ -38,10 +38,7 @@ export function worktreePlaces(projectDir: string): WorktreePlace[] {
     .map((name) => worktreePlace(projectDir, name));
 }
 
-/**
- * The project that the loop `name` lies in: the given one, unless it knows nothing of such a loop and there is a worktree
- * of that name.
- */
+/** Returns the project of the loop `name`: the given one, unless it has no such loop and a worktree has that name. */
 export function projectOfLoop(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): string {
   if (name === null) return projectDir;
   const { state, archiveDir } = loopFiles(projectDir, name, env);
@@ -50,7 +47,7 @@ export function projectOfLoop(projectDir: string, name: string | null, env: Node
   return place?.projectDir ?? projectDir;
 }
 
-/** Which folder of its repository the project is: '' for the repository itself. */
+/** Returns the project's folder in its repository; '' for the repository itself. */
 function prefixOf(projectDir: string): string {
   const real = realpathSync(projectDir);
   for (let dir = real; ; dir = dirname(dir)) {
@@ -59,28 +56,31 @@ function prefixOf(projectDir: string): string {
   }
 }
 
-/** How far the making of a worktree has come: kept outside the project, where no agent of it writes. */
+/** Progress of a worktree's creation, kept outside the project, out of reach of its agents. */
 export interface WorktreeRecord {
-  /** `making`: its files are being checked out. `made`: they are there, and it is not set up. `ready`: it is. */
+  /**
+   * `making`: its files are being checked out. `made`: the files are there, but its set-up has not finished. `ready`:
+   * it has.
+   */
   readonly step: 'making' | 'made' | 'ready';
-  /** The commit that it began at. */
+  /** Commit from which it was created. */
   readonly base: string;
-  /** Whether the branch was there before. */
+  /** true if the branch existed before. */
   readonly hadBranch: boolean;
-  /** The process that makes it. */
+  /** Process that creates it. */
   readonly maker: { readonly pid: number; readonly startedAt: string | null };
 }
 
 const MAX_BYTES = 4096;
 
-/** null where none of ours is known, or what lies there is none. */
+/** Reads the record; null if it is missing or unusable. */
 export function readWorktreeRecord(projectDir: string, name: string, env: NodeJS.ProcessEnv): WorktreeRecord | null {
   try {
     const found = JSON.parse(readRegularFile(path(projectDir, name, env), MAX_BYTES) ?? '') as WorktreeRecord;
     const known = ['making', 'made', 'ready'].includes(found.step) && typeof found.base === 'string';
     return known && typeof found.maker?.pid === 'number' ? found : null;
   } catch {
-    return null; // none there, or cut short by somebody else: git knows the rest
+    return null; // missing or incomplete: git knows the rest
   }
 }
 
@@ -99,12 +99,12 @@ export function dropWorktreeRecord(projectDir: string, name: string, env: NodeJS
   removeIfThere(path(projectDir, name, env));
 }
 
-/** Whether another process is at it now. */
+/** Returns true while another process creates it. */
 export function isBeingMade({ step, maker }: WorktreeRecord): boolean {
   return step !== 'ready' && maker.pid !== process.pid && isAlive(maker);
 }
 
-/** The lock under which a worktree is made or removed. */
+/** Lock for creating or removing a worktree. */
 export function worktreeLock(projectDir: string, name: string, env: NodeJS.ProcessEnv): string {
   return `${path(projectDir, name, env)}.lock`;
 }

@@ -12,7 +12,7 @@ export interface Finding extends Omit<Outcome, 'repair'> {
   readonly repair?: (() => void) | undefined;
 }
 
-/** Every check by its stable name, in the order in which a person would look. */
+/** Checks by stable name, in the order in which a person would look. */
 const CHECKS: Readonly<Record<string, Check>> = {
   'node-on-path': environment.nodeOnPath,
   'node-version': environment.nodeVersion,

@@ -78,7 +78,9 @@ function missingHooks(missing: readonly RegisteredHook[]): Outcome {
   return error(message, INIT, 'init');
 }
 
-/** Recognises an entry that runs one of our hook files by another command than ours: it would run beside the launcher's. */
+/**
+ * Recognises an entry that runs one of our hook files by another command: it would run in addition to the launcher's.
+ */
 function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly RegisteredHook[]): boolean {
   const ours = isOurHook(entry) || /[/\\]hooks[/\\]ralph-[a-z-]+\.cjs/.test(command);
   return ours && !wanted.some((hook) => isSame(hook, event, command));

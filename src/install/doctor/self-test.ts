@@ -11,7 +11,7 @@ const TIME_LIMIT_MS = 30_000;
 
 /**
  * Proves that the installed hook fires: runs the registered Stop command, as the client would, on copies of the
- * installed hooks in a project of its own with a made-up loop. It must block; without RALPH_ACTIVE it must be silent.
+ * installed hooks in a temporary project with a made-up loop. It must block; without RALPH_ACTIVE it must be silent.
  */
 export const selfTest: Check = (examined) => {
   const { sources, projectDir, platform } = examined;
@@ -60,7 +60,7 @@ function prepare(temp: string, hooks: string, now: string): void {
   writeFileSync(join(runtime, 'ralph-state.json'), JSON.stringify(state));
 }
 
-/** The user's own, without what belongs to a loop or a session that may run here right now. */
+/** Returns the user's environment without what belongs to a running loop or session. */
 function environment(env: NodeJS.ProcessEnv, temp: string, active: boolean): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => name === 'RALPH_NODE' || !/^(RALPH_|CLAUDE)/.test(name));
   return {

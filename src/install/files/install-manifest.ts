@@ -5,7 +5,7 @@ import { join } from 'node:path';
 /** Path of the manifest, relative to the project. */
 export const MANIFEST_PATH = '.claude/ralph/.install.json';
 
-/** What `init` put into a project, so that a later `init` updates and `uninit` removes exactly that. */
+/** Record of what `init` installed: a later `init` updates and `uninit` removes exactly that. */
 export interface InstallManifest {
   readonly manifestVersion: 1;
   /** The version of ralph-loop that wrote it. */
@@ -17,7 +17,7 @@ export interface InstallManifest {
   readonly settings: SettingsRecord | null;
 }
 
-/** The project's manifest; null when there is none, or none that can be used. */
+/** Reads the project's manifest; null if it is missing or unusable. */
 export function readManifest(projectDir: string): InstallManifest | null {
   try {
     const manifest = JSON.parse(readFileSync(join(projectDir, MANIFEST_PATH), 'utf8')) as InstallManifest;
@@ -28,7 +28,7 @@ export function readManifest(projectDir: string): InstallManifest | null {
       (manifest.settings === null || Array.isArray(manifest.settings.inserted));
     return usable ? manifest : null;
   } catch {
-    return null; // missing, or rewritten by hand: then nothing in the project is taken for ours
+    return null; // missing, or rewritten by hand: then no file of the project counts as ours
   }
 }
 
@@ -38,11 +38,11 @@ export interface InsertedSpan {
 }
 
 /**
- * What `init` did to the settings file: enough to undo it byte for byte, and no copy of the file, which may hold
+ * Changes of `init` to the settings file: enough to undo them byte for byte, without a copy of the file, which may hold
  * secrets. Offsets count from behind a byte-order mark.
  */
 export interface SettingsRecord {
-  /** Whether `init` made the file. */
+  /** true if `init` created the file. */
   readonly createdFile: boolean;
   /** SHA-256 of the file as `init` left it. */
   readonly after: string;

@@ -16,7 +16,7 @@ export const RUNTIME_IGNORE = '.claude/context/runtime/.gitignore';
 
 const PLAIN = 0o644;
 const PROGRAM = 0o755;
-/** They validate what a host hands the skill; no event of the client runs them. */
+/** Hooks that validate what a host hands the skill; no event of the client runs them. */
 const NO_CLIENT_HOOKS = new Set(['pre-execute.cjs', 'post-execute.cjs']);
 
 const TEMPLATES = [
@@ -42,7 +42,7 @@ const MEMORY: readonly PlannedFile[] = [
   { path: RUNTIME_IGNORE, content: '*\n', mode: PLAIN },
 ];
 
-/** Everything that `init` puts into a project, the settings file aside. Throws `refused` on an incomplete bundle. */
+/** Lists what `init` puts into a project, except the settings file. Throws `refused` on an incomplete bundle. */
 export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] {
   const hooks = bundleFiles(join(bundle, 'hooks'), bundle).filter((path) => path.endsWith('.cjs'));
   if (!hooks.includes('hooks/ralph-stop-hook.cjs')) throw incomplete(bundle, 'hooks/ralph-stop-hook.cjs');
@@ -59,7 +59,7 @@ export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] 
   ];
 }
 
-/** The second skill stands beside the bundle, where the client looks for skills. */
+/** Lists the files of the second skill, which has a folder of its own among the client's skills. */
 function draftSkill(bundle: string): PlannedFile[] {
   return bundleFiles(join(bundle, DRAFT_SKILL), bundle).map((path) => ({
     path: `.claude/${path}`,
@@ -68,12 +68,12 @@ function draftSkill(bundle: string): PlannedFile[] {
   }));
 }
 
-/** Whether this program runs from the very bundle that the project holds: then nothing has to be copied. */
+/** Returns true if this program runs from the bundle inside the project: then nothing has to be copied. */
 export function runsFromProject(bundle: string, projectDir: string): boolean {
   return bundle === join(realpathSync(projectDir), ...BUNDLE_HOME.split('/'));
 }
 
-/** The hooks under the names they have in a project: all of them say whose they are, beside the user's own. */
+/** Lists the hooks under their names in a project, all of which begin with `ralph-`. */
 function installedHooks(bundle: string, hooks: readonly string[]): PlannedFile[] {
   return hooks
     .map((path) => path.slice('hooks/'.length))
@@ -93,7 +93,7 @@ function template(bundle: string, name: string): string {
   }
 }
 
-/** All files below a directory, relative to the bundle, in a fixed order. */
+/** Lists the files below a directory, relative to the bundle, in a fixed order. */
 function bundleFiles(dir: string, bundle: string): string[] {
   let entries: string[];
   try {

@@ -5,8 +5,8 @@ import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
 /**
- * The real path of a file of the project, absolute, whether it is there or not. Throws `refused` where a symbolic link
- * on the way leads out of the project, or to nothing: nothing outside the project is ever written or removed.
+ * Returns the real path of a file of the project, absolute, whether it exists or not. Throws `refused` if a symbolic
+ * link leads out of the project or to nothing: nothing outside the project is ever written or removed.
  */
 export function safePath(projectDir: string, path: string): string {
   const root = realpathSync(projectDir);
@@ -42,7 +42,7 @@ function exists(path: string): boolean {
   }
 }
 
-/** A file's text, or null when it is not there. Throws `refused` where it is no file, or no UTF-8. */
+/** Reads a file; null if it does not exist. Throws `refused` if it is not a file, or not UTF-8. */
 export function readText(path: string): string | null {
   let bytes: Buffer;
   try {
@@ -59,14 +59,14 @@ export function readText(path: string): string | null {
   return text;
 }
 
-/** Writes a file of the project whole, with its directories. One that was there keeps its permissions. */
+/** Writes a file of the project whole, with its directories. An existing file keeps its permissions. */
 export function placeFile(projectDir: string, path: string, content: string, mode: number): void {
   const real = safePath(projectDir, path);
   const before = statSync(real, { throwIfNoEntry: false });
   mkdirSync(dirname(real), { recursive: true });
   const wanted = before === undefined ? mode : before.mode & 0o777;
   writeAtomically(real, content, wanted);
-  // The umask took its part from a mode that somebody had set on purpose.
+  // The umask has reduced a mode that was set on purpose.
   if (before !== undefined) chmodSync(real, wanted);
 }
 

@@ -6,7 +6,7 @@ import { insertIntoJson, memberOf, parseSettings } from './settings-json.ts';
 
 export interface AddedRegistration {
   readonly text: string;
-  /** What was inserted, in order: cutting it out in reverse order gives the old text back. */
+  /** Insertions in order: cutting them out in reverse order restores the old text. */
   readonly inserted: readonly InsertedSpan[];
   /** Keys that were not there before: `hooks`, `hooks.Stop`. */
   readonly created: readonly string[];

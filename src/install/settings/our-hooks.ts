@@ -7,7 +7,7 @@ export interface RegisteredHook {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** The command hooks that a settings object registers, whatever else stands in it. */
+/** Lists the command hooks of a settings object. */
 export function hooksIn(value: Readonly<Record<string, unknown>>, source: string): RegisteredHook[] {
   return entriesOf(value['hooks']).flatMap(([event, groups]) =>
     (Array.isArray(groups) ? groups : []).flatMap((group) => {
@@ -27,8 +27,8 @@ function entriesOf(value: unknown): [string, unknown][] {
 }
 
 /**
- * Whether a hook entry of a settings file is one that this program wrote, in this version or another: its command
- * begins with our guard and runs one of our files in the project's hooks folder.
+ * Returns true if this program, in any version, wrote a hook entry of a settings file: its command begins with our
+ * guard and runs one of our files in the project's hooks folder.
  */
 export function isOurHook(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;

@@ -39,7 +39,7 @@ interface HookDefinition {
   readonly file: string;
   readonly timeout: number;
   readonly statusMessage: string;
-  /** What becomes of the event where node is missing: `tell` the user, say nothing, or `refuse` the tool call. */
+  /** Reaction to the event if node is missing: `tell` the user, say nothing, or `refuse` the tool call. */
   readonly withoutNode: 'tell' | 'silent' | 'refuse';
 }
 
@@ -106,7 +106,10 @@ export function sessionRegistration(platform: NodeJS.Platform = process.platform
   return registration(SESSION_HOOKS, platform);
 }
 
-/** All hooks of a loop that a launcher starts: tool hooks would cost every other session a process a call. */
+/**
+ * Hooks of a loop that a launcher starts: tool hooks in the settings would cost every other session a process for each
+ * call.
+ */
 export function fullRegistration(platform: NodeJS.Platform = process.platform): Registration {
   return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform);
 }
@@ -185,7 +188,7 @@ function windowsCommand(
   return { command: 'node', args: [NODE_FLAGS, place ?? `\${CLAUDE_PROJECT_DIR}/.claude/hooks/${file}`, ...more] };
 }
 
-/** What the registered hook commands themselves say. No single quotes: they stand inside them in a shell command. */
+/** Texts in the registered hook commands. No single quotes: they stand inside them in a shell command. */
 export const HOOK_MESSAGES = {
   noNode:
     'ralph: the hooks found no node on their PATH, so no loop can run in this session. Put node (20.12 or newer) on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there, and start again.',

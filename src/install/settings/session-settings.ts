@@ -12,7 +12,7 @@ export interface LaunchedLoop {
   readonly node: string;
   /** Absolute path of main.cjs. */
   readonly mainPath: string;
-  /** The command of the user's own status line, which ours runs as well; null where they have none. */
+  /** Command of the user's own status line, which ours runs as well; null if they have none. */
   readonly userStatusLine: string | null;
 }
 
@@ -24,8 +24,8 @@ export interface LauncherSettings {
 }
 
 /**
- * What the launcher passes to the client as `--settings`. Measured: so passed, with `disableAllHooks` said out loud,
- * hooks and variables survive an agent that writes other ones into the project's settings files.
+ * Builds the launcher's `--settings` for the client. Measured: passed this way, with an explicit `disableAllHooks`,
+ * hooks and variables survive an agent that writes others into the project's settings files.
  */
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
@@ -67,8 +67,8 @@ export interface AgentSettings {
 }
 
 /**
- * What the runner passes to its agent as `--settings`: the loop's tool hooks, and the variables by which they know that
- * the runner decides. So passed, both survive an agent that writes other ones into the project's settings files.
+ * Builds the runner's `--settings` for its agent: the loop's tool hooks, and the variables that tell them that the
+ * runner decides. Both survive an agent that writes others into the project's settings files.
  */
 export function agentSettings(loop: RunnersLoop): AgentSettings {
   return {
@@ -84,10 +84,7 @@ export function agentSettings(loop: RunnersLoop): AgentSettings {
   };
 }
 
-/**
- * The command of the user's own status line as the client would choose it (local, project, user settings), or null.
- * Read once, at the launch, when the user stands behind it.
- */
+/** Command of the user's own status line, which ours runs as well; null if they have none. */
 export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const user = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
   const files = [

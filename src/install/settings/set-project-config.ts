@@ -4,7 +4,7 @@ import { insertIntoJson, memberOf, parseSettings } from './settings-json.ts';
 /** Path of the project's own settings, relative to the project. */
 export const CONFIG_PATH = '.claude/ralph/config.json';
 
-/** Sets one key of the project's config.json, everything else byte for byte as it was. */
+/** Sets one key of the project's config.json and leaves every other byte as it was. */
 export function setProjectConfig(projectDir: string, key: string, value: number): void {
   const text = readText(safePath(projectDir, CONFIG_PATH)) ?? '';
   placeFile(projectDir, CONFIG_PATH, withValue(text, key, value), 0o644);

@@ -43,9 +43,8 @@ export interface Insertion {
 }
 
 /**
- * Where and how `value` has to be inserted at the end of an object (under `key`) or a list (`key` null), so that the
- * text stays in its own style: indentation, line ends, and one line where the container stands on one line. No byte that
- * was there changes.
+ * Computes how to insert `value` at the end of an object (under `key`) or a list (`key` null) in the text's own style:
+ * indentation, line ends, and one line if the container is on one line. No existing byte changes.
  */
 export function insertIntoJson(text: string, container: Node, key: string | null, value: unknown): Insertion {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';

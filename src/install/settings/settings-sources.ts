@@ -10,14 +10,14 @@ export type SourceName = 'project' | 'local' | 'user' | 'managed';
 export interface SettingsSource {
   readonly name: SourceName;
   readonly path: string;
-  /** {} where there is no file, or none that can be read. */
+  /** {} if the file is missing or unreadable. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly exists: boolean;
-  /** Why the client passes over the file, or null. */
+  /** Reason why the client ignores the file, or null. */
   readonly problem: string | null;
 }
 
-/** Every settings file that the client would read in this project. */
+/** Reads every settings file that the client would read in this project. */
 export function settingsSources(
   projectDir: string,
   env: NodeJS.ProcessEnv,

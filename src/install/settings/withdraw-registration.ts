@@ -4,9 +4,9 @@ import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
 
 /**
- * A settings file's text without our hooks. Where nobody changed the file since `init`, it is the old text byte for
- * byte; otherwise our entries are found by what they are, and only they and what they leave empty go. Gives null when
- * nothing is left of a file that `init` had made. Throws `refused` when the file is broken.
+ * Returns a settings file's text without our hooks: the old text byte for byte if the file is unchanged since `init`,
+ * otherwise without our entries and what they leave empty. Returns null if nothing is left of a file that `init`
+ * created. Throws `refused` if the file is broken.
  */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
   const { mark, body } = withoutMark(settings);
@@ -34,7 +34,7 @@ interface Span {
   readonly to: number;
 }
 
-/** The first entry of ours, or the container that it left empty; null when nothing of ours is there any more. */
+/** Returns our first entry, or the container that it left empty; null if nothing of ours is left. */
 function nextSpan(text: string, record: SettingsRecord | null, path: string): Span | null {
   const root = parseSettings(text, path);
   const hooks = root && memberOf(root, 'hooks');
@@ -58,7 +58,7 @@ function nextSpan(text: string, record: SettingsRecord | null, path: string): Sp
   return null;
 }
 
-/** Without a record nobody knows who made an empty container: it goes with what it held. */
+/** Without a record the author of an empty container is unknown: it is removed with its content. */
 function mayGo(record: SettingsRecord | null, key: string): boolean {
   return record === null || record.created.includes(key) || record.created.includes('hooks');
 }

@@ -5,7 +5,7 @@ import type { InputLine } from './input-line.ts';
 import type { Line, View } from './view.ts';
 import { clipped, closeText, painted, printRows, rowCells } from './view.ts';
 
-/** What stands at the bottom of the terminal since the last drawing. */
+/** Bottom of the terminal as it was last drawn. */
 export interface Drawn {
   readonly rows: readonly { readonly text: string; readonly cells: number }[];
   readonly cursor: Frame['cursor'];
@@ -16,11 +16,11 @@ export const NOTHING_DRAWN: Drawn = { rows: [], cursor: { row: 0, column: 0 }, c
 
 const BEGIN = '\u001b[?2026h\u001b[?25l';
 const END = '\u001b[?25h\u001b[?2026l';
-/** While the bottom is drawn a row that turns out too wide is cut, so that rows stay rows. */
+/** Turns wrapping off while the bottom is drawn: a row that turns out too wide is cut. */
 const CUT = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
-/** What is shown, by whom it is read and written. */
+/** Input of a drawing. */
 export interface Scene {
   readonly view: View;
   readonly input: InputLine;
@@ -30,8 +30,8 @@ export interface Scene {
 }
 
 /**
- * Prints what the view has to print and draws the bottom anew. Gives what has to be written, what is drawn then, and the
- * view with nothing left to print. Pure.
+ * Prints the view's new lines and redraws the bottom. Returns the terminal output, what is drawn then, and the view
+ * with nothing left to print. Pure.
  */
 export function nextPicture(
   before: Drawn,
@@ -44,13 +44,13 @@ export function nextPicture(
   return { ...drawing(before, printed, frameOf(rest, input, size, at), size, paint), view: rest };
 }
 
-/** Prints all that is left and takes the bottom away: the cursor stands where the shell can go on. Pure. */
+/** Prints the remaining lines and removes the bottom: the cursor stands where the shell can continue. Pure. */
 export function lastPicture(before: Drawn, view: View, columns: number, paint: Paint): string {
   const printed = rowsOf(closeText(view).lines, columns, paint);
   return `${erasing(before, columns)}${printed.map((row) => `${row}\r\n`).join('')}`;
 }
 
-/** The lines in the rows that they take, as the terminal gets them. */
+/** Wraps or cuts the lines into rows, as the terminal gets them. */
 function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[] {
   return lines.flatMap(({ spans, long }) => {
     const [only] = spans;
@@ -60,8 +60,8 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
 }
 
 /**
- * What has to be written so that `printed` stands above the bottom, for good, and the bottom shows the frame. Where
- * nothing is printed and the terminal has kept its width, only rows that differ are written. Pure.
+ * Returns the output that puts `printed` above the bottom, for good, and the frame in the bottom. If nothing is printed
+ * and the width is unchanged, only rows that differ are written. Pure.
  */
 function drawing(
   before: Drawn,
@@ -73,7 +73,7 @@ function drawing(
   const rows = frame.rows.map((row) => ({ text: painted(row, paint), cells: rowCells(row) }));
   const drawn: Drawn = { rows, cursor: frame.cursor, columns };
   const rowsStay = printed.length === 0 && before.columns === columns && before.rows.length > 0;
-  // Nothing is written for nothing: that would take away what the user has selected.
+  // An empty change writes nothing: output would clear the user's selection.
   if (rowsStay && isSame(before, drawn)) return { output: '', drawn };
   const body = rowsStay ? changedRows(before, drawn) : wholeBottom(before, drawn, printed);
   return { output: `${BEGIN}${body}${END}`, drawn };
@@ -88,7 +88,7 @@ function isSame(one: Drawn, other: Drawn): boolean {
   );
 }
 
-/** The bottom is taken away: what is written next stands in its place. */
+/** Removes the bottom: the next output takes its place. */
 export function erasing(before: Drawn, columns: number): string {
   return `${toTop(before, columns)}\u001b[J`;
 }
@@ -110,7 +110,7 @@ function changedRows(before: Drawn, now: Drawn): string {
   return `${CUT}${body}${WRAP}${toCursor(now.rows.length - 1, now)}`;
 }
 
-/** From where the cursor was left to the first row, at its beginning. */
+/** Moves the cursor to the start of the first row. */
 function toTop({ rows, cursor }: Drawn, columns: number): string {
   // A terminal that has become narrower has broken the rows that do not fit any more.
   const broken = (cells: number): number => Math.max(1, Math.ceil(cells / Math.max(1, columns)));
@@ -119,7 +119,7 @@ function toTop({ rows, cursor }: Drawn, columns: number): string {
   return up === 0 ? '\r' : `\r\u001b[${up}A`;
 }
 
-/** From row `at` to the cursor. */
+/** Moves from row `at` to the cursor. */
 function toCursor(at: number, { cursor }: Drawn): string {
   const up = at - cursor.row;
   const right = cursor.column === 0 ? '' : `\u001b[${cursor.column}C`;

@@ -5,25 +5,25 @@ import type { InputLine } from './input-line.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { clipped, needsGap, openText, type Row, rowCells, type Span, type View } from './view.ts';
 
-/** Of a terminal, in cells. */
+/** Size of a terminal in cells. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** The rows at the bottom that are drawn again and again, and where the cursor stands among them. */
+/** Rows at the bottom that are redrawn, and the cursor's place among them. */
 export interface Frame {
   readonly rows: readonly Row[];
   readonly cursor: { readonly row: number; readonly column: number };
 }
 
-/** Rows of a terminal that has one to spare, to set the bottom apart. */
+/** Height from which a blank row sets the bottom apart. */
 const ROOMY = 16;
 const MOST_CALLS = 5;
 const MOST_PENDING = 3;
 const MOST_INPUT = 6;
 
-/** What the bottom of the terminal shows at `at` (epoch milliseconds). Never higher or wider than the terminal. Pure. */
+/** Lays out the bottom of the terminal at `at` (epoch milliseconds). Never higher or wider than the terminal. Pure. */
 export function frameOf(view: View, input: InputLine, { columns, rows }: Size, at: number): Frame {
   // A row that fills the terminal to its edge would leave the cursor between two rows.
   const width = Math.max(1, columns - 1);
@@ -89,7 +89,7 @@ function hintOf({ status, waiting }: View): string {
 
 const PROMPT = '> ';
 
-/** The input in rows, the one with the cursor among them. */
+/** Lays out the input in rows, the one with the cursor among them. */
 function inputRows(input: InputLine, hint: string, width: number, most: number): Frame {
   const prompt = width > PROMPT.length + 1 ? PROMPT : '';
   if (input.text === '') {
@@ -106,7 +106,7 @@ function inputRows(input: InputLine, hint: string, width: number, most: number):
   return { rows, cursor: { row: cursor.row - first, column: prompt.length + cursor.column } };
 }
 
-/** Every character of the input in its place; the cursor has a cell of its own at the end of a full row. */
+/** Wraps the input; the cursor has a cell of its own at the end of a full row. */
 function layout({ text, at }: InputLine, width: number): { lines: string[]; cursor: Frame['cursor'] } {
   const lines: string[] = [''];
   let column = 0;
@@ -137,7 +137,7 @@ function layout({ text, at }: InputLine, width: number): { lines: string[]; curs
 
 interface Part {
   readonly spans: readonly Span[];
-  /** The higher, the sooner it goes where the terminal is narrow. */
+  /** Parts with a higher number are dropped first if the terminal is narrow. */
   readonly spare: number;
 }
 

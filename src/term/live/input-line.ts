@@ -1,15 +1,15 @@
 import { graphemes } from '../wrap.ts';
 
-/** What the user is writing. */
+/** Text that the user is typing. */
 export interface InputLine {
   readonly text: string;
-  /** Where the cursor stands in it, between two characters. */
+  /** Cursor position, between two characters. */
   readonly at: number;
-  /** What was sent before, oldest first. */
+  /** Messages sent before, oldest first. */
   readonly history: readonly string[];
-  /** Which of it is shown; null while the user writes something new. */
+  /** Index of the message shown; null while the user types a new one. */
   readonly recalled: number | null;
-  /** What the user was writing before they looked back. */
+  /** Text before the user looked back. */
   readonly draft: string;
 }
 
@@ -17,7 +17,7 @@ export const NEW_INPUT: InputLine = { text: '', at: 0, history: [], recalled: nu
 
 const REMEMBERED = 100;
 
-/** What a key can do to the line. */
+/** Edits of the line, by name. */
 export const EDITS = {
   left: (input) => ({ ...input, at: input.at - lengthBefore(input) }),
   right: (input) => ({ ...input, at: input.at + lengthAfter(input) }),
@@ -43,7 +43,7 @@ export function inserted(input: InputLine, text: string): InputLine {
   return { ...input, text: input.text.slice(0, at) + text + input.text.slice(at), at: at + text.length };
 }
 
-/** The line is sent: an empty one begins. */
+/** Adds the line to the history and begins an empty one. */
 export function sent(input: InputLine): InputLine {
   const { text, history } = input;
   const known = text.trim() === '' || history.at(-1) === text;

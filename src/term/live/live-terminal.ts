@@ -6,11 +6,11 @@ import type { InputLine } from './input-line.ts';
 import { type Key, readKeys } from './keys.ts';
 import type { View } from './view.ts';
 
-/** Drawing more often than that shows nobody anything. */
+/** Shortest time between two drawings. */
 const FRAME_MS = 33;
-/** A process that is told to stop has stopped by then. */
+/** Time that the system takes to stop a process after SIGTSTP. */
 const STOPS_MS = 500;
-/** Times and countdowns move by themselves. */
+/** Interval in which times and countdowns are redrawn. */
 const TICK_MS = 1_000;
 
 const KEYS_ON = '\u001b[?2004h';
@@ -22,19 +22,19 @@ export interface Shown {
 }
 
 export interface LiveTerminal {
-  /** Draws soon what `shown` gives then. */
+  /** Draws soon, with what `shown` returns then. */
   readonly draw: () => void;
-  /** Gives the terminal to the shell until it is back in the foreground. */
+  /** Hands the terminal to the shell until this process is in the foreground again. */
   readonly suspend: () => void;
   /** Draws from scratch, on an empty screen. */
   readonly redraw: () => void;
-  /** Prints what is left and puts the terminal back as it was. Called twice it does nothing more. */
+  /** Prints the remaining lines and restores the terminal. A second call does nothing. */
   readonly close: () => void;
 }
 
 /**
- * Takes the terminal: keys come one by one, and the bottom rows are drawn again and again. However the process ends,
- * short of SIGKILL, the terminal is put back.
+ * Takes over the terminal: keys arrive one by one, and the bottom rows are redrawn. However the process ends, short of
+ * SIGKILL, the terminal is restored.
  */
 export function takeTerminal(
   input: NodeJS.ReadStream,
@@ -45,7 +45,7 @@ export function takeTerminal(
   let drawn: Drawn = NOTHING_DRAWN;
   let due: NodeJS.Timeout | null = null;
   let open = true;
-  /** Since when the terminal is the shell's, epoch milliseconds: this process is stopped, or in the background. */
+  /** Time since which the shell has the terminal, epoch milliseconds; null while this process has it. */
   let away: number | null = null;
 
   const size = (): Size => ({ columns: output.columns || 80, rows: output.rows || 24 });
@@ -71,7 +71,7 @@ export function takeTerminal(
   const giveBack = (): void => {
     write(`${erasing(drawn, size().columns)}${KEYS_OFF}`);
     drawn = NOTHING_DRAWN;
-    // A terminal that is gone has no mode any more, and the shell's is not ours to change.
+    // A closed terminal has no mode, and the shell's mode is not ours to change.
     if (!input.destroyed && away === null) input.setRawMode(false);
   };
 
@@ -97,18 +97,18 @@ export function takeTerminal(
     if (!open) return;
     if (!inForeground()) {
       away ??= Date.now();
-      // Who reads a terminal from the background is stopped.
+      // Reading a terminal from the background stops the process.
       input.pause();
       return;
     }
     away = null;
-    // Whatever stands in the terminal by now, the bottom is not where it was.
+    // The shell may have written anything: the bottom is not where it was.
     drawn = NOTHING_DRAWN;
     takeKeys();
     paintNow();
   };
 
-  // What a closed terminal answers is told by SIGHUP as well.
+  // A closed terminal is reported by SIGHUP as well.
   for (const stream of [input, output]) stream.on('error', () => undefined);
   const stopKeys = readKeys(input.setEncoding('utf8'), shown.key);
   output.on('resize', paintNow);
@@ -116,7 +116,7 @@ export function takeTerminal(
   process.on('uncaughtExceptionMonitor', close);
   process.on('SIGCONT', comeBack);
   const tick = setInterval(() => {
-    // Where nobody does job control it was not stopped at all, and some shells tell a running job nothing.
+    // Without job control the process was not stopped at all, and some shells send no SIGCONT to a running job.
     if (away !== null && Date.now() - away > STOPS_MS) comeBack();
     else paintNow();
   }, TICK_MS);

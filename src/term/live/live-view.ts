@@ -7,13 +7,13 @@ import { LIVE_TEXTS } from './messages.ts';
 import { nextView } from './next-view.ts';
 import { NEW_VIEW, type View } from './view.ts';
 
-/** What the user can do to a running loop. Each throws RalphError where it cannot be done. */
+/** Actions of the user on a running loop. Each throws RalphError if it is not possible. */
 export interface LiveControls {
-  /** `now` reaches the agent at its next tool call, `next` with the next prompt. */
+  /** Delivers `now` at the agent's next tool call, `next` with the next prompt. */
   readonly say: (text: string, delivery: 'now' | 'next') => void;
   /** Asks the agent to end its turn; the loop is paused then. */
   readonly interrupt: () => void;
-  /** A paused loop goes on, with what the user says. */
+  /** Resumes a paused loop, with the user's text. */
   readonly goOn: (text: string) => void;
   /** Ctrl+C. */
   readonly press: () => void;
@@ -21,20 +21,20 @@ export interface LiveControls {
 
 export interface LiveView {
   readonly tell: (event: RunnerEvent) => void;
-  /** From now on keys act on the loop. */
+  /** Lets keys act on the loop from now on. */
   readonly live: (controls: LiveControls) => void;
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   readonly close: () => void;
 }
 
-/** Shows a loop in the terminal and hears the keyboard, from the first event on. */
+/** Shows a loop in the terminal and reads the keyboard, from the first event on. */
 export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, env: NodeJS.ProcessEnv): LiveView {
   let view: View = NEW_VIEW;
   let line = NEW_INPUT;
   let controls: LiveControls | null = null;
   let terminal: LiveTerminal | null = null;
 
-  /** Whether it worked. Where it did not, the user reads why, and the loop goes on. */
+  /** Returns true on success. An error is shown to the user, and the loop continues. */
   const act = (what: () => void): boolean => {
     try {
       what();
@@ -100,7 +100,7 @@ export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, e
       controls = given;
     },
     close: () => {
-      // Whoever was writing when the loop ended has the words still.
+      // A user who was typing when the loop ended keeps the text.
       if (line.text.trim() !== '') tell({ type: 'notice', message: LIVE_TEXTS.notSent(line.text) });
       terminal?.close();
     },

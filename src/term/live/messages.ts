@@ -1,4 +1,4 @@
-/** What the live view says to people. */
+/** Texts of the live view. */
 export const LIVE_TEXTS = {
   started: (name: string, taskPath: string, most: number): string =>
     `ralph: loop ${name}, task ${taskPath}, at most ${most} iterations.`,

@@ -9,17 +9,17 @@ import { addText, BLANK, closeText, type Line, type OpenCall, type View } from '
 
 type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
-/** The client's tools that begin a subagent. */
+/** Tools of the client that start a subagent. */
 const SUBAGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
 
-/** Outcomes of a run whose message comes with what follows from it. */
+/** Outcomes whose message comes with the event that follows. */
 const SAID_AFTER: ReadonlySet<string> = new Set([
   ...['overloaded', 'crashed', 'authentication', 'billing', 'invalid-request', 'unguarded'],
 ]);
 
-/** What the view is after one more event, told at `at` (epoch milliseconds). Pure. */
+/** Returns the view after one more event, at `at` (epoch milliseconds). Pure. */
 export function nextView(view: View, told: RunnerEvent, at: number): View {
-  // The agent's words come in pieces, which are made fit to be shown where they are put together.
+  // Pieces of the agent's text are made printable where they are joined.
   const event = told.type === 'text-delta' ? told : fitToShow(told);
   switch (event.type) {
     case 'loop-started':
@@ -83,7 +83,7 @@ function loopStarted(view: View, event: Told<'loop-started'>): View {
   return { ...told, ...began, status: 'running' };
 }
 
-/** An agent that says something does no longer wait for anything. */
+/** Marks the agent as working: it no longer waits. */
 function atWork(view: View): View {
   return view.waiting === null && view.status === 'running' ? view : { ...view, waiting: null, status: 'running' };
 }
@@ -91,7 +91,7 @@ function atWork(view: View): View {
 function toolStarted(view: View, event: Told<'tool-started'>, at: number): View {
   const { id, nested } = event;
   const label = labelOf(event);
-  // What a subagent does stands below the call that began it.
+  // A subagent's calls stand below the call that started it.
   const shown = SUBAGENTS.has(event.tool) ? call(view, { text: '▸' }, label, nested) : closeText(view);
   return begun(shown, { id, nested, label, since: at });
 }
@@ -104,7 +104,7 @@ function without(view: View, id: string): View {
   return { ...view, calls: view.calls.filter((one) => one.id !== id) };
 }
 
-/** A command has no id of its own, and no tool call has one like this. */
+/** Returns an id for a command, unlike that of any tool call. */
 function commandId({ name }: { readonly name: string }): string {
   return `command ${name}`;
 }
@@ -119,7 +119,7 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
   const { outcome, message, durationMs, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
   const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph: ${message}`, 'yellow');
-  // An agent that does not tell of its turns tells of no cost either.
+  // An agent that reports no turns reports no cost either.
   const told = turns === null ? [] : [turnsText(turns), costText(costUsd)];
   const parts = [timeText(durationMs), ...told];
   return {
@@ -142,12 +142,12 @@ function labelOf({ tool, about }: { readonly tool: string; readonly about: strin
   return oneLine(`${tool} ${about}`);
 }
 
-/** A text as one line: what a person reads of it at a glance. */
+/** Joins a text into one line. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Everything in an event comes from an agent, a file or the user: nothing of it may steer the terminal. */
+/** Removes what could control the terminal: an event's text comes from an agent, a file or the user. */
 function fitToShow<T>(value: T): T {
   if (typeof value === 'string') return printable(value) as T;
   if (typeof value !== 'object' || value === null) return value;
@@ -173,7 +173,7 @@ function heading(view: View, text: string): View {
   return { ...closed, lines: [...closed.lines, ...before, line], last: 'other' };
 }
 
-/** Said by the loop, not by the agent: it comes between the agent's paragraphs. */
+/** Adds a message of the loop, set apart from the agent's paragraphs. */
 function said(view: View, text: string, style: 'cyan' | 'yellow' | 'green' | 'bold'): View {
   const closed = closeText(view);
   const before = closed.last === 'text' ? [BLANK] : [];

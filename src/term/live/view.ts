@@ -2,10 +2,10 @@ import type { RunnerEvent, WaitReason } from '../../engine/runner-event.ts';
 import { type Paint, printable, type Style } from '../paint.ts';
 import { cells, graphemes, wrap } from '../wrap.ts';
 
-/** A line that is to be printed above the live rows, once: it belongs to the scroll-back from then on. */
+/** Line to be printed above the live rows, once: it belongs to the scroll-back from then on. */
 export interface Line {
   readonly spans: readonly Span[];
-  /** What is too long is broken into rows, or cut. */
+  /** A long line is wrapped into rows, or cut. */
   readonly long: 'wrap' | 'cut';
 }
 
@@ -22,32 +22,32 @@ export interface OpenCall {
 
 type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
-/** All that the live view knows of a loop. Plain data: the same events give the same view. */
+/** State of the live view. Plain data: the same events give the same view. */
 export interface View {
   /** Not printed yet. */
   readonly lines: readonly Line[];
-  /** The agent's paragraph in progress, as far as it is not printed. */
+  /** Paragraph in progress, as far as it is not printed. */
   readonly text: string;
   /** A blank line belongs before the agent's next words. */
   readonly gap: boolean;
-  /** What was printed last: text and calls are set apart by a blank line. */
+  /** Kind of the last printed line: text and calls are set apart by a blank line. */
   readonly last: 'blank' | 'text' | 'call' | 'other';
   readonly name: string;
   readonly status: 'starting' | 'running' | 'verifying' | 'paused' | 'ended';
-  /** What comes when the iteration is over. */
+  /** Step after this iteration. */
   readonly next: Told<'after-iteration'>['next'];
   readonly interrupting: boolean;
   readonly iteration: number;
   readonly maxIterations: number | null;
   /** Epoch milliseconds; null before the loop has begun. */
   readonly startedAt: number | null;
-  /** US dollars of the whole loop; null where nobody has told. */
+  /** Cost of the whole loop in US dollars; null if unknown. */
   readonly costUsd: number | null;
-  /** Of the whole loop, as far as runs have ended. */
+  /** Tokens of the whole loop, without the run in progress. */
   readonly tokens: number;
-  /** Of the run in progress. */
+  /** Tokens of the run in progress. */
   readonly runTokens: number;
-  /** Tokens that the agent has in view, and the most that it can have, where that is known. */
+  /** Tokens in the agent's context, and the size of its window, if known. */
   readonly context: number | null;
   readonly window: number | null;
   readonly checklist: { readonly done: number; readonly total: number } | null;
@@ -94,12 +94,12 @@ export function rowCells(row: Row): number {
   return row.reduce((sum, { text }) => sum + cells(text), 0);
 }
 
-/** The row as the terminal gets it. */
+/** Applies the row's colours. */
 export function painted(row: Row, paint: Paint): string {
   return row.map(({ text, style }) => (style === undefined ? text : paint(style, text))).join('');
 }
 
-/** The row cut to so many cells, with "…" where something is gone. */
+/** Cuts a row to so many cells, with "…" in place of the rest. */
 export function clipped(row: Row, columns: number): Row {
   if (rowCells(row) <= columns) return row;
   const kept: Span[] = [];
@@ -114,7 +114,7 @@ export function clipped(row: Row, columns: number): Row {
   return columns < 1 || last === undefined ? [] : [...kept.slice(0, -1), { ...last, text: `${last.text}…` }];
 }
 
-/** As much of a text's beginning as fits. */
+/** Returns as much of a text's beginning as fits. */
 function headOf(text: string, columns: number): string {
   let taken = '';
   let left = columns;
@@ -126,12 +126,12 @@ function headOf(text: string, columns: number): string {
   return taken;
 }
 
-/** An escape sequence whose end has not come yet: nobody can say yet what of it is text. */
+/** Escape sequence without its end, as far as it has arrived. */
 const UNFINISHED = /[\u001b\u009b\u009d][^\u001b]{0,200}$/;
 const COMPLETE =
   /^(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|^(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*[\u0007\u009c]|^\u001b[^[\]]/;
 
-/** More of what the agent says. Whole lines of it can be printed; the last one stays open. */
+/** Adds text of the agent. Whole lines of it can be printed; the last one stays open. */
 export function addText(view: View, text: string): View {
   const all = view.text + text;
   const cut = all.lastIndexOf('\n');
@@ -140,13 +140,13 @@ export function addText(view: View, text: string): View {
   return { ...shown, text: all.slice(cut + 1) };
 }
 
-/** Whatever comes next is not part of the paragraph in progress. */
+/** Closes the paragraph in progress. */
 export function closeText(view: View): View {
   const closed = view.text === '' ? view : { ...addLine(view, view.text), text: '' };
   return closed.gap ? { ...closed, gap: false } : closed;
 }
 
-/** Prints all rows of the paragraph in progress but the last, which the next words may change. */
+/** Prints every row of the paragraph in progress but the last, which more text may change. */
 export function printRows(view: View, columns: number): View {
   const shown = openText(view.text);
   const rows = wrap(shown, columns);
@@ -158,7 +158,7 @@ export function printRows(view: View, columns: number): View {
   return { ...apart, lines: [...apart.lines, ...lines], text: rest };
 }
 
-/** The paragraph in progress as it can be shown now. */
+/** Returns the printable part of the paragraph in progress. */
 export function openText(text: string): string {
   return flat(text.slice(0, held(text)));
 }
@@ -176,7 +176,7 @@ function addLine(view: View, line: string): View {
   return { ...apart, lines: [...apart.lines, { spans: [{ text }], long: 'wrap' }] };
 }
 
-/** Whether a blank line belongs before what the agent says next. */
+/** Returns true if a blank line belongs before the agent's next text. */
 export function needsGap({ last, gap }: View): boolean {
   return gap || (last !== 'text' && last !== 'blank');
 }

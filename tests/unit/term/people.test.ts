@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loopStatusLine } from '../../../src/drive/status/status-line.ts';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { instantText } from '../../../src/term/figures.ts';
-import { loopStatusLine } from '../../../src/term/loop-status-line.ts';
 import { painter, printable } from '../../../src/term/paint.ts';
 import { table } from '../../../src/term/table.ts';
 
