@@ -66,6 +66,9 @@ const LAZY: Readonly<Record<string, string>> = {
   'src/guard/evaluate-shell-command.ts': 'ralph-shell-guard',
   'src/guard/files/evaluate-files.ts': 'ralph-file-guard',
   'src/guard/files/picomatch-glob.ts': 'ralph-globs',
+  'src/task/commands/gate.ts': 'ralph-gate',
+  'src/task/commands/run-evidence.ts': 'ralph-task-commands',
+  'src/task/progress/fingerprint.ts': 'ralph-fingerprint',
   'src/guard/scope/evaluate-scope.ts': 'ralph-scope-guard',
 };
 

@@ -1,6 +1,6 @@
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { type Evidence, type EvidenceWatch, runEvidence } from '../../task/commands/run-evidence.ts';
+import type { Evidence, EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../task/commands/run-pinned-command.ts';
 import { compare, type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
 import { taskFolder } from '../../task/task-file.ts';
@@ -24,11 +24,14 @@ export function evidenceJudge({ guardrails }: Contract): (run: string, directory
 }
 
 /** Runs the commands of a task folder under the contract's guardrails. Rejects with the abort's reason alone. */
-export function gatherEvidence(
+export async function gatherEvidence(
   contract: Contract,
   projectDir: string,
   options: Omit<TaskCommandOptions, 'judge'> & EvidenceWatch,
 ): Promise<Evidence[]> {
+  options.signal.throwIfAborted();
+  if (!contract.task?.commands.length) return [];
+  const { runEvidence } = await import('../../task/commands/run-evidence.ts');
   return runEvidence(contract, projectDir, { ...options, judge: evidenceJudge(contract) });
 }
 

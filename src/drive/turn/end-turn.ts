@@ -9,7 +9,6 @@ import { lostItems } from '../../engine/transitions/checklist.ts';
 import { ownStart } from '../../state/process/identity.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
-import { projectFingerprint, watchFingerprint } from '../../task/progress/fingerprint.ts';
 import { digest } from '../../text/digest.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { atLeast } from '../../text/version.ts';
@@ -48,7 +47,7 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const { files, env, now } = context;
   const contract = loaded.stored?.contract;
   const measured = contract?.task ? await measureIteration(files, contract, { env, signal }) : null;
-  const fingerprints = takeFingerprints(turn, report.text, measured);
+  const fingerprints = await takeFingerprints(turn, report.text, measured);
   return withState<Dispatched>(files, lockOptions(turn), (current) => {
     const found = report.load ? report.load(current) : sameLoop(turn, current);
     if (found === null || report.isCounted?.(found.state)) return { next: 'keep', result: { turn, effects: [] } };
@@ -144,18 +143,22 @@ export function announceRestored(turn: Turn): Dispatched {
  * Takes the fingerprint of the watched files, for an agent that reports idle, and that of the project, for a breaker
  * that asks for progress; null for what is not needed.
  */
-function takeFingerprints(
+async function takeFingerprints(
   { context, loaded: { stored } }: Turn,
   text: string,
   measured: Measured | null,
-): Pick<IterationEnded, 'seen' | 'projectMark'> {
+): Promise<Pick<IterationEnded, 'seen' | 'projectMark'>> {
   const policy = stored?.contract.policy;
   const { projectDir } = context.files;
   const watch = policy?.idle?.wake === 'change' && text.includes('ralph:state') ? policy.idle.watch : null;
-  const watched = watch === null ? null : watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '');
+  const marksProject = (policy?.breaker.noProgress ?? 0) > 0;
+  const seenIf = (watched: string | null): string | null =>
+    idleFingerprint(watched, stored?.contract, measured?.turn?.evidence ?? []);
+  if (watch === null && !marksProject) return { seen: seenIf(null), projectMark: null };
+  const { projectFingerprint, watchFingerprint } = await import('../../task/progress/fingerprint.ts');
   return {
-    seen: idleFingerprint(watched, stored?.contract, measured?.turn?.evidence ?? []),
-    projectMark: (policy?.breaker.noProgress ?? 0) > 0 ? projectFingerprint(projectDir) : null,
+    seen: seenIf(watch && watchFingerprint(projectDir, watch, stored?.contract.taskPath ?? '')),
+    projectMark: marksProject ? projectFingerprint(projectDir) : null,
   };
 }
 

@@ -1,7 +1,6 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { PlanAttempt } from '../../engine/plan/attempt.ts';
 import { hashContract } from '../../state/hash-contract.ts';
-import { runGate } from '../../task/commands/gate.ts';
 import { evidenceJudge } from '../prompt/gather-evidence.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
 import type { Driver } from './driver.ts';
@@ -32,6 +31,7 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
   const { contract } = stored;
   const scenarios = tddChecks(files, contract);
   const { iteration } = state;
+  const { runGate } = await import('../../task/commands/gate.ts');
   const gate = await runGate(contract, files.projectDir, { signal, env, iteration, judge: evidenceJudge(contract) });
   return [...scenarios, ...gate];
 }

@@ -1,5 +1,4 @@
 import type { CheckResult } from '../../engine/events.ts';
-import { watchFingerprint } from '../../task/progress/fingerprint.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { dispatch, handleAbort } from './dispatch.ts';
@@ -37,6 +36,7 @@ export async function look(turn: Turn): Promise<Dispatched> {
   if (evidence === 'superseded') {
     return dispatch(turn, { type: 'time-passed', at: context.now(), cause: 'elapsed', seen: null });
   }
+  const { watchFingerprint } = await import('../../task/progress/fingerprint.ts');
   const watched = watchFingerprint(files.projectDir, policy.idle?.watch ?? [], state.taskPath);
   const seen = idleFingerprint(watched, contract, evidence);
   const cause = before !== null && before !== seen ? 'changed' : 'quiet';

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import picomatch from 'picomatch';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { commitMark } from '../git/commit-mark.ts';
 import { projectPath } from '../project-file.ts';
 import { isLeftOutFolder } from './left-out.ts';
 
@@ -143,17 +143,4 @@ const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context
  */
 export function projectFingerprint(projectDir: string): string {
   return `${watchFingerprint(projectDir, WORK, '')} ${commitMark(projectDir)}`;
-}
-
-/** Git's log of HEAD grows with each commit; without one ('' is none) commits are not looked at. */
-export function commitMark(projectDir: string): string {
-  const log = statSync(join(gitDir(projectDir), 'logs', 'HEAD'), { throwIfNoEntry: false });
-  return log === undefined ? '' : `${log.size}:${log.mtimeMs}`;
-}
-
-/** In a worktree `.git` is a file that names the folder. */
-function gitDir(projectDir: string): string {
-  const git = join(projectDir, '.git');
-  const named = /^gitdir: (.+)$/m.exec(readRegularFile(git, 4096) ?? '')?.[1];
-  return named === undefined ? git : resolve(projectDir, named.trim());
 }

@@ -13,7 +13,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { commitMark } from './fingerprint.ts';
+import { commitMark } from '../git/commit-mark.ts';
 import { isLeftOut, isLeftOutFolder } from './left-out.ts';
 
 /** Files with their marks, and what bounded the look at them. */

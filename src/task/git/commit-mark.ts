@@ -1,0 +1,16 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+
+/** Git's log of HEAD grows with each commit; without one ('' is none) commits are not looked at. */
+export function commitMark(projectDir: string): string {
+  const log = statSync(join(gitDir(projectDir), 'logs', 'HEAD'), { throwIfNoEntry: false });
+  return log === undefined ? '' : `${log.size}:${log.mtimeMs}`;
+}
+
+/** In a worktree `.git` is a file that names the folder. */
+function gitDir(projectDir: string): string {
+  const git = join(projectDir, '.git');
+  const named = /^gitdir: (.+)$/m.exec(readRegularFile(git, 4096) ?? '')?.[1];
+  return named === undefined ? git : resolve(projectDir, named.trim());
+}
