@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
-import { clientEnvironment } from '../tests/client/support/client-environment.ts';
-import { bash, startScriptedModel, steps, text, tool } from '../tests/client/support/scripted-model.ts';
-import { createWorkspace } from '../tests/client/support/workspace.ts';
+import { clientEnvironment } from '../tests/support/client/client-environment.ts';
+import { createWorkspace } from '../tests/support/client/workspace.ts';
+import { bash, startScriptedModel, steps, text, tool } from '../tests/support/model/scripted-model.ts';
 
 /**
  * `npm start`: installs the bundle into a copy of the example project and lets the real Claude Code work on it until

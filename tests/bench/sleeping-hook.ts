@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inLoopProject } from '../client/support/loop-project.ts';
-import { descendants } from '../client/support/process-tree.ts';
-import { text } from '../client/support/scripted-model.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { descendants } from '../support/client/process-tree.ts';
+import { text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
 
 /**

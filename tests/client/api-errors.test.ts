@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { EnvironmentChanges } from './support/client-environment.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { rateLimited, type Script, status, steps, text } from './support/scripted-model.ts';
-import type { Workspace } from './support/workspace.ts';
+import type { EnvironmentChanges } from '../support/client/client-environment.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import type { Workspace } from '../support/client/workspace.ts';
+import { rateLimited, type Script, status, steps, text } from '../support/model/scripted-model.ts';
 
 /** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
 const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };

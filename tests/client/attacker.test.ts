@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { bash, type MessageReply, type Script, steps, text, tool } from './support/scripted-model.ts';
-import type { Workspace } from './support/workspace.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import type { Workspace } from '../support/client/workspace.ts';
+import { bash, type MessageReply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
 
 /** An agent under bypassPermissions that wants out of its loop: the client itself stops nothing. */
 const hooksOff = '{"disableAllHooks":true,"env":{"RALPH_ACTIVE":"0","RALPH_LOOP_ID":"none"}}';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const inBackground = (command: string) => bash(command, { run_in_background: true });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject, type LauncherRun, type LoopProject } from './support/loop-project.ts';
-import { bash, type Script, steps, text } from './support/scripted-model.ts';
+import { inLoopProject, type LauncherRun, type LoopProject } from '../support/client/loop-project.ts';
+import { bash, type Script, steps, text } from '../support/model/scripted-model.ts';
 
 const guardrails = '.claude/ralph/guardrails.md';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loopIteration } from '../../src/engine/schema/run-status.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
+import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { ofType, runRunner, startRunner } from './support/runner.ts';
-import { bash, hang, steps, text } from './support/scripted-model.ts';
 
 const TASK = '.ralph/site/task.md';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const claim = 'Everything is done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';
 const learnings = '.claude/context/memory/learnings.md';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bash, type MessageReply, type Script, steps, text, tool } from './support/scripted-model.ts';
-import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';
+import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
+import { bash, type MessageReply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const GUARDRAILS = `guardrails:
   block_commands:

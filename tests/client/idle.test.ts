@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inLoopProject, type LoopProject, promptFile, taskText } from '../support/client/loop-project.ts';
+import type { JsonObject } from '../support/client/workspace.ts';
+import { steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { inLoopProject, type LoopProject, promptFile, taskText } from './support/loop-project.ts';
-import { steps, text } from './support/scripted-model.ts';
-import type { JsonObject } from './support/workspace.ts';
 
 const idle = (count: number) => text(`Nothing to do, said ${count} times.\n\n<!-- ralph:state idle -->`);
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');

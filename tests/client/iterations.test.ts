@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject } from './support/loop-project.ts';
-import { type Script, text } from './support/scripted-model.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { type Script, text } from '../support/model/scripted-model.ts';
 
 /** Another text each time, and no tool call: what the client's own cap on blocks counts. */
 const talker: Script = { main: ({ index }) => text(`Thought number ${index + 1} about the work, unlike the others.`) };

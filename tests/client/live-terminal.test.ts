@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { mainPath } from '../support/client/loop-project.ts';
+import { signalQuietly } from '../support/client/process-tree.ts';
+import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import type { Terminal } from '../support/terminal/terminal.ts';
+import { complete, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
-import { mainPath } from './support/loop-project.ts';
-import { signalQuietly } from './support/process-tree.ts';
-import { bash, hang, steps, text } from './support/scripted-model.ts';
-import type { Terminal } from './support/terminal.ts';
-import { complete, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
 
 const run = `'${process.execPath}' '${mainPath}' run --permission-mode bypassPermissions`;
 const options = { init: false, frontmatter: 'max_iterations: 5' };

@@ -3,12 +3,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { EnvironmentChanges } from '../support/client/client-environment.ts';
+import { mainPath } from '../support/client/loop-project.ts';
+import { bash, hang, type Script, slowly, status, steps, text, together } from '../support/model/scripted-model.ts';
+import type { Terminal } from '../support/terminal/terminal.ts';
+import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
-import type { EnvironmentChanges } from './support/client-environment.ts';
-import { mainPath } from './support/loop-project.ts';
-import { bash, hang, type Script, slowly, status, steps, text, together } from './support/scripted-model.ts';
-import type { Terminal } from './support/terminal.ts';
-import { complete, idle, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
 
 const UPDATE = process.env['UPDATE_SCENARIOS'] === '1';
 const SCREENS = join(import.meta.dirname, '..', 'scenarios', 'screens');

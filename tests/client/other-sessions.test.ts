@@ -2,11 +2,18 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { runClient } from '../support/client/client.ts';
+import type { EnvironmentChanges } from '../support/client/client-environment.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import {
+  bash,
+  type ModelRequest,
+  type Script,
+  startScriptedModel,
+  steps,
+  text,
+} from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { runClient } from './support/client.ts';
-import type { EnvironmentChanges } from './support/client-environment.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { bash, type ModelRequest, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 
 /** Everything of the loop, byte for byte: state, journals and archive by relative path. */
 const runtime = ({ files }: LoopProject): Record<string, string> =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
+import { runClient } from '../support/client/client.ts';
 import {
   assertCommits,
   inPlanProject,
@@ -10,10 +10,10 @@ import {
   PROGRESS,
   TWELVE,
   workers,
-} from './support/plan-project.ts';
-import { routerCommand, routerHost } from './support/router-host.ts';
-import { runRunner } from './support/runner.ts';
-import { bash, byLastUserText, text, together, tool } from './support/scripted-model.ts';
+} from '../support/client/plan-project.ts';
+import { routerCommand, routerHost } from '../support/client/router-host.ts';
+import { runRunner } from '../support/client/runner.ts';
+import { bash, byLastUserText, text, together, tool } from '../support/model/scripted-model.ts';
 
 function assertPaused({ project, git, dirty }: PlanProject): void {
   const ended = project.ended();

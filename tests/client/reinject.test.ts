@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject } from './support/loop-project.ts';
-import { startScriptedModel, steps, text } from './support/scripted-model.ts';
-import { createWorkspace } from './support/workspace.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { createWorkspace } from '../support/client/workspace.ts';
+import { startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
 
 /** What the client puts in the place of a context over 10,000 characters. */
 const preview = /persisted-output|saved to/i;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runClient, startClient } from '../support/client/client.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { answerIn, routerCommand, routerHost } from '../support/client/router-host.ts';
+import { bash, hang, type Script, startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { runClient, startClient } from './support/client.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { answerIn, routerCommand, routerHost } from './support/router-host.ts';
-import { bash, hang, type Script, startScriptedModel, steps, text } from './support/scripted-model.ts';
 
 const validated = 'validation:\n  - test -f done';
 const done = 'Everything is in order.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject, mainPath } from './support/loop-project.ts';
-import { runRunner } from './support/runner.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject, mainPath } from '../support/client/loop-project.ts';
+import { runRunner } from '../support/client/runner.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const RALPH = `${process.execPath} ${mainPath}`;
 const TASK = [

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, type RunningRunner, runRunner, startRunner } from '../support/client/runner.ts';
+import { bash, hang, type Reply, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { ofType, type RunningRunner, runRunner, startRunner } from './support/runner.ts';
-import { bash, hang, type Reply, steps, text } from './support/scripted-model.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { EnvironmentChanges } from '../support/client/client-environment.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { descendantRunning, signalQuietly } from '../support/client/process-tree.ts';
+import { ofType, runRunner, startRunner } from '../support/client/runner.ts';
+import { thenQuick } from '../support/client/then-quick.ts';
+import { bash, hang, rateLimited, status, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import type { EnvironmentChanges } from './support/client-environment.ts';
-import { inLoopProject } from './support/loop-project.ts';
-import { descendantRunning, signalQuietly } from './support/process-tree.ts';
-import { ofType, runRunner, startRunner } from './support/runner.ts';
-import { bash, hang, rateLimited, status, steps, text } from './support/scripted-model.ts';
-import { thenQuick } from './support/then-quick.ts';
 
 /** A claude.ai login instead of an API key: only then does the client learn when a limit resets. */
 const login: EnvironmentChanges = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };

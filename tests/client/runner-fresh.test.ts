@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { ofType, runRunner } from './support/runner.ts';
-import { bash, type ModelRequest, text, tool } from './support/scripted-model.ts';
-import type { JsonObject } from './support/workspace.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
+import type { JsonObject } from '../support/client/workspace.ts';
+import { bash, type ModelRequest, text, tool } from '../support/model/scripted-model.ts';
 
 const ITERATIONS = 10;
 const done = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { ofType, runRunner } from './support/runner.ts';
-import { bash, type Reply, status, steps, text } from './support/scripted-model.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
+import { bash, type Reply, status, steps, text } from '../support/model/scripted-model.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 const options = { frontmatter: 'max_iterations: 5', init: false } as const;

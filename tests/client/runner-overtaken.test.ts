@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isRunning } from '../support/client/process-tree.ts';
+import { ofType, startRunner } from '../support/client/runner.ts';
+import { inTaskFolder } from '../support/client/task-loop.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { isRunning } from './support/process-tree.ts';
-import { ofType, startRunner } from './support/runner.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
-import { inTaskFolder } from './support/task-loop.ts';
 
 let commands = 0;
 /** Of the task, in its second iteration: it shows something where a file is, and else runs on. */

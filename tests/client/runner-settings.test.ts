@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { ofType, runRunner } from './support/runner.ts';
-import { bash, hang, steps, text } from './support/scripted-model.ts';
-import { thenQuick } from './support/then-quick.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
+import { thenQuick } from '../support/client/then-quick.ts';
+import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
 
 const done = text('Done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 

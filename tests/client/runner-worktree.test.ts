@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { ofType, runRunner } from './support/runner.ts';
-import { bash, steps, text, tool } from './support/scripted-model.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const RALPH = `---
 max_iterations: 4

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { ofType, runRunner } from './support/runner.ts';
-import { bash, steps, text, tool } from './support/scripted-model.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { ofType, runRunner } from '../support/client/runner.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const done = text('All done.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS');
 

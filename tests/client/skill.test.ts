@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject } from './support/loop-project.ts';
-import { bash, steps, text, tool } from './support/scripted-model.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const skill = readFileSync(new URL('../../SKILL.md', import.meta.url), 'utf8');
 const description = /^description: (.*)$/m.exec(skill)?.[1] ?? '';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject, promptFile } from './support/loop-project.ts';
-import { type Script, type Step, steps, text } from './support/scripted-model.ts';
-import type { Workspace } from './support/workspace.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
+import type { Workspace } from '../support/client/workspace.ts';
+import { type Script, type Step, steps, text } from '../support/model/scripted-model.ts';
 
 const stateFile = '.claude/context/runtime/ralph-state.json';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CommandRun } from '../support/client/loop-project.ts';
+import { isRunning } from '../support/client/process-tree.ts';
+import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from '../support/client/task-loop.ts';
+import { bash, type Step, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import type { CommandRun } from './support/loop-project.ts';
-import { isRunning } from './support/process-tree.ts';
-import { bash, type Step, steps, text } from './support/scripted-model.ts';
-import { inTaskFolder, type TaskLoop, type TaskLoopOptions } from './support/task-loop.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isRunning } from './support/process-tree.ts';
-import { bash, steps, text, tool } from './support/scripted-model.ts';
-import { inTaskFolder } from './support/task-loop.ts';
+import { isRunning } from '../support/client/process-tree.ts';
+import { inTaskFolder } from '../support/client/task-loop.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const ralph = (commands: string): string =>
   `---\nmax_iterations: 2\ncommands: ${commands}\n---\n# The task\n\nLook:\n\n{{ commands.long }}\n\n## At last\n\nDo the work.\n`;

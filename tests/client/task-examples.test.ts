@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from './support/example-tasks.ts';
-import { bash, steps, text, tool } from './support/scripted-model.ts';
-import { inTaskFolder } from './support/task-loop.ts';
+import { inTaskFolder } from '../support/client/task-loop.ts';
+import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from '../support/example-tasks.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 // Each on a small project of its own.
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const TASK = 'tasks/auth';
 const args = ['--task', TASK];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bash, steps, text } from './support/scripted-model.ts';
-import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';
+import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string =>
   `---\ncompletion_promise: DONE\nmax_iterations: 5\n${frontmatter}\n---\n${body}\n`;

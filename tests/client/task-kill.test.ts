@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RunningLauncher } from '../support/client/loop-project.ts';
+import { descendantRunning, isRunning, killTree, lives } from '../support/client/process-tree.ts';
+import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
+import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import type { RunningLauncher } from './support/loop-project.ts';
-import { descendantRunning, isRunning, killTree, lives } from './support/process-tree.ts';
-import { bash, hang, steps, text } from './support/scripted-model.ts';
-import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';
 
 const MEMORY = 'my-task/RALPH_PROGRESS.md';
 const ralph = (frontmatter: string): string =>

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { bash, steps, text, tool } from './support/scripted-model.ts';
-import { inTaskFolder, taskLoop } from './support/task-loop.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import { inTaskFolder, taskLoop } from '../support/client/task-loop.ts';
+import { bash, steps, text, tool } from '../support/model/scripted-model.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
 const promise = (said: string) => text(`${said}\n\n<promise>DONE</promise>`);

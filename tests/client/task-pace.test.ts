@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inTaskFolder, type TaskLoop } from '../support/client/task-loop.ts';
+import { bash, delay, steps, text } from '../support/model/scripted-model.ts';
 import { until } from '../support/until.ts';
-import { bash, delay, steps, text } from './support/scripted-model.ts';
-import { inTaskFolder, type TaskLoop } from './support/task-loop.ts';
 
 const ralph = (frontmatter: string, body = 'Do the work.'): string => `---\n${frontmatter}\n---\n${body}\n`;
 const waiting = ({ project }: TaskLoop) => project.state()?.['status'] === 'waiting';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isRunning } from '../support/client/process-tree.ts';
+import { taskLoop } from '../support/client/task-loop.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
+import { inTerminal } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
-import { isRunning } from './support/process-tree.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
-import { taskLoop } from './support/task-loop.ts';
-import { inTerminal } from './support/terminal-loop.ts';
 
 const endless = `sleep 600.${process.pid}`;
 const untilGo = 'cat go 2>/dev/null || { touch asked; until [ -e go ]; do sleep 0.05; done; echo late; }';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { until } from '../support/until.ts';
-import { runClient } from './support/client.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { taskLoop } from '../support/client/task-loop.ts';
 import {
   bash,
   type ModelRequest,
@@ -13,8 +13,8 @@ import {
   startScriptedModel,
   steps,
   text,
-} from './support/scripted-model.ts';
-import { taskLoop } from './support/task-loop.ts';
+} from '../support/model/scripted-model.ts';
+import { until } from '../support/until.ts';
 
 const ralph = (name: string): string => `---
 commands:

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runClient } from './support/client.ts';
-import { inLoopProject, type LoopProject } from './support/loop-project.ts';
-import { routerCommand, routerHost } from './support/router-host.ts';
-import { runRunner } from './support/runner.ts';
-import { bash, type ModelRequest, type Script, text } from './support/scripted-model.ts';
+import { runClient } from '../support/client/client.ts';
+import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
+import { routerCommand, routerHost } from '../support/client/router-host.ts';
+import { runRunner } from '../support/client/runner.ts';
+import { bash, type ModelRequest, type Script, text } from '../support/model/scripted-model.ts';
 
 const stateFile = '.claude/context/runtime/tdd-state.json';
 

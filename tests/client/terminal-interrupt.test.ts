@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bash, hang, steps, text } from './support/scripted-model.ts';
-import type { Terminal } from './support/terminal.ts';
-import { complete, idle, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
+import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
+import type { Terminal } from '../support/terminal/terminal.ts';
+import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 
 const forEver = 'tail -f /dev/null';
 const wayOut = /paused, because it was interrupted\. To go on: main\.cjs resume in another terminal/g;

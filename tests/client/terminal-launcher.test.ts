@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { promptFile } from './support/loop-project.ts';
-import { steps, text } from './support/scripted-model.ts';
-import { complete, inTerminal } from './support/terminal-loop.ts';
+import { promptFile } from '../support/client/loop-project.ts';
+import { steps, text } from '../support/model/scripted-model.ts';
+import { complete, inTerminal } from '../support/terminal/terminal-loop.ts';
 
 test('the launcher starts the client with the first prompt, the loop goes round until it is complete, the screen says why, and after the user has left the launcher says it again', async () => {
   const script = steps([text('turn one is done'), text('turn two is done'), text(`all is done\n\n${complete}`)]);

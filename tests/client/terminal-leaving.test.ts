@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { descendants, lives, signalQuietly } from '../support/client/process-tree.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
+import type { Terminal } from '../support/terminal/terminal.ts';
+import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
-import { descendants, lives, signalQuietly } from './support/process-tree.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
-import type { Terminal } from './support/terminal.ts';
-import { complete, idle, inTerminal, type TerminalLoop } from './support/terminal-loop.ts';
 
 const forEver = 'tail -f /dev/null';
 const wayBack =

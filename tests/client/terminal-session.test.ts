@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bash, rateLimited, type Script, status, steps, text } from './support/scripted-model.ts';
-import { complete, idle, inTerminal } from './support/terminal-loop.ts';
+import { bash, rateLimited, type Script, status, steps, text } from '../support/model/scripted-model.ts';
+import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 
 /** A claude.ai login, as far as the client can tell. */
 const login = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-made-up' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { delay, type Reply, type Script, steps, text } from './support/scripted-model.ts';
-import { complete, idle, inTerminal } from './support/terminal-loop.ts';
+import { delay, type Reply, type Script, steps, text } from '../support/model/scripted-model.ts';
+import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 
 // Most of their time is waiting: two at a time.
 describe('the status line', { concurrency: 2 }, () => {

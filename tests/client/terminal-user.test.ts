@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { bash, type Reply, steps, text } from './support/scripted-model.ts';
-import { complete, idle, inTerminal } from './support/terminal-loop.ts';
+import { bash, type Reply, steps, text } from '../support/model/scripted-model.ts';
+import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 
 // Most of their time is waiting: two at a time.
 describe('a user who speaks', { concurrency: 2 }, () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
-import { inLoopProject, promptFile } from './support/loop-project.ts';
-import { bash, steps, text } from './support/scripted-model.ts';
+import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
+import { bash, steps, text } from '../support/model/scripted-model.ts';
 
 /** The user's own file, in a style of its own: tabs, a hook of theirs, no newline at its end. */
 const settings = [

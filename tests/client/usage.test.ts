@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inLoopProject } from './support/loop-project.ts';
-import { bash, delay, type Reply, steps, text, together, tool, withUsage } from './support/scripted-model.ts';
-import type { JsonObject } from './support/workspace.ts';
+import { inLoopProject } from '../support/client/loop-project.ts';
+import type { JsonObject } from '../support/client/workspace.ts';
+import { bash, delay, type Reply, steps, text, together, tool, withUsage } from '../support/model/scripted-model.ts';
 
 /** The client writes its transcript a moment late: the last message of all may be missing, and no other. */
 const late = (reply: Reply): Reply => delay(250, reply);

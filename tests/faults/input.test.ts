@@ -9,12 +9,12 @@ import type { LoopState } from '../../src/engine/schema/state.ts';
 import { pauseThread } from '../../src/state/files/write-atomically.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { withState } from '../../src/state/with-state.ts';
-import fc from '../support/fast-check.ts';
-import { scratch } from './support/bundle-state.ts';
-import { type Decide, HOOKS } from './support/input-hooks.ts';
-import { parsersNeverThrow, readersNeverThrow } from './support/input-readers.ts';
-import { hooksKeepTheRules, stopwatch, type Tally } from './support/input-rules.ts';
-import { spawnStops } from './support/input-spawned.ts';
+import { scratch } from '../support/faults/bundle-state.ts';
+import fc from '../support/property.ts';
+import { type Decide, HOOKS } from './input/hooks.ts';
+import { parsersNeverThrow, readersNeverThrow } from './input/readers.ts';
+import { hooksKeepTheRules, stopwatch, type Tally } from './input/rules.ts';
+import { spawnStops } from './input/spawned.ts';
 
 /** FUZZ_RUNS=200000 FUZZ_SPAWNED=500 is the long form. */
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 20_000);

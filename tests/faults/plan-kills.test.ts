@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type PlanPlace, planPlace } from '../scenarios/support/plan-place.ts';
+import { type PlanPlace, planPlace } from '../support/plan-place.ts';
 
 const PLAN = `# Plan
 
@@ -27,7 +27,7 @@ function assertOnceEach({ dir, git }: PlanPlace): void {
 }
 
 const ALL = ['before status', 'before add', 'after add', 'before commit', 'after commit', 'before rev-parse'];
-const MOMENTS = process.env['RALPH_STORM_KILLS'] ? ALL : ['before add', 'before commit', 'after commit'];
+const MOMENTS = process.env['RALPH_STRESS_KILLS'] ? ALL : ['before add', 'before commit', 'after commit'];
 
 for (const moment of MOMENTS) {
   test(`a runner killed ${moment} of a task leaves no second commit and no second entry`, (t) => {

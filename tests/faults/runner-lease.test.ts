@@ -3,9 +3,9 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileS
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readLines } from '../../src/state/files/journal-lines.ts';
+import { scratch } from '../support/faults/bundle-state.ts';
+import { bundleVariant } from '../support/faults/bundle-variant.ts';
 import { until } from '../support/until.ts';
-import { scratch } from './support/bundle-state.ts';
-import { bundleVariant } from './support/bundle-variant.ts';
 import {
   type AgentNote,
   agentNotes,
@@ -17,7 +17,7 @@ import {
   runnerProject,
   type StartedRunner,
   startRunner,
-} from './support/runner-storm.ts';
+} from './support/runner-stress.ts';
 
 const { directory, remove } = scratch('disk');
 let main: string;

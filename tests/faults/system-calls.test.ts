@@ -4,10 +4,10 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { filesIn } from './support/a-state.ts';
-import { bundleProgram, scratch } from './support/bundle-state.ts';
-import { type Fault, refuse, refuseAfterwards, withFaults, writeOnly } from './support/faulty-fs.ts';
-import type * as operations from './support/operations.ts';
+import { filesIn } from '../support/faults/a-state.ts';
+import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { type Fault, refuse, refuseAfterwards, withFaults, writeOnly } from '../support/faults/faulty-fs.ts';
+import type * as operations from '../support/faults/operations.ts';
 import { CONTROLS, SITUATIONS, type Situation } from './support/whole.ts';
 
 const { directory, remove } = scratch('memory');

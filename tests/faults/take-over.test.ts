@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { uniqueToken } from '../../src/state/files/write-atomically.ts';
-import { bundleProgram, scratch } from './support/bundle-state.ts';
-import { killHolder, Race } from './support/race.ts';
+import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { killHolder, Race } from '../support/faults/race.ts';
 
 const ROUNDS = Number(process.env['RALPH_TAKE_OVER_ROUNDS'] ?? 300);
 /** One killed holder's lock serves so many rounds, each time under a token of its own, as if it had died again. */

@@ -11,8 +11,8 @@ import { agreement } from '../../src/engine/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { tddFiles, withTdd } from '../../src/state/tdd-store.ts';
 import { makeList } from '../../src/task/tdd/make-list.ts';
-import { bundleProgram, scratch } from './support/bundle-state.ts';
-import { type StormResult, storm } from './support/storm.ts';
+import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** Of workers that work through one list together. RALPH_TDD_KILLS=1000 is the long form. */
 const KILLS = Number(process.env['RALPH_TDD_KILLS'] ?? 24);
@@ -122,7 +122,7 @@ test('a TDD loop over 5 scenarios that is killed twice runs no complete scenario
   t.diagnostic(`${runs.length} runs, ${killed} phases when killed last`);
 });
 
-interface Outcome extends StormResult {
+interface Outcome extends StressResult {
   readonly project: Project;
   /** Why the list could not be read any more, or null. */
   readonly unreadable: string | null;
@@ -132,7 +132,7 @@ async function workers(kills: number, preload: readonly string[], untilFailure =
   const project = aProject(SCENARIOS);
   const { files, env } = project;
   let unreadable: string | null = null;
-  const result = await storm({
+  const result = await stress({
     processes: 3,
     kills,
     most: kills + 3,
@@ -182,7 +182,7 @@ test('control: workers that each have a lock of their own lose phases, or log th
     const { lost, phantom, failures } = await workers(6, preload, true);
     if (lost + phantom > 0 || failures.length > 0) return;
   }
-  assert.fail('no storm saw that the lock was missing');
+  assert.fail('no stress run saw that the lock was missing');
 });
 
 test('control: workers that write in place leave a record that nobody can read', async () => {
@@ -191,5 +191,5 @@ test('control: workers that write in place leave a record that nobody can read',
     const { corrupt, failures } = await workers(10, preload, true);
     if (corrupt > 0 || failures.length > 0) return;
   }
-  assert.fail('no storm saw a torn record');
+  assert.fail('no stress run saw a torn record');
 });

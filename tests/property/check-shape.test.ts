@@ -5,8 +5,8 @@ import schemas from '../../.build/state-schemas.json' with { type: 'json' };
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import { commonPart, fourKeyState, statusPart } from '../../src/engine/schema/state.ts';
 import { checkShape, type Shape } from '../../src/state/check-shape.ts';
-import fc from '../support/fast-check.ts';
-import { anyState } from './support/any-state.ts';
+import { anyState } from '../support/arbitraries/any-state.ts';
+import fc from '../support/property.ts';
 
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 3_000);
 const ajv = new Ajv({ strict: false });

@@ -4,7 +4,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTaskListItemFromMarkdown } from 'mdast-util-gfm-task-list-item';
 import { gfmTaskListItem } from 'micromark-extension-gfm-task-list-item';
 import { checklistItems } from '../../src/text/markdown/checklist.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 3_000), includeErrorInReport: true };
 

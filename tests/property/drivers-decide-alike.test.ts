@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 import { byHook, byRouter, byRunner, type Driver, type TurnOf } from './support/drivers.ts';
 import { farClock } from './support/far-clock.ts';
 

@@ -9,8 +9,8 @@ import { iterationRecord, loopEvent } from '../../src/engine/schema/records.ts';
 import { commonPart, type LoopState, statusPart } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
 import { validateLoopState } from '../../src/state/read-state.ts';
-import fc from '../support/fast-check.ts';
-import * as arb from './support/arbitraries.ts';
+import * as arb from '../support/arbitraries/arbitraries.ts';
+import fc from '../support/property.ts';
 import { ModelLoop, type Step } from './support/model-loop.ts';
 
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 400);

@@ -6,9 +6,9 @@ import type { Policy } from '../../src/engine/schema/policy.ts';
 import { commonPart, statusPart } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
 import { validateLoopState } from '../../src/state/read-state.ts';
-import fc from '../support/fast-check.ts';
-import { anyState } from './support/any-state.ts';
-import * as arb from './support/arbitraries.ts';
+import { anyState } from '../support/arbitraries/any-state.ts';
+import * as arb from '../support/arbitraries/arbitraries.ts';
+import fc from '../support/property.ts';
 
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 5_000);
 

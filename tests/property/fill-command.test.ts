@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { commandProblems, fillCommand } from '../../src/task/commands/fill-command.ts';
 import { runOfIteration } from '../../src/task/frontmatter/placeholders.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 /** Each prints words that hold the value X, as a person may write them. What the shell makes of them is on the right. */
 const COMMANDS: readonly (readonly [run: string, words: readonly string[]])[] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkTaskFile } from '../../src/task/frontmatter/check-task-file.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 /** Keys that are right, each with the lines it takes. */
 const RIGHT: Readonly<Record<string, readonly string[]>> = {

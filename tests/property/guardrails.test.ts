@@ -8,7 +8,7 @@ import { pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
 import { NO_GUARDRAILS } from '../../src/task/settings/defaults.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 const DIRECTORY = '/no-such-folder/project';
 

@@ -11,8 +11,8 @@ import { nextView } from '../../src/term/live/next-view.ts';
 import { NEW_VIEW, rowCells } from '../../src/term/live/view.ts';
 import { painter, printable } from '../../src/term/paint.ts';
 import { cells, wrap } from '../../src/term/wrap.ts';
-import fc from '../support/fast-check.ts';
-import { liveScreen, NO_COLOURS, START } from '../unit/term/support/live-screen.ts';
+import fc from '../support/property.ts';
+import { liveScreen, NO_COLOURS, START } from '../support/terminal/live-screen.ts';
 
 const words = fc.constantFrom(
   ...[

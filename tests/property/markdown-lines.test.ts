@@ -4,7 +4,7 @@ import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { outsideComments } from '../../src/text/markdown/comments.ts';
 import { lines } from '../../src/text/markdown/lines.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 3_000), includeErrorInReport: true };
 

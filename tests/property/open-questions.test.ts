@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openQuestions } from '../../src/engine/signals/open-questions.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RE2JS } from 're2js';
 import { compilePattern, patternText } from '../../src/text/pattern.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 const LETTERS = [
   'a',

@@ -7,9 +7,9 @@ import type { LoopState } from '../../src/engine/schema/state.ts';
 import { commonPart, statusPart } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
 import { DEFAULT_POLICY } from '../../src/task/settings/defaults.ts';
-import fc from '../support/fast-check.ts';
-import { anyState } from './support/any-state.ts';
-import * as arb from './support/arbitraries.ts';
+import { anyState } from '../support/arbitraries/any-state.ts';
+import * as arb from '../support/arbitraries/arbitraries.ts';
+import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 500), includeErrorInReport: true };
 const IDS = ['Task 1', 'Task 2', 'Task 3', 'Task 4', 'Task 5', 'Task 6'];

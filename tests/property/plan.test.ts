@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { PlanTask } from '../../src/engine/plan/task-order.ts';
 import { nextPlanTask } from '../../src/engine/plan/task-order.ts';
 import { blockTask, readPlan, tickTask } from '../../src/task/plan/read-plan.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 400), includeErrorInReport: true };
 const PLANS = join(fileURLToPath(new URL('.', import.meta.url)), 'support', 'plans');

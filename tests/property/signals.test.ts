@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { normalisedReply } from '../../src/engine/signals/normalised-reply.ts';
 import { readSignals, type Signals } from '../../src/engine/signals/signals.ts';
 import { formatDuration, parseDuration } from '../../src/text/duration.ts';
-import fc from '../support/fast-check.ts';
-import { SIGNAL } from './support/arbitraries.ts';
+import { SIGNAL } from '../support/arbitraries/arbitraries.ts';
+import fc from '../support/property.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
 const LOOP = { completion: { kind: 'signal', text: SIGNAL }, signalMatch: 'line' } as const;

@@ -12,8 +12,8 @@ import {
 } from '../../src/engine/tdd/phases.ts';
 import { agreement, publishedState } from '../../src/engine/tdd/published-state.ts';
 import { NO_COUNT } from '../../src/text/no-tests-run.ts';
-import fc from '../support/fast-check.ts';
-import { AT, aList } from '../unit/engine/tdd/support/a-list.ts';
+import fc from '../support/property.ts';
+import { AT, aList } from '../support/tdd-list.ts';
 
 const RUNS = { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 2_000), includeErrorInReport: true };
 const SCENARIOS = 3;

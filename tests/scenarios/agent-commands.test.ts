@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
 
 const AGENT = { CLAUDECODE: '1' };
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fakeClient } from './support/fake-client.ts';
-import { DIST, type Project, project } from './support/project.ts';
+import { fakeClient } from '../support/fake-client.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 
 const REFUSED =
   /Claude Code 2\.1\.212 .* is not supported: ralph-loop needs 2\.1\.213 or newer\. Update it: .*@2\.1\.213/;

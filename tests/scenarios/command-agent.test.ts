@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
-import { project } from './support/project.ts';
 
 type Event = Readonly<Record<string, unknown>> & { readonly type: string };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
 
 const CONTROL = ['archive', 'stop', 'cancel', 'pause', 'resume', 'accept', 'reset', 'config', 'init', 'uninit'];
 const FOR_AGENTS = ['status', 'list', 'explain', 'logs', 'signs'];

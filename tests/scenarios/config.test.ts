@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
 
 const CONFIG = '.claude/ralph/config.json';
 const KEYS = ['maxIterations', 'completionSignal', 'stateFile', 'promptFile', 'guardrailsFile'];

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fakeClient } from '../support/fake-client.ts';
 import { changeSettings, doctorFinds } from './support/doctor-case.ts';
-import { fakeClient } from './support/fake-client.ts';
 
 doctorFinds([
   {

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Project } from '../support/project.ts';
 import { changeSettings, doctorFinds, STATE, stopHook } from './support/doctor-case.ts';
-import type { Project } from './support/project.ts';
 
 /** A process id that was in use and is not any more. */
 function deadPid(): number {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fakeClient } from '../support/fake-client.ts';
+import { project } from '../support/project.ts';
 import { changeSettings, findings, healthyProject, STATE } from './support/doctor-case.ts';
-import { fakeClient } from './support/fake-client.ts';
-import { project } from './support/project.ts';
 
 test('a healthy project has nothing but good findings, and exit code 0', (t) => {
   const { p, env } = healthyProject(t);

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PRESETS } from '../../src/cli/task/scaffold.ts';
-import { DIST, project } from './support/project.ts';
+import { DIST, project } from '../support/project.ts';
 
 const AGENT = { CLAUDECODE: '1' };
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { peopleTerminal } from './support/people-terminal.ts';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const ASKED = /\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/;
 const PATH = 'fix-parser/RALPH.md';

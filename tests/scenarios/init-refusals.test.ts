@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
 
 const SETTINGS = '.claude/settings.json';
 

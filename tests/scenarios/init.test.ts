@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DIST, project } from './support/project.ts';
+import { DIST, project } from '../support/project.ts';
 
 const SETTINGS = '.claude/settings.json';
 const LINT = { type: 'command', command: 'npm run lint' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Project, project } from './support/project.ts';
+import { type Project, project } from '../support/project.ts';
 
 const RUNTIME = '.claude/context/runtime';
 const STATE = `${RUNTIME}/ralph-state.json`;

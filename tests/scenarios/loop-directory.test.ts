@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { peopleTerminal } from './support/people-terminal.ts';
-import { type Project, project } from './support/project.ts';
+import { type Project, project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const TASK = '.ralph/site/task.md';
 const list = (...items: string[]): string =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DIST, project } from './support/project.ts';
+import { DIST, project } from '../support/project.ts';
 
 const HOOKS: readonly (readonly [file: string, payload: Record<string, unknown>])[] = [
   ['ralph-stop-hook', { hook_event_name: 'Stop', last_assistant_message: 'Done.' }],

@@ -4,11 +4,11 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync } fr
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { DIST, type Project, project } from './support/project.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 
 const RUNTIME = '.claude/context/runtime';
 /** A hook that waits for a FIFO waits until its client kills it: so long no hook takes that does not. */
-const PATIENCE_MS = 60_000;
+const TEST_TIMEOUT_MS = 60_000;
 
 /** What can lie where a file should. */
 const KINDS = {
@@ -53,7 +53,7 @@ function hookIn({ dir, env }: Project, transcript = '/none'): Loop['hook'] {
       input: JSON.stringify({ session_id: 's1', prompt_id: 'p1', cwd: dir, transcript_path: transcript, ...payload }),
       env: { CLAUDE_PROJECT_DIR: dir, ...env, RALPH_ACTIVE: '1' },
       encoding: 'utf8',
-      timeout: PATIENCE_MS,
+      timeout: TEST_TIMEOUT_MS,
       killSignal: 'SIGKILL',
     });
     assert.deepEqual([status, signal, stderr], [0, null, ''], `${file} waits or fails`);
@@ -219,7 +219,7 @@ test('The status line says where the loop stands, whatever lies in the place of 
     input: JSON.stringify({ session_id: 's1', cwd: loop.made.dir, cost: { total_cost_usd: 1 } }),
     env: { ...loop.made.env, CLAUDE_PROJECT_DIR: loop.made.dir },
     encoding: 'utf8',
-    timeout: PATIENCE_MS,
+    timeout: TEST_TIMEOUT_MS,
     killSignal: 'SIGKILL',
   });
   assert.equal(status, 0);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Project, project } from './support/project.ts';
+import { type Project, project } from '../support/project.ts';
 
 const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { peopleTerminal } from './support/people-terminal.ts';
-import { AGENT, TWO } from './support/plan-place.ts';
-import { project } from './support/project.ts';
+import { AGENT, TWO } from '../support/plan-place.ts';
+import { project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const RUN = '$RALPH run PLAN.md --plan --plain --agent ./agent.sh';
 const OFFER = /A plan is not executed on main\. Make the branch plan\/PLAN for it\? \[y\/N\]/;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
 
 const PLAN = `# Plan
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { AGENT, planPlace, read, subjects, TWO, task } from './support/plan-place.ts';
+import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
 
 test('a commit that a hook of the repository rejects is no commit, and the agent is told what it said', (t) => {
   const p = planPlace(t, TWO);

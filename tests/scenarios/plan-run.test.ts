@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { appendFileSync, existsSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { AGENT, planPlace, read, subjects, TWO, task } from '../support/plan-place.ts';
+import { DIST } from '../support/project.ts';
 import { until } from '../support/until.ts';
-import { AGENT, planPlace, read, subjects, TWO, task } from './support/plan-place.ts';
-import { DIST } from './support/project.ts';
 
 test('footers of the configuration end the message of each commit', (t) => {
   const footers = `---\ncommit_footers:\n  - "Co-authored-by: Ada <ada@example.invalid>"\n  - "Thread: T-1"\n---\n${TWO}`;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { Ajv, type ValidateFunction } from 'ajv';
-import { DIST, type Project, project } from './support/project.ts';
+import { DIST, type Project, project } from '../support/project.ts';
 
 const MAIN = `node '${join(DIST, 'scripts', 'main.cjs')}'`;
 const TASK = '.claude/ralph/PROMPT.md';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DIST, project } from './support/project.ts';
+import { DIST, project } from '../support/project.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';
 const DONE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS\n';

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { project } from '../support/project.ts';
 import { until } from '../support/until.ts';
 import { agent, MAIN, runs, task } from './support/command-agent.ts';
-import { project } from './support/project.ts';
 
 test('who said something that the loop was over too soon for is told so, and a resumed loop brings it', async (t) => {
   const p = project(t);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DIST, project } from './support/project.ts';
+import { DIST, project } from '../support/project.ts';
 
 const hook = (name: string): string => `node '${join(DIST, 'hooks', `${name}-execute.cjs`)}'`;
 

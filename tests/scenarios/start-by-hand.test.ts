@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Project, project } from './support/project.ts';
+import { type Project, project } from '../support/project.ts';
 
 const PLAIN = '---\nmax_iterations: 5\n---\nWork.\n';
 const GUARDED = `---

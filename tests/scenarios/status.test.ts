@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Project, project } from './support/project.ts';
+import { type Project, project } from '../support/project.ts';
 
 const RUNTIME = '.claude/context/runtime';
 const STATE = `${RUNTIME}/ralph-state.json`;

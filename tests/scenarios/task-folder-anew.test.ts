@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { peopleTerminal } from './support/people-terminal.ts';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const TASK = '---\nmax_iterations: 1\n---\nWork.\n';
 const AGENT = ['--agent', 'cat >/dev/null; echo Nothing came of it.'];

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fakeClient } from './support/fake-client.ts';
-import { peopleTerminal } from './support/people-terminal.ts';
-import { type Answer, type Project, project } from './support/project.ts';
+import { fakeClient } from '../support/fake-client.ts';
+import { type Answer, type Project, project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 const STATE = '.claude/context/runtime/tdd-state.json';
 const AGENT = { CLAUDECODE: '1' };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { peopleTerminal } from './support/people-terminal.ts';
-import { project } from './support/project.ts';
+import { project } from '../support/project.ts';
+import { peopleTerminal } from '../support/terminal/people-terminal.ts';
 
 test('in a terminal the commands speak to people, not in JSON', async (t) => {
   const p = project(t);

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { type Answer, DIST, type Project, project } from '../support/project.ts';
 import { until } from '../support/until.ts';
-import { type Answer, DIST, type Project, project } from './support/project.ts';
 
 const GIT_ENV = {
   GIT_AUTHOR_NAME: 'A',

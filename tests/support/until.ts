@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATIENCE_MS } from './patience.ts';
 
-/** Waits in real time, whatever a test does to its clock, and gives what then holds; rejects with `what` after `ms`. */
+/** Longest wait of a test, in milliseconds. It only ends what hangs: no result may depend on it. */
+export const TEST_TIMEOUT_MS = 180_000;
+
+/** Polls in real time, whatever a test does to its clock, and returns the value found; rejects with `what` after `ms`. */
 export async function until<T>(
   what: string,
   condition: () => T | undefined | null | false,
-  ms = PATIENCE_MS,
+  ms = TEST_TIMEOUT_MS,
 ): Promise<T> {
   for (const end = performance.now() + ms; ; await sleep(25)) {
     const found = condition();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands for the client in storms over the runner: speaks its stream, is fast, and keeps a journal of its own.
+# Stands for the client in stress tests of the runner: speaks its stream, is fast, and keeps a journal of its own.
 #   FAKE_JOURNAL  a line for each thing that happened: start N PID, end N PID, beside N PID (another agent was at work)
 #   FAKE_WORK     seconds that a turn takes; otherwise up to 0.05
 #   FAKE_FINISH   once this file is there, the agent claims completion

@@ -8,8 +8,8 @@ import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { newOwner } from '../../../src/state/lock/owner.ts';
 import { readState } from '../../../src/state/read-state.ts';
 import { serialise } from '../../../src/state/with-state.ts';
-import { aContract, aState, filesIn, tallyOf } from './a-state.ts';
-import { AT } from './operations.ts';
+import { aContract, aState, filesIn, tallyOf } from '../../support/faults/a-state.ts';
+import { AT } from '../../support/faults/operations.ts';
 
 /** An operation that fails somewhere: what lies there before, and what must be true of the disk afterwards. */
 export interface Situation {

@@ -14,8 +14,8 @@ import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { readLines } from '../../../src/state/files/journal-lines.ts';
 import { loopFiles } from '../../../src/state/loop-files.ts';
 import { readState } from '../../../src/state/read-state.ts';
-import { aHook, type Project, put } from '../../unit/drive/support/a-project.ts';
-import { called, startedRouter } from '../../unit/drive/support/a-router.ts';
+import { aHook, type Project, put } from '../../support/drive/drive-project.ts';
+import { called, startedRouter } from '../../support/drive/router-project.ts';
 import type { FarClock } from './far-clock.ts';
 
 /** What an agent does in one turn, and what happens beside. */

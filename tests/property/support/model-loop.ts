@@ -1,7 +1,7 @@
 import type { CheckResult, EngineEvent, OperatorCommand } from '../../../src/engine/events.ts';
 import type { Policy } from '../../../src/engine/schema/policy.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
-import type { Reply } from './arbitraries.ts';
+import type { Reply } from '../../support/arbitraries/arbitraries.ts';
 
 export type Step = 'prompt' | 'allow' | 'wait' | 'look' | 'verify' | 'ignore' | null;
 type Turn = Omit<Extract<EngineEvent, { type: 'iteration-ended' }>, 'type' | 'at'>;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DIST, type Project } from './project.ts';
+import { DIST, type Project } from '../../support/project.ts';
 
 export const MAIN = join(DIST, 'scripts', 'main.cjs');
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { fakeClient } from './fake-client.ts';
-import { type Answer, type Project, project } from './project.ts';
+import { fakeClient } from '../../support/fake-client.ts';
+import { type Answer, type Project, project } from '../../support/project.ts';
 
 export const SETTINGS = '.claude/settings.json';
 export const STATE = '.claude/context/runtime/ralph-state.json';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { addFact, NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
 import { readMessages } from '../../../src/claude/agent/read-messages.ts';
 import { byteLines, startAgent } from '../../../src/claude/agent/start-claude.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 
 const cut = (chunks: readonly Buffer[], limit: number): { lines: string[]; long: number; torn: boolean } => {
   const lines: string[] = [];

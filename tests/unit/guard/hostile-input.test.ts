@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { evaluateToolCall } from '../../../src/guard/evaluate-tool-call.ts';
 import { readShellCommand } from '../../../src/guard/shell/read-shell-command.ts';
 import type { ShellReading } from '../../../src/guard/shell/shell-reading.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 import { DANGEROUS } from './dangerous-commands.ts';
 import { createGuardProject } from './guard-project.ts';
 import { HARMLESS } from './harmless-commands.ts';

@@ -4,7 +4,7 @@ import { fileDigest } from '../../../src/install/files/install-manifest.ts';
 import { addRegistration } from '../../../src/install/settings/add-registration.ts';
 import { sessionRegistration } from '../../../src/install/settings/registration.ts';
 import { withdrawRegistration } from '../../../src/install/settings/withdraw-registration.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 
 const PATH = '.claude/settings.json';
 const OURS = sessionRegistration('linux');

@@ -6,7 +6,7 @@ import { dropContract, findEndedContract, readContract, writeContract } from '..
 import { hashContract } from '../../../src/state/hash-contract.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
-import { terms } from '../task/support/terms.ts';
+import { terms } from '../../support/contract-terms.ts';
 import { aProject } from './a-loop.ts';
 
 const built = buildContract(terms('/project', [], { frontmatter: 'ü\r\n', head: '---\nü\r\n---\n' })).contract;

@@ -19,7 +19,7 @@ import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
-import { AT, after, aList } from '../engine/tdd/support/a-list.ts';
+import { AT, after, aList } from '../../support/tdd-list.ts';
 
 function aProject(context: TestContext): LoopFiles {
   const root = mkdtempSync(join(tmpdir(), 'ralph-tdd-'));

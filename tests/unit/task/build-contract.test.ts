@@ -5,8 +5,8 @@ import { contract as schema } from '../../../src/engine/schema/contract.ts';
 import { hashContract } from '../../../src/state/hash-contract.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
-import { project, writeFiles } from './support/project.ts';
-import { terms } from './support/terms.ts';
+import { terms } from '../../support/contract-terms.ts';
+import { project, writeFiles } from '../../support/folder.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 

@@ -5,7 +5,7 @@ import type { ProjectSignals } from '../../../src/task/draft/project-signals.ts'
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 
 const NONE: ProjectSignals = { packageManager: null, commands: [] };
 const NODE: ProjectSignals = {

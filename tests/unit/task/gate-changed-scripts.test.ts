@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
+import { terms } from '../../support/contract-terms.ts';
+import { project, writeFiles } from '../../support/folder.ts';
 import { OPTIONS } from './support/gate.ts';
-import { project, writeFiles } from './support/project.ts';
-import { terms } from './support/terms.ts';
 
 function changedGate(context: TestContext, change: (directory: string) => void) {
   const directory = project(context, {

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ENV } from '../../support/environment.ts';
+import { project } from '../../support/folder.ts';
 import { until } from '../../support/until.ts';
 import { alive } from './support/alive.ts';
-import { ENV } from './support/environment.ts';
 import { gate } from './support/gate.ts';
-import { project } from './support/project.ts';
 import { whenTimeIsUp } from './support/when-time-is-up.ts';
 
 /** A command that leaves a grandchild sleeping and writes both process ids down. */

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
-import { ENV } from './support/environment.ts';
+import { terms } from '../../support/contract-terms.ts';
+import { ENV } from '../../support/environment.ts';
+import { project, writeFiles } from '../../support/folder.ts';
 import { gate, OPTIONS } from './support/gate.ts';
-import { project, writeFiles } from './support/project.ts';
-import { terms } from './support/terms.ts';
 
 test('a loop with nothing to check has no result', async (context) => {
   assert.deepEqual(await gate(project(context), []), []);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { namedScripts } from '../../../src/task/pinned-scripts/named-scripts.ts';
-import { project } from './support/project.ts';
+import { project } from '../../support/folder.ts';
 
 const FILES = {
   'check.sh': 'exit 0\n',

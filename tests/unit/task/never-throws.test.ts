@@ -9,7 +9,7 @@ import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts'
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import { namedScripts } from '../../../src/task/pinned-scripts/named-scripts.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 import { isVacuousGreen } from '../support/is-vacuous-green.ts';
 
 /** Pieces that task files are made of, so that a random text gets past the first line. */

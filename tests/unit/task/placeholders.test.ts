@@ -6,7 +6,7 @@ import {
   renderBody,
   runOfIteration,
 } from '../../../src/task/frontmatter/placeholders.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 
 const VALUES: BodyValues = {
   commands: { tests: '2 failed', 'type-check': 'ok' },

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { markFolder } from '../../../src/task/progress/marks.ts';
 import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
-import { project, writeFiles } from './support/project.ts';
-import { after, changed, ENV, look, PATIENT, repository, TASK } from './support/repository.ts';
+import { project, writeFiles } from '../../support/folder.ts';
+import { after, changed, ENV, look, PATIENT, repository, TASK } from '../../support/repository.ts';
 
 test('without git only the task folder is known', async (context) => {
   const directory = repository(context);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { compare, snapshot } from '../../../src/task/progress/snapshot.ts';
-import { project, writeFiles } from './support/project.ts';
-import { after, changed, ENV, FILES, git, repository } from './support/repository.ts';
+import { project, writeFiles } from '../../support/folder.ts';
+import { after, changed, ENV, FILES, git, repository } from '../../support/repository.ts';
 
 test('a project inside a larger repository is its own part of it', async (context) => {
   const top = repository(context, { 'part/src/a.ts': 'a\n', 'part/tasks/one/RALPH.md': '', 'elsewhere/x.ts': 'x\n' });

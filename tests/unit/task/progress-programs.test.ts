@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { writeFiles } from './support/project.ts';
-import { after, changed, ENV, FILES, git, look, repository } from './support/repository.ts';
+import { writeFiles } from '../../support/folder.ts';
+import { after, changed, ENV, FILES, git, look, repository } from '../../support/repository.ts';
 
 const PROGRAMS: readonly (readonly [key: string, attributes: string])[] = [
   ['core.fsmonitor', ''],

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectSignals } from '../../../src/task/draft/project-signals.ts';
-import { project } from './support/project.ts';
+import { project } from '../../support/folder.ts';
 
 const scripts = (entries: Record<string, unknown>): string => JSON.stringify({ scripts: entries });
 const ALL = scripts({ test: 'vitest run', lint: 'eslint .', build: 'tsc -b', typecheck: 'tsc --noEmit', dev: 'vite' });

@@ -6,14 +6,7 @@ import * as z from 'zod';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { publishedFrontmatter } from '../../../src/task/frontmatter/schema.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
-import {
-  AUTH_FIXES,
-  MIGRATION,
-  MINIMAL,
-  MULTI_ENV,
-  SCAFFOLD,
-  SELF_HEALING,
-} from '../../client/support/example-tasks.ts';
+import { AUTH_FIXES, MIGRATION, MINIMAL, MULTI_ENV, SCAFFOLD, SELF_HEALING } from '../../support/example-tasks.ts';
 
 function published(kind: 'ralph-md' | 'prompt'): { schema: Record<string, unknown>; accepts: ValidateFunction } {
   // As scripts/build.ts writes it.

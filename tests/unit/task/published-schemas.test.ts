@@ -11,7 +11,7 @@ import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { checkInput, unknownKeys } from '../../../src/task/skill-contract/check-input.ts';
 import { checkOutput } from '../../../src/task/skill-contract/check-output.ts';
 import { judgeJson } from '../../../src/task/skill-contract/schema-problems.ts';
-import { after, aList } from '../engine/tdd/support/a-list.ts';
+import { after, aList } from '../../support/tdd-list.ts';
 
 const AT = '2026-03-12T10:00:00Z';
 const FOLDER = 'schemas';

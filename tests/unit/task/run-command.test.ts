@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { type CommandOutcome, runCommand } from '../../../src/task/commands/run-command.ts';
+import { ENV } from '../../support/environment.ts';
 import { alive } from './support/alive.ts';
-import { ENV } from './support/environment.ts';
 
 /** Runs what prints its process id first; with `told` we are told to go as soon as that process is gone. */
 async function run(command: string, told: boolean): Promise<CommandOutcome> {

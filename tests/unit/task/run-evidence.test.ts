@@ -8,10 +8,10 @@ import { commandOutcome } from '../../../src/engine/schema/run-status.ts';
 import { runEvidence } from '../../../src/task/commands/run-evidence.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
+import { ENV } from '../../support/environment.ts';
+import { project, writeFiles } from '../../support/folder.ts';
 import { until } from '../../support/until.ts';
 import { alive } from './support/alive.ts';
-import { ENV } from './support/environment.ts';
-import { project, writeFiles } from './support/project.ts';
 import { taskTerms } from './support/task-terms.ts';
 import { whenTimeIsUp } from './support/when-time-is-up.ts';
 

@@ -7,8 +7,8 @@ import type { Contract } from '../../../src/engine/schema/contract.ts';
 import { runGate } from '../../../src/task/commands/gate.ts';
 import type { TaskCommandOptions } from '../../../src/task/commands/run-pinned-command.ts';
 import { buildContract } from '../../../src/task/settings/build-contract.ts';
-import { ENV } from './support/environment.ts';
-import { project, writeFiles } from './support/project.ts';
+import { ENV } from '../../support/environment.ts';
+import { project, writeFiles } from '../../support/folder.ts';
 import { taskTerms } from './support/task-terms.ts';
 
 const READY = { 'tasks/one/RALPH.md': '', 'tasks/one/OPEN_QUESTIONS.md': '## P0\n\n## P1\n' };

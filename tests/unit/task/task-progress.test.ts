@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { writeFiles } from './support/project.ts';
-import { after, changed, git, repository, TASK } from './support/repository.ts';
+import { writeFiles } from '../../support/folder.ts';
+import { after, changed, git, repository, TASK } from '../../support/repository.ts';
 
 test('nothing changed is no progress', async (context) => {
   assert.deepEqual(await after(repository(context), () => {}), changed('no'));

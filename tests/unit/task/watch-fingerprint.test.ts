@@ -3,7 +3,7 @@ import { rmSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { watchFingerprint } from '../../../src/task/progress/fingerprint.ts';
-import { project, writeFiles } from './support/project.ts';
+import { project, writeFiles } from '../../support/folder.ts';
 
 const TASK = '.claude/ralph/PROMPT.md';
 

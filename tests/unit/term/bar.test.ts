@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { iterationColumns, iterationTable } from '../../../src/cli/show/iteration-table.ts';
 import { painter } from '../../../src/term/paint.ts';
 import { bar } from '../../../src/term/table.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 
 test('a bar is as long as its value, to an eighth of a cell, and what is more than nothing shows', () => {
   assert.equal(bar(6, 6, 6), '██████');

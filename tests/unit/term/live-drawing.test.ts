@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
-import { liveScreen } from './support/live-screen.ts';
+import { liveScreen } from '../../support/terminal/live-screen.ts';
 
 const began: RunnerEvent = {
   type: 'loop-started',

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { RunnerEvent } from '../../../src/engine/runner-event.ts';
-import { type LiveScreen, liveScreen, START } from './support/live-screen.ts';
+import { type LiveScreen, liveScreen, START } from '../../support/terminal/live-screen.ts';
 
 /**
  * What a person sees of a run, in files: scroll-back and screen, the cursor as ▌. `UPDATE_SCENARIOS=1` writes them anew:

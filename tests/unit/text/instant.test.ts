@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { after, elapsed, INSTANT, instantOf, isBefore } from '../../../src/text/instant.ts';
-import fc from '../../support/fast-check.ts';
+import fc from '../../support/property.ts';
 
 const NOON = '2026-02-28T12:00:00.000Z';
 const LATER = '2026-02-28T12:00:01.500Z';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { describeLoop } from '../../../../src/drive/status/loop-report.ts';
-import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../support/a-project.ts';
-import { aTaskFolder, JOB, type TaskFolder } from '../support/a-task-folder.ts';
+import { AT, aHook, aStop, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
 
 /** Its client is this process: a live one, which a cancel has to reach. */
 function aLiveLoop(t: TestContext): TaskFolder {

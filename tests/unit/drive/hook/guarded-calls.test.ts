@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { type PreToolAnswer, preToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import type { CallRecord } from '../../../../src/engine/schema/records.ts';
 import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
-import { AT, aHook, aProject, type Project, put, rewrite, start } from '../support/a-project.ts';
+import { AT, aHook, aProject, type Project, put, rewrite, start } from '../../../support/drive/drive-project.ts';
 
 const GUARDED = `---
 guardrails:

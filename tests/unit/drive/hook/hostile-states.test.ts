@@ -14,7 +14,7 @@ import { initialState } from '../../../../src/engine/initial-state.ts';
 import { writeContract } from '../../../../src/state/contract-store.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
-import { terms } from '../../task/support/terms.ts';
+import { terms } from '../../../support/contract-terms.ts';
 
 const FOUR_KEYS =
   '{"iteration":1,"startedAt":"2026-02-28T10:00:00Z","lastRunAt":"2026-02-28T10:00:00Z","lastFindingsCount":3}';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { forEachLoopOfSession } from '../../../../src/drive/hook/tool-use.ts';
-import { aHook, aProject, put } from '../support/a-project.ts';
+import { aHook, aProject, put } from '../../../support/drive/drive-project.ts';
 
 const STATES = [
   'ralph-state.json',

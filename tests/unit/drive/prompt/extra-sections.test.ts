@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { extraSections } from '../../../../src/drive/prompt/extra-sections.ts';
-import { AT, aProject, put, start } from '../support/a-project.ts';
+import { AT, aProject, put, start } from '../../../support/drive/drive-project.ts';
 
 test('a fresh context is told of the memory of its project, one that goes on is not', (t) => {
   const project = aProject(t);

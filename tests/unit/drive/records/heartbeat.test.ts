@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { type PostToolAnswer, postToolUse } from '../../../../src/drive/hook/tool-use.ts';
 import { DEAD_MS, liveBeats } from '../../../../src/state/task-folder/heartbeat.ts';
 import { runFiles } from '../../../../src/state/task-folder/run-files.ts';
-import { AT, aHook, aProject, type Project, rewrite, start } from '../support/a-project.ts';
-import { aTaskFolder } from '../support/a-task-folder.ts';
+import { AT, aHook, aProject, type Project, rewrite, start } from '../../../support/drive/drive-project.ts';
+import { aTaskFolder } from '../../../support/drive/folder-project.ts';
 
 function called(
   project: Project,

@@ -9,9 +9,9 @@ import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import { type TaskIterationRecord, taskIterationRecord } from '../../../../src/engine/schema/run-status.ts';
 import { readLines } from '../../../../src/state/files/journal-lines.ts';
 import { archiveRun } from '../../../../src/state/task-folder/archive-run.ts';
-import { ENV } from '../../task/support/repository.ts';
-import { AT, aHook, type Project, rewrite, stateOf } from '../support/a-project.ts';
-import { aTaskFolder, JOB, type TaskFolder } from '../support/a-task-folder.ts';
+import { AT, aHook, type Project, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { aTaskFolder, JOB, type TaskFolder } from '../../../support/drive/folder-project.ts';
+import { ENV } from '../../../support/repository.ts';
 
 const GATED = 'max_iterations: 9\nvalidation: ["true"]\ncompletion_promise: DONE';
 

@@ -10,9 +10,9 @@ import {
   writePromptedTurn,
 } from '../../../../src/drive/records/prompted-turn.ts';
 import { compare, snapshot } from '../../../../src/task/progress/snapshot.ts';
-import { writeFiles } from '../../task/support/project.ts';
-import { ENV, PATIENT, repository } from '../../task/support/repository.ts';
-import { AT, aProject } from '../support/a-project.ts';
+import { AT, aProject } from '../../../support/drive/drive-project.ts';
+import { writeFiles } from '../../../support/folder.ts';
+import { ENV, PATIENT, repository } from '../../../support/repository.ts';
 
 test('a noted turn is the same again, and whatever else lies there is none', async (t) => {
   const { files } = aProject(t);

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { takeBusyLock } from '../../../../src/drive/router/holder.ts';
 import { RouterLeft } from '../../../../src/drive/router/router.ts';
-import { AT, aProject, stateOf } from '../support/a-project.ts';
-import { called, spawned, startedRouter } from '../support/a-router.ts';
+import { AT, aProject, stateOf } from '../../../support/drive/drive-project.ts';
+import { called, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const IDLE = '---\nidle: {delay: 30m, max: 6h}\n---\n\nDo the work.\n';
 const NEVER = new AbortController().signal;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { identityOf } from '../../../../src/state/process/identity.ts';
-import { aProject, rewrite, start, stateOf } from '../support/a-project.ts';
-import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
+import { aProject, rewrite, start, stateOf } from '../../../support/drive/drive-project.ts';
+import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 /** A process that lives and is no ancestor of ours: another session's client. */
 const OTHER = { clientPid: 1, clientStartedAt: identityOf(1).startedAt };

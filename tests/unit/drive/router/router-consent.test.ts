@@ -3,8 +3,8 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { giveConsent, pendingTerms } from '../../../../src/drive/start/consent.ts';
-import { AT, aProject, put, rewrite, stateOf } from '../support/a-project.ts';
-import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
+import { AT, aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
 

@@ -3,8 +3,8 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { operate } from '../../../../src/drive/control/operate.ts';
-import { AT, aProject, put, rewrite, stateOf } from '../support/a-project.ts';
-import { called, host, spawned, startedRouter } from '../support/a-router.ts';
+import { AT, aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { called, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
 const DONE = 'All is well.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n';

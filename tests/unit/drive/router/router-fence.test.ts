@@ -6,8 +6,8 @@ import { openRouter } from '../../../../src/drive/router/open.ts';
 import { report } from '../../../../src/drive/router/report.ts';
 import type { RouterAnswer } from '../../../../src/drive/router/router.ts';
 import { RalphError } from '../../../../src/text/ralph-error.ts';
-import { aProject, type Project, put, rewrite, stateOf } from '../support/a-project.ts';
-import { goneClient, host, optionsOf, spawned, startedRouter } from '../support/a-router.ts';
+import { aProject, type Project, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { goneClient, host, optionsOf, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 const SLOW = '---\nvalidation:\n  - until test -f taken; do sleep 0.05; done; test -f done\n---\n\nDo the work.\n';
 const CLAIM = { spawn: 1, agent: null, text: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS', error: null, usage: null };

@@ -3,8 +3,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readSpawn, updateSpawn } from '../../../../src/drive/router/spawn-record.ts';
-import { aProject, put, rewrite, stateOf } from '../support/a-project.ts';
-import { called, goneClient, host, spawned, startedRouter } from '../support/a-router.ts';
+import { aProject, put, rewrite, stateOf } from '../../../support/drive/drive-project.ts';
+import { called, goneClient, host, spawned, startedRouter } from '../../../support/drive/router-project.ts';
 
 for (const [what, left] of [
   ['lost', ''],

@@ -7,7 +7,16 @@ import { consentDigest } from '../../../../src/drive/start/consent-terms.ts';
 import { readContract, writeContract } from '../../../../src/state/contract-store.ts';
 import { hashContract } from '../../../../src/state/hash-contract.ts';
 import { RalphError } from '../../../../src/text/ralph-error.ts';
-import { AT, aProject, aStop, type Project, put, rewrite, start, stateOf } from '../support/a-project.ts';
+import {
+  AT,
+  aProject,
+  aStop,
+  type Project,
+  put,
+  rewrite,
+  start,
+  stateOf,
+} from '../../../support/drive/drive-project.ts';
 
 const FOUR_KEYS = { iteration: 1, startedAt: AT, lastRunAt: AT, lastFindingsCount: null };
 

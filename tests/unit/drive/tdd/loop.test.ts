@@ -14,8 +14,8 @@ import { listThere } from '../../../../src/drive/tdd/tdd-terms.ts';
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
 import { peekTdd, tddFiles, withTdd } from '../../../../src/state/tdd-store.ts';
-import { AT, after, aList } from '../../engine/tdd/support/a-list.ts';
-import { aProject, aStop, type Project, stateOf } from '../support/a-project.ts';
+import { aProject, aStop, type Project, stateOf } from '../../../support/drive/drive-project.ts';
+import { AT, after, aList } from '../../../support/tdd-list.ts';
 
 function keep({ files }: Project, change: (record: TddRecord) => TddRecord): void {
   withTdd(files, AT, (found) => {

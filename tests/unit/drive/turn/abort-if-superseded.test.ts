@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { operate } from '../../../../src/drive/control/operate.ts';
 import { abortIfSuperseded } from '../../../../src/drive/turn/abort-if-superseded.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
-import { AT, aProject, type Project, put, start } from '../support/a-project.ts';
+import { AT, aProject, type Project, put, start } from '../../../support/drive/drive-project.ts';
 
 /** Work that lasts until it is told to give up, and says how it came to its end. */
 const endless = (signal: AbortSignal): Promise<string> =>

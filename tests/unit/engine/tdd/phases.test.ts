@@ -10,7 +10,7 @@ import {
   redEvidence,
   standingOf,
 } from '../../../../src/engine/tdd/phases.ts';
-import { after, aList, entry } from './support/a-list.ts';
+import { after, aList, entry } from '../../../support/tdd-list.ts';
 
 const may = (list: ReturnType<typeof aList>, phase: TddPhase, id: string | null = null, again = false): string => {
   const answer = mayRun(list, phase, id, again);

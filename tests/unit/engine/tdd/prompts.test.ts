@@ -6,7 +6,7 @@ import { assemblePrompt, wholePrompt } from '../../../../src/engine/prompt/assem
 import type { TddRecord } from '../../../../src/engine/schema/tdd.ts';
 import { nextScenario, recordBroken, recordPhase } from '../../../../src/engine/tdd/phases.ts';
 import { sectionText } from '../../../../src/engine/tdd/prompt-section.ts';
-import { after, aList, entry } from './support/a-list.ts';
+import { after, aList, entry } from '../../../support/tdd-list.ts';
 
 /**
  * Whole prompts of a TDD loop, as the agent reads them. `UPDATE_SCENARIOS=1` writes them anew: read the difference before

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { hiddenFiles } from '../../../../src/task/git/read-repository.ts';
 import { runGit } from '../../../../src/task/git/run-git.ts';
-import { ENV } from '../support/repository.ts';
+import { ENV } from '../../../support/repository.ts';
 
 const OPTIONS = { env: ENV, signal: new AbortController().signal };
 

@@ -3,8 +3,8 @@ import { runGate } from '../../../../src/task/commands/gate.ts';
 import type { TaskCommandOptions } from '../../../../src/task/commands/run-pinned-command.ts';
 import type { ValidationEntry } from '../../../../src/task/frontmatter/schema.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
-import { ENV } from './environment.ts';
-import { terms } from './terms.ts';
+import { terms } from '../../../support/contract-terms.ts';
+import { ENV } from '../../../support/environment.ts';
 
 /** Options of a gate that nobody interrupts. */
 export const OPTIONS: TaskCommandOptions = { signal: new AbortController().signal, env: ENV, iteration: 1 };

@@ -1,6 +1,6 @@
 import type { EvidenceCommand, TaskTerms } from '../../../../src/engine/schema/contract.ts';
 import type { ContractTerms } from '../../../../src/task/settings/build-contract.ts';
-import { terms } from './terms.ts';
+import { terms } from '../../../support/contract-terms.ts';
 
 interface TaskFolder extends Partial<Omit<TaskTerms, 'commands'>> {
   readonly commands?: readonly (Partial<EvidenceCommand> & { readonly run: string })[];

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { sweepLeftovers } from '../../src/state/lock/sweep-leftovers.ts';
+import type { LoopFiles } from '../../src/state/loop-files.ts';
+import { withState } from '../../src/state/with-state.ts';
+import { aState, filesIn } from '../support/faults/a-state.ts';
+import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
+import { judgeTally } from '../support/faults/judge-tally.ts';
+import { type StressResult, stress } from '../support/faults/stress.ts';
+
+/** RALPH_STRESS_KILLS=10000 is the long form, about 8 minutes on two cores. */
+const KILLS = Number(process.env['RALPH_STRESS_KILLS'] ?? 240);
+const PROCESSES = 6;
+/** The state keeps a count for each process: after so many kills a fresh one begins. */
+const KILLS_A_ROUND = 500;
+
+const { directory, remove } = scratch('disk');
+let updater: string;
+let rounds = 0;
+
+before(async () => {
+  updater = await bundleProgram('updater', directory);
+});
+after(remove);
+
+async function stressOver(
+  way: string,
+  kills: number,
+  untilFailure = false,
+): Promise<StressResult & { files: LoopFiles }> {
+  rounds += 1;
+  const project = join(directory, `round-${rounds}`);
+  const files = filesIn(project);
+  mkdirSync(files.runtimeDir, { recursive: true });
+  withState(files, { waitMs: 0 }, () => ({ next: aState(), result: 0 }));
+  const spawnUpdater = (name: string): ChildProcess =>
+    spawn(process.execPath, [updater, project, name, way], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const judge = (past: Parameters<typeof judgeTally>[1]) => judgeTally(files, past);
+  const acknowledged = (output: string): number => output.split('\n').length - 1;
+  // Mostly within the next few updates, now and then after many.
+  const kill = { after: () => Math.random() ** 2 * 40, from: 'output' } as const;
+  const options = { processes: PROCESSES, kills, spawnUpdater, acknowledged, kill, judge, untilFailure };
+  return { ...(await stress(options)), files };
+}
+
+for (const way of ['locked', 'without-links']) {
+  const kills = way === 'locked' ? KILLS : Math.ceil(KILLS / 4);
+  test(`Of six processes that update and are killed (${way}), every acknowledged update is there and none that nobody made.`, async (t) => {
+    let acknowledged = 0;
+    let killed = 0;
+    while (killed < kills) {
+      const result = await stressOver(way, Math.min(KILLS_A_ROUND, kills - killed));
+      assert.deepEqual(result.failures, []);
+      const { lost, phantom, corrupt } = result;
+      assert.deepEqual({ lost, phantom, corrupt }, { lost: 0, phantom: 0, corrupt: 0 });
+      assert.ok(result.acknowledged >= result.killed, 'the processes did work');
+      acknowledged += result.acknowledged;
+      killed += result.killed;
+      assert.deepEqual(strangers(result.files), []);
+    }
+    t.diagnostic(`${killed} kills, ${acknowledged} acknowledged updates`);
+  });
+}
+
+/** What the killed left behind and the sweep does not take. The lock itself may be there: the next comer takes it. */
+function strangers(files: LoopFiles): string[] {
+  withState(files, { waitMs: 10_000 }, () => ({ next: 'keep', result: 0 }));
+  sweepLeftovers(files, Date.now() + 120_000);
+  return readdirSync(files.runtimeDir).filter(
+    (name) => !['ralph-state.json', 'ralph-state.json.lock.reap-'].includes(name),
+  );
+}
+
+test('Control: the same stress test over updates without a lock loses updates.', async () => {
+  const { lost, phantom } = await stressOver('unlocked', 40);
+  assert.ok(lost + phantom > 0, 'the stress test did not see that updates were lost');
+});
+
+test('Control: the same stress test over writes in place leaves a torn state.', async () => {
+  const { corrupt } = await stressOver('in-place', 5_000, true);
+  assert.ok(corrupt > 0, 'the stress test did not see a torn state');
+});

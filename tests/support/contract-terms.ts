@@ -1,0 +1,30 @@
+import type { ContractTerms } from '../../src/task/settings/build-contract.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../src/task/settings/defaults.ts';
+
+/** The terms of a loop in `projectDir` with these validation commands. */
+export function terms(
+  projectDir: string,
+  validation: ContractTerms['validation'],
+  more: Partial<ContractTerms> = {},
+): ContractTerms {
+  return {
+    loopId: 'loop-1',
+    name: null,
+    projectDir,
+    taskPath: '.claude/ralph/PROMPT.md',
+    task: null,
+    guardrails: NO_GUARDRAILS,
+    createdAt: '2026-02-28T10:00:00Z',
+    frontmatter: '',
+    head: '',
+    policy: DEFAULT_POLICY,
+    validation,
+    findingsLog: '.claude/ralph/findings.md',
+    consented: true,
+    clientVersion: null,
+    headless: false,
+    flags: {},
+    bundleDir: null,
+    ...more,
+  };
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
+import type { StopAnswer } from '../../../src/drive/hook/hook-driver.ts';
+import { stop } from '../../../src/drive/hook/stop.ts';
+import { type StartedLoop, startLoop } from '../../../src/drive/start/start-loop.ts';
+import { type DriverContext, driverContext } from '../../../src/drive/turn/ownership.ts';
+import type { LoopState } from '../../../src/engine/schema/state.ts';
+import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
+import { parseState } from '../../../src/state/read-state.ts';
+
+export const AT = '2026-02-28T10:00:00Z';
+
+export interface Project {
+  readonly directory: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly files: LoopFiles;
+}
+
+/** A project of its own for one test, with a task in it, gone after the test. */
+export function aProject(t: TestContext, task = 'Do the work.\n'): Project {
+  const root = mkdtempSync(join(tmpdir(), 'ralph-drive-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const directory = join(root, 'project');
+  put(join(directory, '.claude', 'ralph', 'PROMPT.md'), task);
+  const env = { HOME: root, XDG_STATE_HOME: join(root, 'outside'), CLAUDE_PROJECT_DIR: directory };
+  return { directory, env, files: loopFiles(directory, null, env) };
+}
+
+export function put(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+/** `main.cjs start`, by the user or by an agent. */
+export function start(
+  { directory, env }: Project,
+  consented: boolean,
+  existing: 'resume' | 'fresh' | 'refuse' = 'refuse',
+): StartedLoop {
+  return startLoop({
+    ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing, consented },
+    ...{ headless: false, launched: false, clientVersion: null, bundleDir: null },
+  });
+}
+
+/** A hook that the client calls in this session. */
+export function aHook(
+  { env }: Project,
+  event: string,
+  payload: Record<string, unknown> = {},
+  more: Record<string, string> = {},
+): DriverContext {
+  const input = parseHookInput(JSON.stringify({ hook_event_name: event, session_id: 'session-1', ...payload }));
+  assert.ok(input !== null);
+  return driverContext(input, { ...env, ...more });
+}
+
+/** A Stop of session-1, decided in full. */
+export function aStop(
+  project: Project,
+  payload: Record<string, unknown> = {},
+  more: Record<string, string> = {},
+): Promise<StopAnswer | null> {
+  const context = aHook(project, 'Stop', { last_assistant_message: 'Some work.', ...payload }, more);
+  return stop(context, { timeoutMs: 60_000, signal: new AbortController().signal });
+}
+
+export function stateOf({ files }: Project): LoopState {
+  const read = parseState(readFileSync(files.state, 'utf8'));
+  assert.ok(read.kind === 'loop', read.kind);
+  return read.state;
+}
+
+/** Somebody writes into the state file. */
+export function rewrite(project: Project, change: Record<string, unknown>): void {
+  put(project.files.state, JSON.stringify({ ...stateOf(project), ...change }));
+}
