@@ -1,3 +1,5 @@
+import { type Fields, isFields, parseFields, textOf } from '../fields.ts';
+
 /** Payload of a hook, reduced to what this program uses, each field checked for its type. */
 export interface HookInput {
   readonly event: string;
@@ -23,13 +25,8 @@ export interface BackgroundTask {
 
 /** The payload of a hook, or null when the text is none. Never throws. */
 export function parseHookInput(text: string): HookInput | null {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (!isObject(raw)) return null;
+  const raw = parseFields(text);
+  if (raw === null) return null;
   const event = string(raw['hook_event_name']);
   const sessionId = string(raw['session_id']);
   if (event === null || sessionId === null) return null;
@@ -49,14 +46,10 @@ export function parseHookInput(text: string): HookInput | null {
 
 function tasks(value: unknown): BackgroundTask[] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isObject).map((task, index) => ({
+  return value.filter(isFields).map((task, index) => ({
     id: string(task['id']) ?? string(task['task_id']) ?? `task-${index}`,
     running: task['status'] === 'running',
   }));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function string(value: unknown, emptyCounts = false): string | null {
@@ -81,15 +74,10 @@ export interface HookToolCall {
 /** Returns the tool call of a tool hook's payload; missing fields are empty. */
 export function toolCall({ raw }: HookInput): HookToolCall {
   const input = raw['tool_input'];
-  const agentId = raw['agent_id'];
   return {
-    name: text(raw['tool_name']),
-    input: typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {},
-    id: text(raw['tool_use_id']),
-    agentId: typeof agentId === 'string' && agentId !== '' ? agentId : null,
+    name: textOf(raw['tool_name']),
+    input: typeof input === 'object' && input !== null ? (input as Fields) : {},
+    id: textOf(raw['tool_use_id']),
+    agentId: string(raw['agent_id']),
   };
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

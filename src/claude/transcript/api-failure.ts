@@ -1,5 +1,6 @@
 import type { ApiError } from '../../engine/events.ts';
 import { readTail } from '../../state/files/read-tail.ts';
+import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 const TAIL_BYTES = 1024 * 1024;
 
@@ -28,12 +29,14 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
   if (transcriptPath === null) return null;
   readTail(transcriptPath, TAIL_BYTES, (line) => {
     if (!line.includes('"assistant"')) return false;
-    const entry = parse(line);
+    const entry = parseFields(line);
     if (entry?.['type'] !== 'assistant') return false;
     if (entry['isApiErrorMessage'] === true) {
       found = {
-        kind: typeof entry['error'] === 'string' ? entry['error'] : '',
-        message: textOf(entry['message']),
+        kind: textOf(entry['error']),
+        message: listOf(fieldsOf(entry['message'])['content'])
+          .map(({ text }) => textOf(text))
+          .join(' '),
         resetsAt: resetTime(entry['quotaLimits']),
         at: typeof entry['timestamp'] === 'string' ? entry['timestamp'] : null,
       };
@@ -77,18 +80,4 @@ export function resetTime(limits: unknown): string | null {
   const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;
   return new Date(seconds * 1000).toISOString();
-}
-
-function textOf(message: unknown): string {
-  const content = (message as { content?: unknown } | undefined)?.content;
-  if (!Array.isArray(content)) return '';
-  return content.map((block: { text?: unknown }) => (typeof block?.text === 'string' ? block.text : '')).join(' ');
-}
-
-function parse(line: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(line) as Record<string, unknown>;
-  } catch {
-    return null; // a line that is being written right now
-  }
 }

@@ -1,4 +1,5 @@
 import { readLines } from '../../state/files/journal-lines.ts';
+import { textOf } from '../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
 export type Queued = 'message' | 'notification' | null;
@@ -44,13 +45,13 @@ function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'
   let prompted = '';
   for (const entry of entries) {
     const { type, promptSource } = entry;
-    const timestamp = text(entry['timestamp']);
+    const timestamp = textOf(entry['timestamp']);
     // A prompt's own line may come late, behind messages that were queued after it (measured).
     if (type === 'user' && UNQUEUED.includes(promptSource) && timestamp > prompted) prompted = timestamp;
     note(queue, entry);
   }
   // Messages queued by a client that exited are never served. Messages of other programs to the agent are in tags.
-  return queue.messages.filter(({ content, at }) => at >= prompted && !text(content).trimStart().startsWith('<'));
+  return queue.messages.filter(({ content, at }) => at >= prompted && !textOf(content).trimStart().startsWith('<'));
 }
 
 function ended(entries: readonly Record<string, unknown>[], tasks: readonly string[]): number {
@@ -64,7 +65,7 @@ function note(queue: Queue, { type, operation, content, timestamp }: Record<stri
   if (type !== 'queue-operation') return;
   if (operation === 'enqueue') {
     if (isNotification(content)) queue.notifications += 1;
-    else queue.messages.push({ content, at: text(timestamp) });
+    else queue.messages.push({ content, at: textOf(timestamp) });
     return;
   }
   // `dequeue` names no message and serves users first; the other operations (taken into the turn, back into the input
@@ -76,9 +77,4 @@ function note(queue: Queue, { type, operation, content, timestamp }: Record<stri
 
 export function isNotification(content: unknown): boolean {
   return typeof content === 'string' && content.trimStart().startsWith('<task-notification>');
-}
-
-/** Values other than strings count as empty: an object from a file may not even be convertible. */
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/read-tail.ts';
+import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { readUsage } from './usage.ts';
 
 export interface SubagentWork {
@@ -67,31 +68,19 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   const texts: string[] = [];
   readTail(path, TAIL_BYTES, (line) => {
     if (!line.includes('"assistant"') && (id !== undefined || !line.includes('"user"'))) return false;
-    const { type, message } = parsed(line);
+    const { type, message } = parseFields(line) ?? {};
     // The subagent received another message, or a hook sent it back to work.
     if (type === 'user' && id === undefined) finished = false;
     if (type !== 'assistant' || message === undefined) return false;
-    if (id !== undefined && message.id !== id) return true;
-    id = message.id;
-    if (message.stop_reason === 'tool_use') finished = false;
-    const content = Array.isArray(message.content) ? message.content : [];
-    texts.unshift(...content.flatMap((block) => (block?.type === 'text' ? [String(block.text)] : [])));
+    const fields = fieldsOf(message);
+    if (id !== undefined && fields['id'] !== id) return true;
+    id = fields['id'];
+    if (fields['stop_reason'] === 'tool_use') finished = false;
+    const blocks = listOf(fields['content']).filter(({ type }) => type === 'text');
+    texts.unshift(...blocks.map(({ text }) => textOf(text)));
     return false;
   });
   return id === undefined ? null : { text: texts.join('\n'), finished };
-}
-
-interface Entry {
-  readonly type?: unknown;
-  readonly message?: { readonly id?: unknown; readonly stop_reason?: unknown; readonly content?: unknown };
-}
-
-function parsed(line: string): Entry {
-  try {
-    return JSON.parse(line) as Entry;
-  } catch {
-    return {}; // a line that is being written right now
-  }
 }
 
 /** The record can exceed the budget of one reading. */

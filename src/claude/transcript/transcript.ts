@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { readTail } from '../../state/files/read-tail.ts';
+import { type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 /** Bytes to search for events of this turn; a turn writes far less. */
 const TAIL_BYTES = 1024 * 1024;
@@ -11,14 +12,12 @@ export function lastAssistantText(path: string | null): string {
   scan(path, (entry) => {
     if (entry['type'] !== 'assistant' || entry['isSidechain'] === true)
       return texts.length > 0 && entry['type'] === 'user';
-    const message = object(entry['message']);
+    const message = fieldsOf(entry['message']);
     if (messageId !== undefined && message['id'] !== messageId) return true;
     messageId = message['id'];
-    const content = Array.isArray(message['content']) ? message['content'] : [];
-    const text = content
-      .map(object)
+    const text = listOf(message['content'])
       .filter((block) => block['type'] === 'text')
-      .map((block) => String(block['text']));
+      .map((block) => textOf(block['text']));
     texts.unshift(...text);
     return false;
   });
@@ -35,7 +34,7 @@ export function begunBy(path: string | null, promptId: string): 'user' | 'loop' 
     path,
     (entry) => {
       if (entry['type'] !== 'user' || entry['promptId'] !== promptId || entry['isMeta'] === true) return false;
-      const content = object(entry['message'])['content'];
+      const content = fieldsOf(entry['message'])['content'];
       const command = typeof content === 'string' && content.startsWith('<bash-input>');
       by = entry['promptSource'] === 'queued' || command ? 'user' : 'loop';
       return by === 'user';
@@ -53,7 +52,7 @@ export function blockOverridden(path: string | null, since: string): boolean {
     (entry) => {
       const at = entry['timestamp'];
       if (entry['type'] !== 'system' || (typeof at === 'string' && Date.parse(at) < Date.parse(since))) return false;
-      overridden = /blocked the turn from ending|overriding/.test(String(entry['content']));
+      overridden = /blocked the turn from ending|overriding/.test(textOf(entry['content']));
       return overridden;
     },
     '"system"',
@@ -71,20 +70,13 @@ export function clientVersion(path: string | null): string | null {
   return version;
 }
 
-function scan(path: string | null, visit: (entry: Record<string, unknown>) => boolean, needle = ''): void {
+function scan(path: string | null, visit: (entry: Fields) => boolean, needle = ''): void {
   if (path === null) return;
   readTail(path, TAIL_BYTES, (line) => {
     if (!line.includes(needle)) return false;
-    try {
-      return visit(object(JSON.parse(line)));
-    } catch {
-      return false; // a line that is being written right now
-    }
+    const entry = parseFields(line);
+    return entry !== null && visit(entry);
   });
-}
-
-function object(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** Bytes of the transcript, or null when there is none (yet), or none that could be looked at. */

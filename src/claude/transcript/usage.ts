@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { UsageDelta } from '../../engine/events.ts';
 import type { ReadMarks } from '../../engine/schema/state.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
+import { countOf } from '../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
 /** Maximum bytes of a transcript that one Stop reads; the next Stop reads on. */
@@ -47,10 +48,10 @@ function add(path: string, from: number, ids: Set<string>, total: Totals): numbe
     const { id, usage } = message as { id?: unknown; usage?: Record<string, unknown> };
     if (typeof id !== 'string' || typeof usage !== 'object' || usage === null || ids.has(id)) continue;
     ids.add(id);
-    total.inputTokens += amount(usage['input_tokens']);
-    total.outputTokens += amount(usage['output_tokens']);
-    total.cacheReadTokens += amount(usage['cache_read_input_tokens']);
-    total.cacheWriteTokens += amount(usage['cache_creation_input_tokens']);
+    total.inputTokens += countOf(usage['input_tokens']);
+    total.outputTokens += countOf(usage['output_tokens']);
+    total.cacheReadTokens += countOf(usage['cache_read_input_tokens']);
+    total.cacheWriteTokens += countOf(usage['cache_creation_input_tokens']);
   }
   return lines.next;
 }
@@ -64,9 +65,4 @@ function subagentFiles(path: string): { name: string; path: string }[] {
   } catch {
     return []; // no subagent ran in this session
   }
-}
-
-/** Counts beyond exact integers would become Infinity, which a state file cannot hold. */
-function amount(value: unknown): number {
-  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
 }

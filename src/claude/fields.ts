@@ -1,0 +1,34 @@
+/** Readers of untyped JSON: every field may be missing or of another type. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Parses one JSON object; null for any other text, such as a line that is being written. */
+export function parseFields(text: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isFields(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {};
+}
+
+export function listOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Reads a count; 0 beyond exact integers, which would become Infinity, and a state file cannot hold that. */
+export function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
+}
