@@ -1,71 +1,127 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
-import { clientAlive } from '../../drive/turn/ownership.ts';
+import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { driverLives } from '../../drive/turn/ownership.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { chosenLoop, type LiveLoop, liveLoopsOn } from '../live-loops.ts';
+import { chosenLoop, liveLoops, liveLoopsOn } from '../live-loops.ts';
+import { RUN_COMMAND } from '../run/run.ts';
+import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
+import { loopToResume } from '../start/start-target.ts';
 import { onePath, taskPlace } from '../task-place.ts';
 import { operateOn } from './operator-commands.ts';
 
-/** What a new run is started with is what `start` takes; what is about an old one is not. */
-const {
-  task: _task,
-  path: _path,
-  resume: _resume,
-  fresh: _fresh,
-  consent: _consent,
-  ...RUN_OPTIONS
-} = START_COMMAND.options;
+/** The command that starts a loop of each mode, and what calls it beside its options. */
+const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; readonly words: readonly string[] }>> =
+  {
+    hook: { command: START_COMMAND, words: [] },
+    runner: { command: RUN_COMMAND, words: [] },
+    router: { command: ROUTER_COMMAND, words: ['start'] },
+  };
+
+/** Options of a start that say which loop is meant, or what becomes of it. */
+const OF_A_START = ['task', 'path', 'resume', 'fresh', 'consent', 'mode'];
+
+const OPTIONS = Object.fromEntries(
+  Object.entries({ ...RUN_COMMAND.options, ...START_COMMAND.options }).filter(([name]) => !OF_A_START.includes(name)),
+);
 
 export const RESUME_COMMAND: Command = {
   name: 'resume',
-  summary: 'Go on with a paused loop, or run a task folder once more.',
-  usage: '[PATH] [--loop NAME] [--launch] [-- CLIENT OPTIONS]',
-  help: 'A paused loop goes on at the next stop of its session: send any message there. The breaker is closed. A loop whose client is gone goes on with: main.cjs start --resume. With the PATH of a task folder or its RALPH.md on which no loop is active, it starts a new run, with the options of start, and with --launch its exit codes. Without PATH and --loop the only loop that is live is meant.',
-  options: RUN_OPTIONS,
+  summary: 'Resume a loop, or run a task folder once more.',
+  usage: '[NAME | PATH] [--loop NAME] [--launch] [-- CLIENT OPTIONS]',
+  help: 'Resumes a loop by its own mode; counters are kept. A loop that is paused in a live session resumes there: send any message. A loop of a session that has ended is made ready for a new one, or with --launch started in it; a loop of run continues in this terminal, and a loop of a router waits for the next session. The PATH of a task folder or its RALPH.md on which no loop is active starts a new run. Without NAME, PATH and --loop, the only loop that can be meant.',
+  options: OPTIONS,
   control: true,
   run(context) {
-    const path = onePath('resume', context.positionals);
-    if (path === null) {
-      const stray = Object.keys(RUN_OPTIONS).find((name) => context.values[name] !== undefined);
-      if (stray === undefined) return goOn(context, chosenLoop(context, 'resume'));
-      throw new RalphError('usage', `--${stray} is for a new run: main.cjs resume PATH --${stray}.`);
+    const word = onePath('resume', context.positionals);
+    if (word === null) return resumeLoop(context, loopMeant(context));
+    const named = liveLoops(context).find(({ files }) => files.name === word && !existsSync(resolve(word)));
+    if (named !== undefined) return resumeLoop(context, named.files);
+    const live = liveLoopsOn(context, word);
+    if (live.length > 0) {
+      const files = chosenLoop(context, 'resume');
+      if (!isResumable(files)) throw active(word, files);
+      return resumeLoop(context, files);
     }
-    const live = liveLoopsOn(context, path);
-    const paused = live.find(({ found }) => found.kind === 'loop' && found.state.status === 'paused');
-    if (paused !== undefined) return goOn(context, chosenLoop(context, 'resume'));
-    if (live[0] !== undefined) throw active(path, live[0]);
-    return newRun(context, path);
+    const ended = endedLoop(context, word);
+    return ended === null ? newRun(context, word) : resumeLoop(context, ended);
   },
 };
 
-function goOn(context: CommandContext, files: LiveLoop['files']): number {
+/** Returns the loop that --loop names or the only live one, else the one that ended last. */
+function loopMeant(context: CommandContext): LoopFiles {
+  if (context.files.name !== null || liveLoops(context).length > 0) return chosenLoop(context, 'resume');
+  return loopToResume(context, 'resume');
+}
+
+/** Returns the loop of this name that has ended; null if the word is a path, or no loop had that name. */
+function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles | null {
+  if (!LOOP_NAME.test(word) || existsSync(resolve(word))) return null;
+  const files = loopFiles(projectDir, word, env);
+  return lastLoopIn(files) === null ? null : files;
+}
+
+/** Resumes a loop where it is driven, or starts its driver again. */
+function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> | number {
+  const state = lastLoopIn(files);
+  if (state === null || !needsDriver(files, state)) return operateResume(context, files);
+  const { command, words } = STARTERS[state.mode];
+  const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
+  if (stray !== undefined) {
+    throw new RalphError('usage', `--${stray} is no option of main.cjs ${command.name}, which drives this loop.`);
+  }
+  const values = { ...context.values, resume: true, ...(files.name !== null && { loop: files.name }) };
+  const { projectDir, env } = context;
+  // The loop of a worktree is found by its name.
+  const own = loopFiles(projectDir, files.name, env);
+  return command.run({ ...context, values, positionals: words, files: own });
+}
+
+function isResumable(files: LoopFiles): boolean {
+  const found = readState(files.state);
+  return found.kind === 'loop' && (found.state.status === 'paused' || needsDriver(files, found.state));
+}
+
+/** Returns whether no process drives the loop any more; a loop that awaits consent is not resumed by starting it. */
+function needsDriver(files: LoopFiles, state: LoopState): boolean {
+  if (readState(files.state).kind !== 'loop') return true;
+  return state.status !== 'awaiting-consent' && (state.status === 'ended' || driverLives(files, state) === false);
+}
+
+function operateResume(context: CommandContext, files: LoopFiles): number {
+  const stray = givenOptions(context)[0];
+  if (stray !== undefined) {
+    throw new RalphError('usage', `--${stray} is for a new run: main.cjs resume PATH --${stray}.`);
+  }
   return operateOn(files, { command: () => ({ kind: 'resume' }), answer }, context);
 }
 
-function answer({ before, after }: Operated): string {
-  return before.status === 'paused'
-    ? 'The loop is resumed. Send any message in its session, and it goes on when that is answered.'
-    : `The loop was not paused; it is ${after.status}.`;
+function givenOptions({ values }: CommandContext): string[] {
+  return Object.keys(OPTIONS).filter((name) => values[name] !== undefined);
 }
 
-function active(path: string, { found, files }: LiveLoop): RalphError {
+function answer({ before, after }: Operated): string {
+  if (before.status !== 'paused') return `The loop was not paused; it is ${after.status}.`;
+  return before.mode === 'hook'
+    ? 'The loop is resumed. Send any message in its session, and it goes on when that is answered.'
+    : 'The loop is resumed.';
+}
+
+function active(path: string, files: LoopFiles): RalphError {
+  const found = readState(files.state);
   const named = files.name === null ? '' : ` --loop ${files.name}`;
-  if (found.kind !== 'loop') {
-    return new RalphError(
-      'refused',
-      `the state file ${files.state} cannot be used (${found.kind}). main.cjs reset${named} puts it away.`,
-    );
-  }
-  const gone = found.state.clientPid !== null && !clientAlive(found.state);
   return new RalphError(
     'refused',
-    gone
-      ? `a loop on ${path} lies here, and its client is gone. Go on with it: main.cjs start${named} --task ${quoted(path)} --resume. Put it away: main.cjs cancel ${quoted(path)}.`
-      : `a loop on ${path} is active (${found.state.status}). End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`,
+    found.kind === 'loop'
+      ? `a loop on ${path} is active (${found.state.status}). End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`
+      : `the state file ${files.state} cannot be used (${found.kind}). main.cjs reset${named} puts it away.`,
   );
 }
 

@@ -9,7 +9,6 @@ import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { liveLoopsOn } from '../live-loops.ts';
-import { refuseAgent } from '../refuse-agent.ts';
 import { taskPlace } from '../task-place.ts';
 
 interface ArchivedFile {
@@ -38,7 +37,6 @@ export const ARCHIVE_COMMAND: Command = {
 };
 
 function putAway(context: CommandContext, path: string): number {
-  refuseAgent(`archive ${path}`, context.env);
   const { projectDir, now, forPeople, out } = context;
   const { run } = taskPlace(projectDir, path);
   const [live] = liveLoopsOn(context, path);

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Project, project } from './support/project.ts';
+
+const STATE = '.claude/context/runtime/ralph-state.json';
+/** The number of a process that never runs. */
+const GONE = { sessionId: 'session-1', clientPid: 2 ** 22, clientStartedAt: null };
+const PAUSED = {
+  status: 'paused',
+  paused: { since: '2026-02-28T10:00:00Z', reason: 'operator', message: 'paused by the user.', resumesAt: null },
+};
+
+function change(p: Project, state: object): void {
+  p.write(STATE, { ...(JSON.parse(p.read(STATE)) as object), ...state });
+}
+
+function stateOf(p: Project): Record<string, unknown> {
+  return JSON.parse(p.read(STATE)) as Record<string, unknown>;
+}
+
+function loop(context: Parameters<typeof project>[0], args: readonly string[], task = 'Work.\n'): Project {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', task);
+  const { code, stderr } = p.ralph(args);
+  assert.equal(code, 0, stderr);
+  return p;
+}
+
+test('a loop that is paused in a live session resumes there', (context) => {
+  const p = loop(context, ['start']);
+  change(p, { ...PAUSED, sessionId: 'session-1', clientPid: process.pid, clientStartedAt: null, iteration: 2 });
+  const { json, stderr } = p.ralph(['resume']);
+  assert.deepEqual([json['status'], json['iteration']], ['running', 2], stderr);
+  assert.equal(stateOf(p)['clientPid'], process.pid, 'the session keeps it');
+  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run/);
+});
+
+for (const [how, state] of [
+  ['is running', GONE],
+  ['is paused', { ...GONE, ...PAUSED }],
+] as const) {
+  test(`a session's loop that ${how} and whose client is gone is made ready for a new client`, (context) => {
+    const p = loop(context, ['start']);
+    change(p, { ...state, iteration: 2 });
+    const { code, json, stderr } = p.ralph(['resume', '--max-iterations', '9']);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual([json['status'], json['mode'], json['maxIterations']], ['running', 'hook', 9]);
+    const { sessionId, iteration } = stateOf(p);
+    assert.deepEqual([sessionId, iteration], [null, 2]);
+  });
+}
+
+const AGENT = '#!/bin/sh\ncat > prompt.txt\n[ -f done ] && echo "RALPH_AUDIT_COMPLETE_NO_FINDINGS"\necho one > done\n';
+
+for (const [how, args] of [
+  ['by no name', []],
+  ['by its name', ['docs']],
+] as const) {
+  test(`a runner's loop whose runner is gone continues in this terminal, ${how}`, (context) => {
+    const p = project(context);
+    p.write('PLAN/RALPH.md', '---\nmax_iterations: 3\ncompletion_gate: disabled\n---\nWork.\n');
+    p.write('agent.sh', AGENT, 0o755);
+    const start = ['start', '--mode', 'runner', '--loop', 'docs', '--task', 'PLAN', '--set', 'agent=./agent.sh'];
+    const started = p.ralph(start);
+    assert.equal(started.code, 0, started.stderr);
+    const { code, stderr, stdout } = p.ralph(['resume', ...args, '--max-iterations', '1']);
+    assert.equal(code, 2, stderr + stdout);
+    assert.match(p.read('prompt.txt'), /Iteration 1 of 1/);
+    const again = p.ralph(['resume', 'docs', '--max-iterations', '2', '--json']);
+    assert.match(p.read('prompt.txt'), /Iteration 2 of 2/, again.stderr);
+    assert.match(again.stdout, /"type":"loop-ended"/);
+    assert.match(p.ralph(['resume', 'docs', '--launch']).stderr, /--launch is no option of main\.cjs run/);
+  });
+}
+
+test("a router's loop whose session is gone is taken up as router start --resume takes it up", (context) => {
+  const p = loop(context, ['router', 'start']);
+  change(p, { ...GONE, iteration: 1 });
+  const { json, stderr } = p.ralph(['resume']);
+  assert.deepEqual([json['action'], json['iteration']], ['spawn', 2], stderr);
+  assert.equal(stateOf(p)['mode'], 'router');
+});
+
+test('a loop that awaits consent is not resumed, whatever is to drive it', (context) => {
+  for (const mode of ['hook', 'runner']) {
+    const p = project(context);
+    p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+    p.ralph(['start', '--mode', mode], { CLAUDECODE: '1' });
+    p.ralph(['resume']);
+    assert.equal(stateOf(p)['status'], 'awaiting-consent');
+  }
+});
+
+test('a loop that its user has stopped is resumed, and where there is none nothing is made', (context) => {
+  const p = loop(context, ['start', '--max-iterations', '1']);
+  p.ralph(['stop']);
+  const { code, json, stderr } = p.ralph(['resume']);
+  assert.deepEqual([code, json['status']], [0, 'running'], stderr);
+  const empty = project(context);
+  assert.match(empty.ralph(['resume']).stderr, /there is no live loop/);
+  assert.deepEqual(empty.tree(), {});
+});
