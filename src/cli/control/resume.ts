@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
-import { driverLives } from '../../drive/turn/ownership.ts';
+import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
@@ -92,7 +92,7 @@ function isResumable(files: LoopFiles): boolean {
 /** Returns whether no process drives the loop any more; a loop that awaits consent is not resumed by starting it. */
 function needsDriver(files: LoopFiles, state: LoopState): boolean {
   if (readState(files.state).kind !== 'loop') return true;
-  return state.status !== 'awaiting-consent' && (state.status === 'ended' || driverLives(files, state) === false);
+  return state.status !== 'awaiting-consent' && (state.status === 'ended' || isDriverAlive(files, state) === false);
 }
 
 function operateResume(context: CommandContext, files: LoopFiles): number {
