@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Project, project } from './support/project.ts';
+import { type Project, project } from '../support/project.ts';
 
 const STATE = '.claude/context/runtime/ralph-state.json';
 /** The number of a process that never runs. */
