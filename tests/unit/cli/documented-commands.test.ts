@@ -29,7 +29,7 @@ const ACTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const LAUNCHER = /^(?:exec )?\.claude[/\\]ralph[/\\]ralph-audit\.(?:sh|bat)(?= |$)/;
-const MAIN = /^(?:node )?(?:\S*[/\\])?main\.cjs(?= |$)/;
+const MAIN = /^(?:(?:node )?(?:\S*[/\\])?main\.cjs|ralph-loop)(?= |$)/;
 
 const names = Object.keys(COMMANDS);
 
@@ -44,12 +44,19 @@ async function commandOf(name: string): Promise<Command> {
 /** Every command line of a text, as it stands there: in inline code, in code blocks, and behind `run:` or a bullet. */
 function commandLines(text: string): string[] {
   const spans = [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code.replaceAll('\\|', '|'));
-  const lines = text
-    .replace(/ \\\n\s*/g, ' ')
-    .split('\n')
+  const lines = codeLines(text.replace(/ \\\n\s*/g, ' '))
     .map((line) => line.replace(/^(?:\s{2,}|#\s+|- |rem )(?:- run: |run: )?/, ''))
     .filter((line) => LAUNCHER.test(line) || MAIN.test(line));
   return [...spans, ...lines.map(withoutComment)];
+}
+
+/** The lines of a text, without those that begin with the program's name as a word of a sentence. */
+function codeLines(text: string): string[] {
+  let fenced = false;
+  return text.split('\n').filter((line) => {
+    if (/^ *```/.test(line)) fenced = !fenced;
+    return fenced || !/^ {0,3}ralph-loop /.test(line);
+  });
 }
 
 /** What explains a command stands some spaces behind it. */
