@@ -14,6 +14,8 @@ export interface LoopFiles {
   readonly archiveDir: string;
   readonly events: string;
   readonly iterations: string;
+  /** The last prompt of a task without a folder, for an agent that is sent to read it. */
+  readonly prompt: string;
   /** Tool calls and denials, written by the tool hooks. */
   readonly calls: string;
   /** What the status line last heard from the client: its cost figure. */
@@ -49,6 +51,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     archiveDir: of('archive', ''),
     events: of('events', '.jsonl'),
     iterations: of('iterations', '.jsonl'),
+    prompt: of('prompt', '.md'),
     calls: of('calls', '.jsonl'),
     cost: of('cost', '.json'),
     tombstone: outside(`cancelled${own}.json`),

@@ -1,14 +1,25 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { Contract } from '../engine/schema/contract.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
 import { type LoopDirectory, loopDirectoryIn } from '../state/task-folder/loop-directory.ts';
 
 /** The kinds of task a loop can have. A plan and a TDD loop have files of their own. */
 export type TaskKind = 'prompt' | 'ralph-md' | 'checklist' | 'plan' | 'tdd';
 
-/** Whether a loop on this kind of task has a folder of its own, with run state, commands and a gate. */
+/** Returns whether a loop on this kind of task has a folder of its own, with its run state. */
 export function hasFolder(kind: TaskKind): boolean {
   return kind === 'ralph-md' || kind === 'checklist';
+}
+
+/** Returns whether this kind of file takes all keys: plans and lists of scenarios have tasks and checks of their own. */
+export function takesTaskKeys(kind: TaskKind): boolean {
+  return kind === 'prompt' || hasFolder(kind);
+}
+
+/** Returns whether a started loop has a folder of its own. */
+export function hasTaskFolder(contract: Pick<Contract, 'task' | 'taskPath'>): boolean {
+  return contract.task !== null && hasFolder(taskKind(contract.taskPath));
 }
 
 /** What a task file is, by its name: RALPH.md, task.md (a checklist), and every other file is a prompt. */
@@ -27,9 +38,17 @@ export function taskFileIn(folder: string): string | null {
   return [RALPH_FILE, CHECKLIST_FILE].find((name) => existsSync(join(folder, name))) ?? null;
 }
 
-/** The absolute path of a task file's folder. `taskPath` is relative to the project, as the contract has it. */
+/**
+ * Absolute path of the folder that the outputs, open questions and `./` commands of a task are relative to: its own, or
+ * the project's for a prompt file. `taskPath` is relative to the project.
+ */
 export function taskFolder(projectDir: string, taskPath: string): string {
-  return dirname(join(projectDir, taskPath));
+  return join(projectDir, relativeTaskFolder(taskPath));
+}
+
+/** The same folder relative to the project; `.` for the project itself. */
+export function relativeTaskFolder(taskPath: string): string {
+  return hasFolder(taskKind(taskPath)) ? dirname(taskPath) : '.';
 }
 
 /** What `{{ ralph.name }}` stands for: the folder's own name. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { chmodSync } from 'node:fs';
 import { test } from 'node:test';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { bash, steps, text } from '../support/model/scripted-model.ts';
@@ -61,5 +62,34 @@ test('a task folder works through evidence, a rejected promise and the gate unti
       { as: 'complete', verified: true },
     );
     assert.match(project.workspace.read(`${TASK}/.ralph-runner/transcripts/001.md`), /no result for Ada/);
+  });
+});
+
+test('a prompt file has arguments, commands and a gate as well, all of them in the project itself', async () => {
+  const frontmatter = [
+    'args: [owner]',
+    'commands:',
+    '  - { name: tests, run: "./check.sh {{ args.owner }}", acceptance: true }',
+    'max_iterations: 6',
+    'completion_promise: DONE',
+    'required_outputs: [FIXES.md]',
+  ].join('\n');
+  const files = { 'check.sh': '#!/bin/sh\necho "checked for $1"; test -f FIXES.md\n' };
+  const body = 'Fix it for {{ args.owner }}.\n\n{{ commands.tests }}\n<!-- a note for people -->';
+  const model = steps([text(promise), bash('echo fixed > FIXES.md'), text(`${promise}\n`)]);
+  await inLoopProject({ frontmatter, body, files, git: true }, model, async (project) => {
+    chmodSync(project.workspace.path('check.sh'), 0o755);
+    const run = await project.run({ args: ['--arg', 'owner=Ada Doe'] });
+    project.model.check();
+    assert.equal(run.code, 0, run.said);
+    const [first, second] = project.model.mainRequests();
+    assert.match(first?.sinceText ?? '', /The task is in \.claude\/ralph\/PROMPT\.md/);
+    assert.match(first?.sinceText ?? '', /Fix it for Ada Doe\.\n\nchecked for Ada Doe\n\[exit code 1\]/);
+    assert.match(first?.sinceText ?? '', /these files exist: FIXES\.md\n- these commands pass: tests/);
+    assert.doesNotMatch(first?.sinceText ?? '', /a note for people|OPEN_QUESTIONS|RALPH_PROGRESS/);
+    assert.match(second?.sinceText ?? '', /missing FIXES\.md: create it as FIXES\.md/);
+    assert.deepEqual([project.ended().as, project.ended().verified], ['complete', true]);
+    assert.equal(project.workspace.has('.ralph-runner'), false);
+    assert.equal(project.workspace.has('.claude/ralph/.ralph-runner'), false);
   });
 });

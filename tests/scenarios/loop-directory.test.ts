@@ -69,7 +69,7 @@ test('settings come from the directory, the project, and the user, in this order
     /reflect_every must be 0 \(off\), or from 2 to 20, but is 1 \(from \.ralph\/site\/config\.json\)/,
     /budget\.max_cost .* \(from \.ralph\/site\/config\.json\)/,
     /model .* \(from \.ralph\/config\.json\)/,
-    /commands belongs to a RALPH\.md or a task\.md.* \(from \.ralph\/config\.json\)/,
+    /commands belongs in a task file \(PROMPT\.md, RALPH\.md or task\.md\) \(from \.ralph\/config\.json\)/,
   ]) {
     assert.match(stderr, wanted);
   }

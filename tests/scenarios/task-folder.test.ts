@@ -54,7 +54,7 @@ test('every misuse of --arg is told by its own name, and starts nothing', (conte
     [['--arg', '=x'], /"" is no name of an argument/],
     [['--arg', 'a b=x'], /"a b" is no name of an argument/],
     [['--arg', 'owner=a', '--arg', 'owner=b'], /--arg owner was given twice/],
-    [['--arg', 'owner=a', '--arg', 'mood=b'], /--arg mood: the RALPH\.md has no argument of this name/],
+    [['--arg', 'owner=a', '--arg', 'mood=b'], /--arg mood: the task file has no argument of this name/],
     [[], /the argument "owner" has no value/],
   ] as const) {
     const { code, stderr } = start(p, '--task', 'job', ...args);
@@ -62,7 +62,10 @@ test('every misuse of --arg is told by its own name, and starts nothing', (conte
     assert.match(stderr, message);
   }
   const prompt = start(p, '--arg', 'owner=a');
-  assert.match(prompt.stderr, /only a task folder takes arguments, and the task is \.claude\/ralph\/PROMPT\.md/);
+  assert.match(
+    prompt.stderr,
+    /--arg owner: the task file has no argument of this name under "args:" \(it declares none\)/,
+  );
   assert.match(start(p, '--task', 'job', '--path', 'job').stderr, /--path is another name of --task/);
   assert.match(start(p, '--task', 'jobs').stderr, /there is no task file jobs/);
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
@@ -73,7 +76,10 @@ test('--arg for a task that is not there is refused before anything is made', (c
   for (const command of ['start', 'run']) {
     const { code, stderr } = p.ralph([command, '--arg', 'owner=a']);
     assert.equal(code, 1);
-    assert.match(stderr, /--arg owner: only a task folder takes arguments, .* Name its folder: --task DIR/);
+    assert.match(
+      stderr,
+      /--arg owner: there is no \.claude\/ralph\/PROMPT\.md\. Name the task file or its folder: --task PATH/,
+    );
   }
   for (const word of ['site', 'mend the login']) {
     const { code, stderr } = p.ralph(['run', word, '--arg', 'owner=a', '--yes']);

@@ -48,9 +48,8 @@ export function startTarget(context: CommandContext, command: 'start' | 'run' | 
   const read = readArguments(Array.isArray(pairs) ? pairs.map(String) : []);
   if ('problem' in read) throw new RalphError('usage', read.problem);
   const names = Object.keys(read.args);
-  // Whether there is a PROMPT.md does not matter to somebody who forgot to name the folder.
-  if (task === null && !resumes && names.length > 0)
-    throw new RalphError('usage', START_TEXTS.argsWithoutFolder(names, DEFAULT_TASK));
+  if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
+    throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
   const former = resumes ? formerContract(files) : null;
   return {
     files,

@@ -4,7 +4,7 @@ import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { runFiles, type TakenFlags, takeFlags } from '../../state/task-folder/run-files.ts';
-import { taskFolder } from '../../task/task-file.ts';
+import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { operate } from './operate.ts';
 
 /** Whose loop it is, and what has to be done before it is cancelled. */
@@ -24,7 +24,7 @@ export function applyFlagFiles(
   contract: Contract,
   { isOurs, beforeCancel }: FlagsOf,
 ): boolean {
-  if (!contract.task) return false;
+  if (!hasTaskFolder(contract)) return false;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) return false;
   const { stop, cancel } = flags(files, at, contract);

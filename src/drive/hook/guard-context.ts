@@ -10,7 +10,7 @@ import { shownIn } from '../../state/task-folder/loop-directory.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { guardedBranches } from '../../task/settings/defaults.ts';
-import { loopDirectory, mainProjectOf, progressPath, RUN_CONFIG } from '../../task/task-file.ts';
+import { hasTaskFolder, loopDirectory, mainProjectOf, progressPath, RUN_CONFIG } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
@@ -61,7 +61,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       join(claude, 'ralph', '.install.json'),
       ...launchers,
       join(files.projectDir, RUN_CONFIG),
-      ...(stored?.contract.task ? taskFiles(files, stored) : []),
+      ...(stored !== null && hasTaskFolder(stored.contract) ? taskFiles(files, stored) : []),
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
       ...(plan?.files ?? []),
     ],

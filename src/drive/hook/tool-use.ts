@@ -10,7 +10,7 @@ import { log } from '../../state/log.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { runFiles } from '../../state/task-folder/run-files.ts';
-import { taskFolder } from '../../task/task-file.ts';
+import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { isCancelled } from '../control/cancellation.ts';
 import { showHeartbeat } from '../records/heartbeat.ts';
 import { HOOK_TEXTS, said } from '../turn/messages.ts';
@@ -72,7 +72,7 @@ const TURN_ENDS: PreToolAnswer = {
 
 /** One look, and only for a task folder's own session: a runner looks by itself. */
 function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contract }: StoredContract): boolean {
-  if (!contract.task || typeof loop === 'string' || loop.mode !== 'hook') return false;
+  if (!hasTaskFolder(contract) || typeof loop === 'string' || loop.mode !== 'hook') return false;
   return existsSync(runFiles(taskFolder(files.projectDir, contract.taskPath)).cancelFlag);
 }
 

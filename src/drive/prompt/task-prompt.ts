@@ -1,19 +1,24 @@
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import type { Told } from '../../engine/effects.ts';
 import { assembleChecklistPrompt, reflectionText } from '../../engine/prompt/assemble-checklist-prompt.ts';
 import { type AssembledPrompt, wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import { assembleTaskPrompt, reflectionDue, type TaskPromptParts } from '../../engine/prompt/assemble-task-prompt.ts';
+import {
+  assemblePromptWithTerms,
+  assembleTaskPrompt,
+  reflectionDue,
+  type TaskPromptParts,
+} from '../../engine/prompt/assemble-task-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { log } from '../../state/log.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
+import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { makeRunDir, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
-import { renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
+import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { readMemory, readReflection } from '../../task/memory/read-memory.ts';
 import { type Snapshot, snapshot } from '../../task/progress/snapshot.ts';
-import { taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
+import { hasFolder, taskFolder, taskFolderName, taskKind } from '../../task/task-file.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { elapsed } from '../../text/instant.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
@@ -63,7 +68,8 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     iteration,
     ...request.watch,
   });
-  const before = request.before ?? (await snapshot(projectDir, folder, { env, signal }));
+  const ofFolder = hasFolder(taskKind(contract.taskPath));
+  const before = ofFolder ? (request.before ?? (await snapshot(projectDir, folder, { env, signal }))) : null;
   signal.throwIfAborted();
   const { prompt, reflects } = promptOf(request, {
     iteration,
@@ -73,7 +79,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     findings: request.findings,
     beside: extraSections(files, contract, request.now(), request.fresh === true),
     taskPath: contract.taskPath,
-    body: renderBody(request.body, {
+    body: renderedBody(request, {
       commands: Object.fromEntries(evidence.map(({ name, output }) => [name, output])),
       args: task.args,
       ralph: { iteration, name: taskFolderName(projectDir, contract.taskPath), maxIterations: state.maxIterations },
@@ -86,6 +92,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     elapsedMs: elapsed(state.startedAt, request.now()),
   });
   const whole = wholePrompt(prompt);
+  if (before === null) return { prompt, path: note(request, 'prompt', () => keepPlainPrompt(files, whole)) };
   note(request, 'turn', () =>
     writePromptedTurn(files, {
       loopId: state.loopId,
@@ -100,6 +107,12 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
   return { prompt, path: note(request, 'prompt', () => keepPrompt(folder, whole, contract)) };
 }
 
+/** The body of a prompt file without arguments and commands is text, whatever is in it. */
+function renderedBody({ body, contract, task }: TaskPromptRequest, values: BodyValues): string {
+  const isText = task.commands.length === 0 && Object.keys(task.args).length === 0;
+  return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
+}
+
 /** By what the task is: one that the agent keeps as its memory, or a prompt with a memory beside it. */
 function promptOf(
   { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
@@ -107,6 +120,8 @@ function promptOf(
 ): { prompt: AssembledPrompt; reflects: boolean } {
   const { taskPath } = contract;
   const reflects = reflectionDue(parts.iteration, task.reflectEvery);
+  if (taskKind(taskPath) === 'prompt')
+    return { prompt: assemblePromptWithTerms({ ...parts, folder: '', progress: null }), reflects };
   if (taskKind(taskPath) !== 'checklist') {
     const progress = readMemory(taskFolder(projectDir, taskPath));
     return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
@@ -132,6 +147,14 @@ function keepPrompt(folder: string, whole: string, { taskPath }: Contract): stri
   refuseLink(path);
   writeAtomically(path, whole);
   return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
+}
+
+/** The same for a task without a folder. */
+function keepPlainPrompt(files: LoopFiles, whole: string): string {
+  makeRuntimeDir(files);
+  refuseLink(files.prompt);
+  writeAtomically(files.prompt, whole);
+  return relative(files.projectDir, files.prompt).split(sep).join('/');
 }
 
 /** What is only noted changes no decision: the iteration begins without it, and the log says what is missing. */

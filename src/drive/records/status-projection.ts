@@ -23,7 +23,7 @@ import {
   type TranscriptParts,
   writeTranscript,
 } from '../../state/task-folder/run-state.ts';
-import { loopDirectory, taskFolder } from '../../task/task-file.ts';
+import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
@@ -57,7 +57,7 @@ const NO_PROJECTION: StatusProjection = {
 /** `given` is the contract of a loop that may be over by now. */
 export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
   const contract = given ?? contractOf(files);
-  if (contract === null || contract.task === null) return NO_PROJECTION;
+  if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
   const { task } = contract;
   const run = runFiles(taskFolder(files.projectDir, contract.taskPath));
   const tried = (write: () => void): void => {

@@ -205,9 +205,9 @@ function taskTermsOf(
 ): TaskTerms | null {
   const { policy, settings } = resolved;
   if (settings.task === null) {
-    const names = Object.keys(given);
-    if (names.length === 0) return null;
-    throw new RalphError('usage', START_TEXTS.argsWithoutFolder(names, taskPath));
+    const problems = argumentProblems([], given);
+    if (problems.length === 0) return null;
+    throw new RalphError('usage', problems.join('\n'));
   }
   const declared = settings.task.args;
   const former = Object.entries(formerArgs).filter(([name]) => declared.includes(name));

@@ -9,6 +9,7 @@ import { lostItems } from '../../engine/transitions/checklist.ts';
 import { ownStart } from '../../state/process/identity.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
+import { hasTaskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { atLeast } from '../../text/version.ts';
@@ -46,7 +47,8 @@ export async function endTurn(turn: Turn, report: TurnReport): Promise<Dispatche
   const { context, loaded, signal } = turn;
   const { files, env, now } = context;
   const contract = loaded.stored?.contract;
-  const measured = contract?.task ? await measureIteration(files, contract, { env, signal }) : null;
+  const measured =
+    contract && hasTaskFolder(contract) ? await measureIteration(files, contract, { env, signal }) : null;
   const fingerprints = await takeFingerprints(turn, report.text, measured);
   return withState<Dispatched>(files, lockOptions(turn), (current) => {
     const found = report.load ? report.load(current) : sameLoop(turn, current);

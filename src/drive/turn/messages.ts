@@ -61,8 +61,8 @@ export const START_TEXTS = {
     'this task has rules for the agent’s tool calls, and a client that you start by hand does not keep them: the hook that does comes with the launcher (the same command with --launch) and with main.cjs run.',
   noTaskFile: (folder: string): string =>
     `there is no RALPH.md in the folder ${folder}, and no task.md. A task folder needs one: its settings between two lines ---, then the task.`,
-  argsWithoutFolder: (names: readonly string[], path: string): string =>
-    `${names.map((name) => `--arg ${name}`).join(', ')}: only a task folder takes arguments, and the task is ${path}. Name its folder: --task DIR.`,
+  argsWithoutTask: (names: readonly string[], path: string): string =>
+    `${names.map((name) => `--arg ${name}`).join(', ')}: there is no ${path}. Name the task file or its folder: --task PATH.`,
   argsNeedBash:
     'a command of this task has an argument in it, and no bash was found, only PowerShell, for which it cannot be quoted. Install git, which brings bash.',
   allChecked: (path: string, total: number): string =>

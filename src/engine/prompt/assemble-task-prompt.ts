@@ -4,6 +4,7 @@ import type { TaskTerms } from '../schema/contract.ts';
 import { completionText } from '../signals/signals.ts';
 import {
   type AssembledPrompt,
+  assemblePrompt,
   closingText,
   findingsText,
   guardrailsText,
@@ -13,6 +14,8 @@ import {
 } from './assemble-prompt.ts';
 
 export interface TaskPromptParts extends PromptParts {
+  /** Folder that outputs are relative to, with its final slash; by default that of the task file. */
+  readonly folder?: string;
   /** RALPH_PROGRESS.md as it stands, or null where there is none. */
   readonly progress: string | null;
   readonly terms: Omit<TaskTerms, 'args'>;
@@ -54,6 +57,25 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
     closingText(parts),
   ];
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
+}
+
+/**
+ * The prompt of the next iteration on a prompt file with a gate, a pace or commands: the plain prompt, with what these
+ * ask of the agent. It has no memory of its own, because its context goes on from iteration to iteration.
+ */
+export function assemblePromptWithTerms(parts: TaskPromptParts): AssembledPrompt {
+  const { preface, body, closing } = assemblePrompt(parts);
+  const { terms, iteration } = parts;
+  const wanted = completionText(parts.completion);
+  const asks = terms.requiredOutputs.length > 0 || terms.commands.some(({ acceptance }) => acceptance);
+  const isGated = wanted !== null && (asks || terms.openQuestions !== 'optional');
+  const sections = [
+    ...paceText(terms.itemsPerIteration),
+    ...reflectionText(iteration, terms.reflectEvery),
+    ...(isGated ? gateText(parts, { before: `you give ${wanted}`, what: `${wanted} is checked` }) : []),
+    closing,
+  ];
+  return { preface, body, closing: sections.join('\n\n') };
 }
 
 /** With its final slash; empty for a task in the project's own folder. */
@@ -114,11 +136,11 @@ export interface ClaimWords {
 
 /** What a claim has to pass; nothing where nobody asks for anything. */
 export function gateText(
-  parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'notices' | 'taskPath'>,
+  parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'notices' | 'taskPath' | 'folder'>,
   { before, what }: ClaimWords,
 ): string[] {
   const { gate } = parts.terms;
-  const folder = folderOf(parts.taskPath);
+  const folder = parts.folder ?? folderOf(parts.taskPath);
   const unchecked = gate === 'optional' ? gateItems(parts.terms, folder, []) : [];
   const checked = gate === 'required' ? gateItems(parts.terms, folder, parts.validation) : passing(parts.validation);
   if (unchecked.length + checked.length === 0) return [];
@@ -135,14 +157,16 @@ export function gateText(
 }
 
 function gateItems(
-  { requiredOutputs, commands }: TaskPromptParts['terms'],
+  { requiredOutputs, commands, openQuestions }: TaskPromptParts['terms'],
   folder: string,
   validation: TaskPromptParts['validation'],
 ): string[] {
   const outputs = requiredOutputs.map((path) => folder + path).join(', ');
   return [
     ...(outputs === '' ? [] : [`- these files exist: ${outputs}`]),
-    `- ${folder}OPEN_QUESTIONS.md exists and has no open item under P0 or P1`,
+    ...(openQuestions === 'optional'
+      ? []
+      : [`- ${folder}OPEN_QUESTIONS.md exists and has no open item under P0 or P1`]),
     ...passing([...commands.filter(({ acceptance }) => acceptance), ...validation]),
   ];
 }

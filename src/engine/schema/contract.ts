@@ -39,13 +39,15 @@ export const guardrails = z.strictObject({
   lifted: z.array(z.string()).optional(),
 });
 
-/** What a task folder has beside its text. */
+/** Terms of a task file beside its text and policy. */
 export const taskTerms = z.strictObject({
   args: z.record(z.string(), z.string()),
   commands: z.array(evidenceCommand),
   gate: z.enum(['required', 'optional', 'disabled']),
   /** Relative to the task folder. */
   requiredOutputs: z.array(z.string()),
+  /** Whether a required gate needs an OPEN_QUESTIONS.md. Contracts without the field need one. */
+  openQuestions: z.enum(['required', 'optional']).optional(),
   itemsPerIteration: z.int().min(1).nullable(),
   reflectEvery: z.int().min(2).nullable(),
 });
@@ -58,7 +60,7 @@ export const contract = z.strictObject({
   projectDir: z.string().min(1),
   /** Relative to the project directory. */
   taskPath: z.string().min(1),
-  /** A task folder with its RALPH.md, or null for a plain prompt. */
+  /** null where the task file has no such terms. */
   task: taskTerms.nullable(),
   guardrails,
   /** Lines that end the message of each commit that the engine makes; there for a plan alone. */

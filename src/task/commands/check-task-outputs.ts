@@ -1,11 +1,12 @@
 import { lstatSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { join, posix } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
+import type { TaskTerms } from '../../engine/schema/contract.ts';
 import { openQuestions } from '../../engine/signals/open-questions.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { isProjectFile } from '../project-file.ts';
 import { PROGRESS_FILE } from '../settings/defaults.ts';
-import { taskFolder } from '../task-file.ts';
+import { relativeTaskFolder, taskFolder } from '../task-file.ts';
 
 const OPEN_QUESTIONS = 'OPEN_QUESTIONS.md';
 /** The file is read whole. */
@@ -21,11 +22,12 @@ const TEXT_SHOWN = 120;
 export function checkTaskOutputs(
   projectDir: string,
   taskPath: string,
-  requiredOutputs: readonly string[],
+  { requiredOutputs = [], openQuestions: questions }: Partial<TaskTerms>,
 ): CheckResult[] {
-  const folder: Folder = { path: taskFolder(projectDir, taskPath), shown: dirname(taskPath) };
-  const outputs = requiredOutputs.filter((path) => path !== PROGRESS_FILE);
-  return [...outputs.map((path) => checkOutput(folder, path)), checkQuestions(folder)];
+  const folder: Folder = { path: taskFolder(projectDir, taskPath), shown: relativeTaskFolder(taskPath) };
+  const results = requiredOutputs.filter((path) => path !== PROGRESS_FILE).map((path) => checkOutput(folder, path));
+  const isOptional = questions === 'optional' && !isThere(join(folder.path, OPEN_QUESTIONS));
+  return isOptional ? results : [...results, checkQuestions(folder)];
 }
 
 interface Folder {

@@ -1,12 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
-import type { CommandDefinition, Contract } from '../../engine/schema/contract.ts';
+import type { CommandDefinition, Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import { openFindings } from '../../engine/signals/findings.ts';
 import { isVacuous } from '../../text/no-tests-run.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
+import { taskKind } from '../task-file.ts';
 import { checkTaskOutputs } from './check-task-outputs.ts';
 import type { CommandOutcome } from './run-command.ts';
 import {
@@ -29,9 +30,9 @@ export async function runGate(
   options: TaskCommandOptions,
 ): Promise<CheckResult[]> {
   options.signal.throwIfAborted();
-  const task = contract.task?.gate === 'required' ? contract.task : null;
+  const task = requiredTerms(contract);
   const findings = checkFindingsLog(projectDir, contract.findingsLog);
-  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task.requiredOutputs);
+  const results = task === null ? [] : checkTaskOutputs(projectDir, contract.taskPath, task);
   const isReady = findings === null && results.every(({ outcome }) => outcome === 'ok');
   const cheap = results.length;
   for (const command of task?.commands ?? []) {
@@ -47,6 +48,13 @@ export async function runGate(
   if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
   if (findings !== null) results.push(findings);
   return results;
+}
+
+/** Terms of a required gate. A promise in a prompt file has one by default, which asks for no file of its own. */
+function requiredTerms({ task, taskPath, policy, tdd }: Contract): Partial<TaskTerms> | null {
+  if (task !== null) return task.gate === 'required' ? task : null;
+  const isPrompt = taskKind(taskPath) === 'prompt' && policy.plan === undefined && tdd === undefined;
+  return isPrompt && policy.completion.kind === 'promise' ? { openQuestions: 'optional' } : null;
 }
 
 /** Scripts that a command led to only through one that has changed itself (a package.json that is gone). */

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { canonicalKeys } from './canonical-keys.ts';
 import { commandTimeoutProblems, crossKeyProblems, idleProblems } from './cross-key-problems.ts';
 import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.ts';
-import { type Frontmatter, frontmatterSchema, REFLECT_EVERY, TASK_FOLDER_KEYS } from './schema.ts';
+import { type Frontmatter, frontmatterSchema, TASK_KEYS } from './schema.ts';
 
 export interface ReadSettings {
   /** null when an error is among the problems. */
@@ -15,23 +15,25 @@ export interface ReadOptions {
   readonly cap?: number;
   /** Nothing comes on top of these settings, so that what stands between their keys can be judged too. */
   readonly whole: boolean;
-  /** Whether the keys that only a task folder has may stand here; `reflection`: of these the one for every loop. */
-  readonly taskFolder: boolean | 'reflection';
+  /** Which of the keys that configure one task are allowed here; a project may set `reflect_every` for all its loops. */
+  readonly taskKeys: 'all' | 'reflect_every' | 'none';
+  /** Timeout of an iteration in seconds, by default; null for no limit. */
+  readonly timeout?: number | null;
 }
 
 /**
  * Settings as a frontmatter or a configuration file holds them, checked against the one schema. Finds every problem,
  * not the first alone.
  */
-export function readSettings(raw: object, { cap, whole, taskFolder }: ReadOptions): ReadSettings {
+export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null }: ReadOptions): ReadSettings {
   const schema = frontmatterSchema(cap);
   const problems: KeyProblem[] = [];
   const value = canonicalKeys(raw, schema, problems) as Record<string, unknown>;
   const parsed = schema.safeParse(value);
   if (!parsed.success) problems.push(...parsed.error.issues.flatMap(unfolded).map((issue) => keyProblem(issue, value)));
   problems.push(...crossKeyProblems(value));
-  if (taskFolder !== true) problems.push(...misplacedKeys(value, taskFolder ? [REFLECT_EVERY] : []));
-  else if (whole) problems.push(...commandTimeoutProblems(value));
+  if (taskKeys !== 'all') problems.push(...misplacedKeys(value, taskKeys));
+  else if (whole) problems.push(...commandTimeoutProblems(value, timeout));
   const idle = schema.shape.idle.safeParse(value['idle']);
   if (whole && idle.success && idle.data) problems.push(...idleProblems(idle.data));
   const failed = problems.some(({ severity }) => severity === 'error');
@@ -39,16 +41,14 @@ export function readSettings(raw: object, { cap, whole, taskFolder }: ReadOption
 }
 
 /** A setting that is believed and does nothing would be worse than an error. */
-function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: readonly string[]): KeyProblem[] {
-  return Object.keys(TASK_FOLDER_KEYS)
-    .filter((key) => settings[key] !== undefined && !allowed.includes(key))
-    .map((key) => ({
-      keys: [key],
-      value: printableValue(settings[key]),
-      rule: 'task-folder-only',
-      message: `${key} belongs to a RALPH.md or a task.md, the file of a task folder, and cannot stand here.`,
-      severity: 'error',
-    }));
+function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: string): KeyProblem[] {
+  return TASK_KEYS.filter((key) => settings[key] !== undefined && key !== allowed).map((key) => ({
+    keys: [key],
+    value: printableValue(settings[key]),
+    rule: 'task-file-only',
+    message: `${key} belongs in a task file (PROMPT.md, RALPH.md or task.md).`,
+    severity: 'error',
+  }));
 }
 
 type Issue = z.core.$ZodIssue;

@@ -1,8 +1,8 @@
 import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { lines } from '../../text/markdown/lines.ts';
 import { validationSection } from '../draft/validation-section.ts';
-import { iterationLimits } from '../settings/defaults.ts';
-import { hasFolder, type TaskKind, taskKind } from '../task-file.ts';
+import { BY_FILE } from '../settings/defaults.ts';
+import { hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
 import { readSettings } from './check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { type ReadYaml, readYaml } from './read-yaml.ts';
@@ -36,9 +36,10 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   }));
   if (yaml.mapping === null) return { kind, frontmatter: null, problems };
   const { settings, problems: found } = readSettings(yaml.mapping, {
-    cap: iterationLimits(kind).cap,
+    cap: BY_FILE[kind].iterationCap,
+    timeout: BY_FILE[kind].timeoutSeconds,
     whole: true,
-    taskFolder: hasFolder(kind),
+    taskKeys: takesTaskKeys(kind) ? 'all' : 'none',
   });
   const placed = ({ keys, ...problem }: KeyProblem): Problem => {
     const { line, column } = yaml.placeOf(keys, problem.severity === 'warning' ? 'key' : 'value');
@@ -46,7 +47,8 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   };
   problems.push(...found.map(placed));
   problems.push(...doubts(split, yaml, first, settings));
-  if (hasFolder(kind)) problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
+  if (hasFolder(kind) || (kind === 'prompt' && usesPlaceholders(yaml.mapping)))
+    problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
   if (kind === 'checklist') problems.push(...checklistProblems(split));
   const plan = kind === 'prompt' ? planDoubt(split) : null;
   if (plan !== null) problems.push(plan);
@@ -55,7 +57,12 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   return { kind, frontmatter: failed ? null : settings, problems };
 }
 
-/** What only a task folder's file can have wrong: its placeholders, and keys that do nothing without one another. */
+/** The body of a prompt file without arguments and commands is text, whatever is in it. */
+function usesPlaceholders(mapping: Readonly<Record<string, unknown>>): boolean {
+  return mapping['args'] !== undefined || mapping['commands'] !== undefined;
+}
+
+/** Finds what is wrong with placeholders, and keys that do nothing without one another. */
 function taskFolderProblems(
   { body, bodyLine }: SplitText,
   mapping: Readonly<Record<string, unknown>>,

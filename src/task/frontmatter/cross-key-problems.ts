@@ -1,5 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { COMMAND_TIMEOUT_SECONDS, IDLE, ITERATION_TIMEOUT_SECONDS } from '../settings/defaults.ts';
+import { COMMAND_TIMEOUT_SECONDS, IDLE } from '../settings/defaults.ts';
 import { type KeyProblem, keyPath, shownValue } from './problem.ts';
 import type { Frontmatter } from './schema.ts';
 
@@ -18,11 +18,12 @@ export function crossKeyProblems(settings: Settings): KeyProblem[] {
   ];
 }
 
-/** A command cannot have more time than the iteration that waits for it. */
-export function commandTimeoutProblems({ commands, timeout }: Settings): KeyProblem[] {
-  // What is out of its own range is told by itself.
+/** A command cannot have more time than the iteration that waits for it. `byDefault` is the iteration's, in seconds. */
+export function commandTimeoutProblems({ commands, timeout }: Settings, byDefault: number | null): KeyProblem[] {
+  // A value out of its own range is reported by itself.
   if (timeout !== undefined && !isTimeout(timeout)) return [];
-  const limit = timeout ?? ITERATION_TIMEOUT_SECONDS;
+  const limit = timeout ?? byDefault;
+  if (limit === null) return [];
   return entriesOf(commands).flatMap((entry, index): KeyProblem[] => {
     const value: unknown = (entry as { timeout?: unknown } | null)?.timeout;
     if (!isTimeout(value) || value <= limit) return [];
@@ -33,9 +34,9 @@ export function commandTimeoutProblems({ commands, timeout }: Settings): KeyProb
   });
 }
 
-/** What a command may take that names nothing itself, in seconds. */
-export function commandTimeout(own: number | undefined, iteration: number): number {
-  return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration);
+/** Timeout of a command in seconds; `iteration` is that of the iteration, null for no limit. */
+export function commandTimeout(own: number | undefined, iteration: number | null): number {
+  return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration ?? COMMAND_TIMEOUT_SECONDS);
 }
 
 function isTimeout(value: unknown): value is number {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { PLAN_RULES } from '../plan/plan-rules.ts';
-import { iterationLimits } from '../settings/defaults.ts';
+import { BY_FILE } from '../settings/defaults.ts';
 import { promiseProblem, signalProblem } from '../settings/from-environment.ts';
-import { hasFolder, type TaskKind } from '../task-file.ts';
+import type { TaskKind } from '../task-file.ts';
 import { guardedGlobProblem, nameProblem, relativeGlobProblem, relativePathProblem } from './key-problems.ts';
 import {
   choice,
@@ -141,8 +141,27 @@ const budget = z.strictObject(
   { error: 'must be a mapping with max_cost, max_tokens, max_time, warn_at' },
 );
 
-/** The keys of every task file. Those that only a task folder has are in frontmatter-task-folder.ts. */
-const SHARED_KEYS = {
+const name = () => ruledText('must be a name', 'name', nameProblem);
+
+const command = z.strictObject(
+  {
+    name: described(name(), 'The body shows its output as {{ commands.NAME }}.', { pattern: '^\\w[\\w-]*$' }),
+    run: described(
+      ruledText('must be a command', 'not-blank', (text) => (text.trim() === '' ? 'must not be blank' : null)),
+      'The shell command. One that begins with ./ runs in the task folder (of a PROMPT.md: the project), every other one in the project.',
+      { pattern: '\\S' },
+    ),
+    timeout: described(
+      integer(1, 3600).optional(),
+      'Seconds; 60 by default, and at most the timeout of the iteration.',
+    ),
+    acceptance: described(flag().optional(), 'A required gate runs it again, and it must come out well.'),
+  },
+  { error: 'must be a mapping with name, run, timeout, acceptance' },
+);
+
+/** The keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */
+const KEYS = {
   validation: described(
     list(validationEntry, 'commands').optional(),
     'Commands that must all exit with 0 before a claim of completion is believed.',
@@ -180,11 +199,11 @@ const SHARED_KEYS = {
   inter_iteration_delay: described(integer(0).optional(), 'Seconds between two iterations; 0 by default.'),
   timeout: described(
     integer(1, 3600).optional(),
-    'Seconds that one iteration may take; in a RALPH.md 300 by default, elsewhere no limit.',
+    'Seconds that one iteration may take; 300 by default in a RALPH.md or task.md, no limit in a PROMPT.md.',
   ),
   stop_on_error: described(
     flag().optional(),
-    'Whether an iteration that fails or runs out of time ends the loop; true by default in a RALPH.md, false elsewhere.',
+    'Whether an iteration that fails or runs out of time ends the loop; true by default in a RALPH.md or task.md, false in a PROMPT.md.',
   ),
   agent: described(
     line().optional(),
@@ -206,53 +225,6 @@ const SHARED_KEYS = {
     ruledText('must be a path', 'relative-path', relativePathProblem).optional(),
     'The file of open findings; .claude/ralph/findings.md by default.',
   ),
-};
-
-/**
- * The frontmatter of a task file whose loop may get at most `cap` iterations. Durations come out as milliseconds. Aliases and unknown
- * keys are dealt with before (see read-settings.ts).
- */
-export function frontmatterSchema(cap = iterationLimits('prompt').cap) {
-  return z.strictObject({ ...SHARED_KEYS, ...TASK_FOLDER_KEYS, max_iterations: maxIterations(cap) });
-}
-
-/** What an editor is told about the frontmatter of this kind of file: the same keys, without those that are errors there. */
-export function publishedFrontmatter(kind: TaskKind): z.ZodType {
-  const keys = { ...SHARED_KEYS, ...(hasFolder(kind) ? TASK_FOLDER_KEYS : {}) };
-  const file = kind === 'ralph-md' ? 'RALPH.md' : kind === 'checklist' ? 'task.md' : 'PROMPT.md';
-  return z
-    .strictObject({ ...keys, max_iterations: maxIterations(iterationLimits(kind).cap) })
-    .meta({ title: `Frontmatter of a ${file}` });
-}
-
-function maxIterations(cap: number) {
-  return described(integer(1, cap).optional(), `Working iterations that the agent gets, 1 to ${cap}.`);
-}
-
-export type Frontmatter = z.output<ReturnType<typeof frontmatterSchema>>;
-export type ValidationEntry = NonNullable<Frontmatter['validation']>[number];
-
-const name = () => ruledText('must be a name', 'name', nameProblem);
-
-const command = z.strictObject(
-  {
-    name: described(name(), 'The body shows its output as {{ commands.NAME }}.', { pattern: '^\\w[\\w-]*$' }),
-    run: described(
-      ruledText('must be a command', 'not-blank', (text) => (text.trim() === '' ? 'must not be blank' : null)),
-      'The shell command. One that begins with ./ runs in the task folder, every other one in the project.',
-      { pattern: '\\S' },
-    ),
-    timeout: described(
-      integer(1, 3600).optional(),
-      'Seconds; 60 by default, and at most the timeout of the iteration.',
-    ),
-    acceptance: described(flag().optional(), 'A required gate runs it again, and it must come out well.'),
-  },
-  { error: 'must be a mapping with name, run, timeout, acceptance' },
-);
-
-/** The keys that only a task folder has, in its RALPH.md or task.md. */
-export const TASK_FOLDER_KEYS = {
   args: described(
     list(name(), 'names').optional(),
     'Names of arguments that start takes as --arg name=value; the body shows them as {{ args.NAME }}.',
@@ -273,12 +245,44 @@ export const TASK_FOLDER_KEYS = {
   ),
   required_outputs: described(
     list(ruledText('must be a path', 'relative-path', relativePathProblem), 'paths').optional(),
-    'Files, relative to the task folder, that a required gate wants to see.',
+    'Files that a required gate wants to see, relative to the task folder (of a PROMPT.md: to the project).',
     { items: { type: 'string', pattern: '^(?!/)(?!.*(^|/)\\.{1,2}(/|$))[^\\\\]*[^/\\\\]$' } },
+  ),
+  open_questions: described(
+    choice('required', 'optional').optional(),
+    'Whether a required gate needs an OPEN_QUESTIONS.md; optional by default in a PROMPT.md, else required.',
   ),
 };
 
-/** Of these the one that a configuration file may give for every loop: it does nothing where it does not apply. */
-export const REFLECT_EVERY = 'reflect_every';
+/** Keys that configure one task, and may not be in the configuration of a project or a user. */
+export const TASK_KEYS = [
+  'args',
+  'commands',
+  'items_per_iteration',
+  'reflect_every',
+  'completion_gate',
+  'required_outputs',
+  'open_questions',
+] as const satisfies readonly (keyof Frontmatter)[];
 
+/**
+ * The frontmatter of a task file whose loop may get at most `cap` iterations. Durations come out as milliseconds. Aliases
+ * and unknown keys are dealt with before (see check-settings.ts).
+ */
+export function frontmatterSchema(cap = BY_FILE.prompt.iterationCap) {
+  return z.strictObject({ ...KEYS, max_iterations: maxIterations(cap) });
+}
+
+/** The frontmatter that editors know by the published schemas: the same keys for each kind of file. */
+export function publishedFrontmatter(kind: TaskKind): z.ZodType {
+  const file = kind === 'ralph-md' ? 'RALPH.md' : kind === 'checklist' ? 'task.md' : 'PROMPT.md';
+  return frontmatterSchema(BY_FILE[kind].iterationCap).meta({ title: `Frontmatter of a ${file}` });
+}
+
+function maxIterations(cap: number) {
+  return described(integer(1, cap).optional(), `Working iterations that the agent gets, 1 to ${cap}.`);
+}
+
+export type Frontmatter = z.output<ReturnType<typeof frontmatterSchema>>;
+export type ValidationEntry = NonNullable<Frontmatter['validation']>[number];
 export type CommandEntry = z.output<typeof command>;

@@ -1,5 +1,5 @@
 import { commandProblems } from '../commands/fill-command.ts';
-import { PROGRESS_FILE } from '../settings/defaults.ts';
+import { BY_FILE, PROGRESS_FILE } from '../settings/defaults.ts';
 import { gateOf } from '../settings/task-settings.ts';
 import type { TaskKind } from '../task-file.ts';
 import { nearestKey } from './canonical-keys.ts';
@@ -55,12 +55,12 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
   });
 }
 
-/** What is allowed in a task folder's file, and does nothing. */
+/** Finds keys that are allowed and do nothing. */
 export function taskFolderDoubts(settings: Frontmatter, body: string, kind: TaskKind): KeyProblem[] {
   const { commands = [], completion_gate, completion_promise, required_outputs = [] } = settings;
-  // A finished checklist is a claim by itself.
-  const claims = completion_promise !== undefined || kind === 'checklist';
-  const needs = kind === 'checklist' ? '' : ', with a completion_promise,';
+  const needsPromise = BY_FILE[kind].completion === 'none';
+  const claims = completion_promise !== undefined || !needsPromise;
+  const needs = needsPromise ? ', with a completion_promise,' : '';
   const shown = new Set(
     bodyPlaceholders(body)
       .filter(isOfCommand)

@@ -54,15 +54,50 @@ export const NO_GUARDRAILS: Guardrails = {
   strict: false,
 };
 
-/** Working iterations: what a loop of this kind gets by itself, and the most it can be given. */
-export function iterationLimits(kind: TaskKind): { readonly byDefault: number; readonly cap: number } {
-  return kind === 'ralph-md' || kind === 'checklist' ? { byDefault: 50, cap: 50 } : { byDefault: 25, cap: 100 };
+/** Defaults that depend on the name of the task file. */
+export interface FileDefaults {
+  /** Working iterations, and the most that a loop can be given. */
+  readonly maxIterations: number;
+  readonly iterationCap: number;
+  /** Timeout of an iteration; null for no limit. */
+  readonly timeoutSeconds: number | null;
+  readonly stopOnError: boolean;
+  /** Claim of completion without a promise: the signal, none at all, or a finished list. */
+  readonly completion: 'signal' | 'none' | 'list';
+  readonly openQuestions: 'required' | 'optional';
+  /** A loop that ends at its limit without any progress ends as no-progress-exhaustion. */
+  readonly tracksProgress: boolean;
 }
 
-/** What one iteration of a task folder may take where its RALPH.md says nothing. */
-export const ITERATION_TIMEOUT_SECONDS = 300;
+const OF_PROMPT: FileDefaults = {
+  maxIterations: 25,
+  iterationCap: 100,
+  timeoutSeconds: null,
+  stopOnError: false,
+  completion: 'signal',
+  openQuestions: 'optional',
+  tracksProgress: false,
+};
 
-/** Of a command that names none; less where the iteration itself has less. */
+const OF_FOLDER: FileDefaults = {
+  maxIterations: 50,
+  iterationCap: 50,
+  timeoutSeconds: 300,
+  stopOnError: true,
+  completion: 'none',
+  openQuestions: 'required',
+  tracksProgress: true,
+};
+
+export const BY_FILE: Readonly<Record<TaskKind, FileDefaults>> = {
+  prompt: OF_PROMPT,
+  'ralph-md': OF_FOLDER,
+  checklist: { ...OF_FOLDER, completion: 'list' },
+  plan: { ...OF_PROMPT, completion: 'list' },
+  tdd: { ...OF_PROMPT, completion: 'list' },
+};
+
+/** Timeout of a command that names none; less where the iteration itself has less. */
 export const COMMAND_TIMEOUT_SECONDS = 60;
 
 /** The loop's own memory: it is shown to the agent and never an output that a gate requires. */

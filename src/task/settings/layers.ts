@@ -3,7 +3,7 @@ import { readSettings } from '../frontmatter/check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 import { frontmatterSchema } from '../frontmatter/schema.ts';
-import type { TaskKind } from '../task-file.ts';
+import { type TaskKind, takesTaskKeys } from '../task-file.ts';
 
 /** Where a value comes from, the one that wins first. `run config` is the project's for loops in folders and runners. */
 export type Source =
@@ -73,9 +73,12 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
       );
       return;
     }
-    // A configuration file is for every loop of the project, a flag for this one.
-    const taskFolder = source === 'loop config' || (source === 'flag' && sources.kind !== 'prompt');
-    const read = readSettings(raw, { whole: false, taskFolder: taskFolder || (source in configs && 'reflection') });
+    // The configuration of a project or a user is for every loop, that of a loop and a flag for this one.
+    const ofLoop = source === 'loop config' || (source === 'flag' && takesTaskKeys(sources.kind));
+    const read = readSettings(raw, {
+      whole: false,
+      taskKeys: ofLoop ? 'all' : source in configs ? 'reflect_every' : 'none',
+    });
     problems.push(...read.problems.map((problem) => placed(problem, origin)));
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };

@@ -2,16 +2,16 @@ import type { Guardrails } from '../../engine/schema/contract.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { commandTimeoutProblems, completeIdle, idleProblems } from '../frontmatter/cross-key-problems.ts';
 import { keyPath, type Problem } from '../frontmatter/problem.ts';
-import type { Frontmatter, ValidationEntry } from '../frontmatter/schema.ts';
-import { hasFolder, type TaskKind } from '../task-file.ts';
+import { type Frontmatter, TASK_KEYS, type ValidationEntry } from '../frontmatter/schema.ts';
+import { hasFolder, type TaskKind, takesTaskKeys } from '../task-file.ts';
 import {
   BREAKER,
   BUDGET,
+  BY_FILE,
   COMPLETION_SIGNAL,
   DEFAULT_POLICY,
   FINDINGS_LOG,
   IDLE,
-  iterationLimits,
   MAX_TASKS,
 } from './defaults.ts';
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './layers.ts';
@@ -31,7 +31,7 @@ export interface Settings {
   readonly guardrails: Guardrails;
   /** Of a plan. */
   readonly commitFooters: readonly string[];
-  /** null where the task is no folder with a RALPH.md. */
+  /** null for a plan, a list of scenarios, and a prompt file without any of these keys. */
   readonly task: TaskSettings | null;
 }
 
@@ -58,7 +58,7 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   problems.push(...together(merged, sources, input.kind));
   if (problems.some(({ severity }) => severity === 'error')) return { ok: false, problems };
   const policy = policyOf(merged, sources, input.kind);
-  return { ok: true, policy, settings: settingsOf(merged, input.kind), sources, problems };
+  return { ok: true, policy, settings: settingsOf(merged, sources, input.kind), sources, problems };
 }
 
 /** Groups are merged key by key, lists as a whole. */
@@ -87,7 +87,7 @@ function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
 /** What can only be judged once it is known which value of each key wins. */
 function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Problem[] {
   const problems: Problem[] = [];
-  const { cap } = iterationLimits(kind);
+  const { iterationCap: cap, timeoutSeconds } = BY_FILE[kind];
   const wanted = merged.max_iterations;
   if (wanted !== undefined && wanted > cap) {
     const message = `max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted} (from the ${sources['max_iterations']}).`;
@@ -107,7 +107,7 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
     const message = `${problem.message.replace(/\.$/, '')} (${from}).`;
     problems.push({ ...problem, message, path, line: null, column: null });
   }
-  for (const { keys, ...problem } of hasFolder(kind) ? commandTimeoutProblems(merged) : []) {
+  for (const { keys, ...problem } of takesTaskKeys(kind) ? commandTimeoutProblems(merged, timeoutSeconds) : []) {
     problems.push({ ...problem, path: keyPath(keys), line: null, column: null });
   }
   return problems;
@@ -118,7 +118,7 @@ function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   return {
     completion: completionOf(merged, sources, kind),
     signalMatch: merged.signal_match ?? DEFAULT_POLICY.signalMatch,
-    maxIterations: merged.max_iterations ?? iterationLimits(kind).byDefault,
+    maxIterations: merged.max_iterations ?? BY_FILE[kind].maxIterations,
     reinject: merged.reinject ?? DEFAULT_POLICY.reinject,
     idle: merged.idle ? idleOf(merged.idle) : null,
     breaker: {
@@ -149,17 +149,16 @@ function completionOf(
 ): Policy['completion'] {
   if (merged.completion_promise !== undefined) return { kind: 'promise', text: merged.completion_promise };
   const signal = { kind: 'signal', text: merged.completion_signal ?? COMPLETION_SIGNAL } as const;
-  switch (kind) {
-    case 'prompt':
+  const { completion } = BY_FILE[kind];
+  switch (completion) {
+    case 'signal':
       return signal;
-    case 'ralph-md':
+    case 'none':
       return { kind: 'none' };
-    case 'checklist':
-    case 'plan':
-    case 'tdd':
+    case 'list':
       return sources['completion_signal'] === 'default' ? { kind: 'none' } : signal;
     default:
-      return kind satisfies never;
+      return completion satisfies never;
   }
 }
 
@@ -176,7 +175,7 @@ function idleOf(block: NonNullable<Frontmatter['idle']>): Policy['idle'] {
   };
 }
 
-function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
+function settingsOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Settings {
   return {
     validation: merged.validation ?? [],
     findingsLog: merged.findings_log ?? FINDINGS_LOG,
@@ -188,6 +187,13 @@ function settingsOf(merged: Frontmatter, kind: TaskKind): Settings {
     worktreeSetup: merged.worktree_setup ?? null,
     guardrails: guardrailsOf(merged),
     commitFooters: merged.commit_footers ?? [],
-    task: hasFolder(kind) ? taskSettingsOf(merged, kind) : null,
+    task: hasTaskTerms(sources, kind) ? taskSettingsOf(merged, kind) : null,
   };
+}
+
+/** A folder's task always has terms, a prompt file where it sets one of their keys. */
+function hasTaskTerms(sources: Readonly<Record<string, Source>>, kind: TaskKind): boolean {
+  if (kind !== 'prompt') return hasFolder(kind);
+  const isOwn = (key: string): boolean => sources[key] === 'flag' || sources[key] === 'frontmatter';
+  return TASK_KEYS.some(isOwn);
 }

@@ -4,27 +4,27 @@ import { type CommandValues, fillCommand } from '../commands/fill-command.ts';
 import { commandTimeout } from '../frontmatter/cross-key-problems.ts';
 import { ARGUMENT_NAME } from '../frontmatter/key-problems.ts';
 import type { CommandEntry, Frontmatter } from '../frontmatter/schema.ts';
-import { hasFolder, type TaskKind } from '../task-file.ts';
-import { DEFAULT_POLICY, ITERATION_TIMEOUT_SECONDS, NO_GUARDRAILS, PROGRESS_FILE } from './defaults.ts';
+import type { TaskKind } from '../task-file.ts';
+import { BY_FILE, DEFAULT_POLICY, NO_GUARDRAILS, PROGRESS_FILE } from './defaults.ts';
 
-/** What a RALPH.md says beside the policy, before its arguments have values. */
+/** Terms of a task file beside the policy, before its arguments have values. */
 export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
   /** Names, each of which needs a value. */
   readonly args: readonly string[];
   readonly commands: readonly CommandEntry[];
-  /** Of one iteration. */
-  readonly timeoutSeconds: number;
+  /** Timeout of an iteration; null for no limit. */
+  readonly timeoutSeconds: number | null;
 }
 
 export function paceOf(merged: Frontmatter, kind: TaskKind): Policy['pace'] {
-  const { delayMs, iterationTimeoutMs, stopOnError } = DEFAULT_POLICY.pace;
-  const ofFolder = kind === 'ralph-md';
-  const timeout = merged.timeout ?? (ofFolder ? ITERATION_TIMEOUT_SECONDS : null);
+  const { delayMs } = DEFAULT_POLICY.pace;
+  const { timeoutSeconds, stopOnError, tracksProgress } = BY_FILE[kind];
+  const timeout = merged.timeout ?? timeoutSeconds;
   return {
     delayMs: merged.inter_iteration_delay === undefined ? delayMs : merged.inter_iteration_delay * 1000,
-    iterationTimeoutMs: timeout === null ? iterationTimeoutMs : timeout * 1000,
-    stopOnError: merged.stop_on_error ?? (ofFolder || stopOnError),
-    tracksProgress: hasFolder(kind),
+    iterationTimeoutMs: timeout === null ? null : timeout * 1000,
+    stopOnError: merged.stop_on_error ?? stopOnError,
+    tracksProgress,
   };
 }
 
@@ -54,26 +54,27 @@ export function taskSettingsOf(merged: Frontmatter, kind: TaskKind): TaskSetting
   return {
     args: merged.args ?? [],
     commands: merged.commands ?? [],
-    timeoutSeconds: merged.timeout ?? ITERATION_TIMEOUT_SECONDS,
+    timeoutSeconds: merged.timeout ?? BY_FILE[kind].timeoutSeconds,
     gate: merged.completion_gate ?? gateOf(merged, kind),
     requiredOutputs: (merged.required_outputs ?? []).filter((path) => path !== PROGRESS_FILE),
     itemsPerIteration: merged.items_per_iteration ?? null,
     reflectEvery: merged.reflect_every || null,
+    openQuestions: merged.open_questions ?? BY_FILE[kind].openQuestions,
   };
 }
 
-/** A checklist makes its claim without a promise: what it names for a gate would do nothing under none. */
+/** Default of completion_gate: required with a promise, and where a claim needs no promise but there is something to check. */
 export function gateOf(
   { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
   kind: TaskKind,
 ): TaskTerms['gate'] {
   const asks = required_outputs.length > 0 || commands.some(({ acceptance }) => acceptance === true);
-  return completion_promise !== undefined || (kind === 'checklist' && asks) ? 'required' : 'disabled';
+  return completion_promise !== undefined || (BY_FILE[kind].completion !== 'none' && asks) ? 'required' : 'disabled';
 }
 
 /** What the contract of a task folder's loop says: the commands with their arguments filled in and their limits. */
 export function taskTerms(settings: TaskSettings, values: CommandValues): TaskTerms {
-  const { commands, gate, requiredOutputs, itemsPerIteration, reflectEvery, timeoutSeconds } = settings;
+  const { commands, gate, requiredOutputs, itemsPerIteration, reflectEvery, openQuestions, timeoutSeconds } = settings;
   return {
     args: values.args,
     commands: commands.map(({ name, run, timeout, acceptance }) => ({
@@ -87,16 +88,17 @@ export function taskTerms(settings: TaskSettings, values: CommandValues): TaskTe
     requiredOutputs: [...requiredOutputs],
     itemsPerIteration,
     reflectEvery,
+    ...(openQuestions === 'optional' && { openQuestions }),
   };
 }
 
-/** What is wrong with the arguments that a start was given, one sentence each, for a RALPH.md that declares these. */
+/** What is wrong with the arguments that a start was given, one sentence each, for a task file that declares these. */
 export function argumentProblems(declared: readonly string[], given: Readonly<Record<string, string>>): string[] {
   const known = declared.length === 0 ? 'it declares none' : `it declares ${declared.join(', ')}`;
   const problems: string[] = [];
   for (const [name, value] of Object.entries(given)) {
     if (!declared.includes(name)) {
-      problems.push(`--arg ${name}: the RALPH.md has no argument of this name under "args:" (${known}).`);
+      problems.push(`--arg ${name}: the task file has no argument of this name under "args:" (${known}).`);
     } else if (value.includes('\0')) problems.push(`--arg ${name}: a value cannot hold a NUL character.`);
   }
   for (const name of declared) {

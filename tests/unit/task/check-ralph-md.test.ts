@@ -154,17 +154,31 @@ test('a command gets at most the time of its iteration, which is 300 s where not
   assert.deepEqual(rules(ralph(`${gate}timeout: 30\n${commands(31)}`)), ['commands[0].timeout command-timeout']);
 });
 
-test('the keys of a task folder are an error in a PROMPT.md, and the others are not', () => {
-  const prompt = checkTaskFile('PROMPT.md', `---\n${WHOLE}---\n`);
-  assert.deepEqual(rules(prompt), [
-    'args task-folder-only',
-    'commands task-folder-only',
-    'items_per_iteration task-folder-only',
-    'reflect_every task-folder-only',
-    'completion_gate task-folder-only',
-    'required_outputs task-folder-only',
+test('a RALPH.md, a task.md and a PROMPT.md take the same keys, a plan does not take those of one task', () => {
+  const body = '\n- [ ] {{ commands.tests }} {{ commands.stats }}\n';
+  const checked = (path: string) => checkTaskFile(path, `---\n${WHOLE}open_questions: optional\n---\n${body}`);
+  const [ralphMd, ...others] = ['x/RALPH.md', 'x/task.md', 'PROMPT.md'].map(checked);
+  assert.deepEqual(
+    ralphMd?.problems.filter(({ severity }) => severity === 'error'),
+    [],
+  );
+  for (const { frontmatter } of others) assert.deepEqual(frontmatter, ralphMd?.frontmatter);
+  const plan = checkTaskFile('plan.md', `---\n${WHOLE}---\n`, 'plan');
+  assert.deepEqual(rules(plan), [
+    'args task-file-only',
+    'commands task-file-only',
+    'items_per_iteration task-file-only',
+    'reflect_every task-file-only',
+    'completion_gate task-file-only',
+    'required_outputs task-file-only',
   ]);
-  assert.match(prompt.problems[0]?.message ?? '', /belongs to a RALPH\.md/);
+  assert.match(plan.problems[0]?.message ?? '', /args belongs in a task file \(PROMPT\.md, RALPH\.md or task\.md\)/);
+});
+
+test('placeholders of a PROMPT.md are checked where it has arguments or commands, and are text elsewhere', () => {
+  const body = 'Fix {{ args.what }}.\n';
+  assert.deepEqual(checkTaskFile('PROMPT.md', `---\nmodel: opus\n---\n${body}`).problems, []);
+  assert.deepEqual(rules(checkTaskFile('PROMPT.md', `---\nargs: [who]\n---\n${body}`)), [' placeholder']);
 });
 
 test('a misspelt key of a rule is pointed out with what was meant', () => {

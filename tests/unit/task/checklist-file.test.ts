@@ -106,7 +106,7 @@ describe('the settings of a checklist', () => {
     const resolved = resolvePolicy({ kind: 'prompt', projectConfig: { reflect_every: 3 } });
     assert.ok(resolved.ok);
     const refused = resolvePolicy({ kind: 'checklist', projectConfig: { required_outputs: ['a'] } });
-    assert.equal(refused.problems[0]?.rule, 'task-folder-only');
+    assert.equal(refused.problems[0]?.rule, 'task-file-only');
     assert.ok(resolvePolicy({ kind: 'checklist', loopConfig: { required_outputs: ['a'] } }).ok);
   });
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { policy as policySchema } from '../../../src/engine/schema/policy.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { costProblem } from '../../../src/task/frontmatter/key-problems.ts';
+import type { Frontmatter } from '../../../src/task/frontmatter/schema.ts';
 import { DEFAULT_POLICY } from '../../../src/task/settings/defaults.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 
@@ -236,4 +237,38 @@ test('a cost limit is refused where nobody knows the cost', () => {
   assert.match(costProblem(budget, false) ?? '', /^budget\.max_cost is \$3, /);
   assert.equal(costProblem(budget, true), null);
   assert.equal(costProblem(DEFAULT_POLICY.budget, false), null);
+});
+
+test('what depends on the name of the task file, and nothing else, differs by default', () => {
+  const row = (kind: 'prompt' | 'ralph-md' | 'checklist') => {
+    const resolved = resolvePolicy({ kind, frontmatter: { completion_gate: 'required' } });
+    assert.ok(resolved.ok);
+    const { maxIterations, pace, completion, ...rest } = resolved.policy;
+    const { task, ...settings } = resolved.settings;
+    const { timeoutSeconds, openQuestions, ...terms } = task ?? {};
+    const own = [maxIterations, pace, completion.kind, timeoutSeconds, openQuestions];
+    return { own, shared: { rest, settings, terms } };
+  };
+  const [prompt, ralph, checklist] = [row('prompt'), row('ralph-md'), row('checklist')];
+  assert.deepEqual(ralph.shared, prompt.shared);
+  assert.deepEqual(checklist.shared, prompt.shared);
+  const pace = { delayMs: 0, iterationTimeoutMs: null, stopOnError: false, tracksProgress: false };
+  const ofFolder = { delayMs: 0, iterationTimeoutMs: 300_000, stopOnError: true, tracksProgress: true };
+  assert.deepEqual(prompt.own, [25, pace, 'signal', null, 'optional']);
+  assert.deepEqual(ralph.own, [50, ofFolder, 'none', 300, 'required']);
+  assert.deepEqual(checklist.own, [50, ofFolder, 'none', 300, 'required']);
+});
+
+test('a prompt file has terms where it sets one of their keys, and a gate where it names something to check', () => {
+  const task = (frontmatter: Frontmatter, more: Partial<Parameters<typeof resolvePolicy>[0]> = {}) => {
+    const resolved = resolvePolicy({ kind: 'prompt', frontmatter, ...more });
+    assert.ok(resolved.ok);
+    return resolved.settings.task;
+  };
+  assert.equal(task({ completion_promise: 'DONE', validation: ['x'] }), null);
+  assert.equal(task({}, { projectConfig: { reflect_every: 3 } }), null);
+  assert.equal(task({ required_outputs: ['a'] })?.gate, 'required');
+  assert.equal(task({ commands: [{ name: 'a', run: 'b', acceptance: true }] })?.gate, 'required');
+  assert.equal(task({ items_per_iteration: 2 })?.gate, 'disabled');
+  assert.equal(task({ args: ['a'], completion_promise: 'DONE' })?.gate, 'required');
 });

@@ -203,3 +203,26 @@ test('an abort during an acceptance command rejects', async (context: TestContex
   const contract = contractOf(directory, { commands: [{ run: 'sleep 300', acceptance: true }] });
   await assert.rejects(gate(contract, directory, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
 });
+
+test('a gate of a prompt file looks in the project, and needs no OPEN_QUESTIONS.md', async (context) => {
+  const directory = project(context, { 'REPORT.md': '', 'check.sh': 'exit 0\n' });
+  const run = [{ name: 'check', run: './check.sh', acceptance: true, directory: 'task' as const }];
+  const terms = { commands: run, requiredOutputs: ['REPORT.md'], openQuestions: 'optional' as const };
+  const contract = contractOf(directory, terms, { taskPath: '.claude/ralph/PROMPT.md' });
+  execFileSync('chmod', ['+x', join(directory, 'check.sh')]);
+  assert.deepEqual(await outcomes(contract, directory), ['required output REPORT.md: ok', 'check: ok']);
+  writeFiles(directory, { 'OPEN_QUESTIONS.md': '## P0\n- which one?\n' });
+  assert.deepEqual(await outcomes(contract, directory), ['required output REPORT.md: ok', 'OPEN_QUESTIONS.md: failed']);
+});
+
+test('a promise in a prompt file is refused while OPEN_QUESTIONS.md has open items, a signal is not', async (context) => {
+  const directory = project(context, { 'OPEN_QUESTIONS.md': '## P0\n- which one?\n' });
+  const of = (completion: Contract['policy']['completion']): Contract => {
+    const contract = contractOf(directory, {}, { taskPath: '.claude/ralph/PROMPT.md', task: null });
+    return { ...contract, policy: { ...contract.policy, completion } };
+  };
+  assert.deepEqual(await outcomes(of({ kind: 'promise', text: 'DONE' }), directory), ['OPEN_QUESTIONS.md: failed']);
+  assert.deepEqual(await outcomes(of({ kind: 'signal', text: 'DONE' }), directory), []);
+  rmSync(join(directory, 'OPEN_QUESTIONS.md'));
+  assert.deepEqual(await outcomes(of({ kind: 'promise', text: 'DONE' }), directory), []);
+});

@@ -150,12 +150,15 @@ test('arguments that are missing, unknown or not to be passed are refused, all a
     () => start(project, task, { args: { owner: 'a\0', mood: 'x' } }),
     (error: Error) => {
       assert.match(error.message, /--arg owner: a value cannot hold a NUL/);
-      assert.match(error.message, /--arg mood: the RALPH\.md has no argument of this name.*\(it declares owner, env\)/);
+      assert.match(error.message, /--arg mood: the task file has no argument of this name.*\(it declares owner, env\)/);
       assert.match(error.message, /the argument "env" has no value\. Give it: --arg env=VALUE/);
       return true;
     },
   );
-  assert.throws(() => start(project, null, { args: { owner: 'x' } }), /only a task folder takes arguments/);
+  assert.throws(
+    () => start(project, null, { args: { owner: 'x' } }),
+    /--arg owner: the task file has no argument of this name .* \(it declares none\)/,
+  );
   assert.equal(readContract(project.files), null);
 });
 
