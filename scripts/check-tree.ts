@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Checks the shape of the source tree: layers, import cycles (types and `import()` included), folder and file sizes, and
+ * Checks the source tree: layers, import cycles (types and `import()` included), folder and file sizes, and
  * which packages each hook's bundle carries, by the bundler's own list of inputs. Prints one line a problem, exit code 1.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -22,6 +22,22 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 const FOLDER_LIMIT = 16;
 const FILE_LIMIT = 300;
+/** Words of texts and comments that have a plain English term. */
+const ODD_WORDS =
+  /\b(?:mend(?:s|ed|ing)?|nobody|somebody|anew|heed(?:s|ed|ing)?|is\s+told|whoever|goes\s+on\s+with|lies\s+here)\b/gi;
+const ODD_WORDS_LIMIT = 500;
+const TEXTS = [
+  'hooks',
+  'scripts',
+  'src',
+  'docs',
+  'templates',
+  'skills',
+  'references',
+  'rules',
+  'README.md',
+  'SKILL.md',
+];
 const PARSERS = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch|mdast|micromark)/;
 /** Packages that a file of dist/hooks must not carry; every other file there carries none of HEAVY. */
@@ -43,20 +59,13 @@ interface Meta {
   readonly outputs: Record<string, { readonly inputs: Record<string, unknown> }>;
 }
 
-const files = ['hooks', 'scripts', 'src'].flatMap((folder) => sources(join(root, folder)));
+const files = ['hooks', 'scripts', 'src'].flatMap((folder) =>
+  filesOf(join(root, folder), /\.[cm]?ts$/).map((path) => relative(root, path).replaceAll('\\', '/')),
+);
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
-const problems = [...layerProblems(), ...cycleProblems(), ...sizeProblems(), ...bundleProblems()];
+const problems = [...layerProblems(), ...cycleProblems(), ...sizeProblems(), ...bundleProblems(), ...wordProblems()];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exit(1);
-
-function sources(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name);
-    if (statSync(path).isDirectory()) return sources(path);
-    return /\.[cm]?ts$/.test(name) ? [relative(root, path).replaceAll('\\', '/')] : [];
-  });
-}
 
 /** Source files that a file imports: statically, as a type, or by `import()`. */
 function importsOf(file: string): string[] {
@@ -134,4 +143,19 @@ function bundleProblems(): string[] {
     const heavy = name in CARRIES ? CARRIES[name] : HEAVY;
     return Object.keys(inputs).flatMap((input) => (heavy?.test(input) ? [`${path} carries ${input}`] : []));
   });
+}
+
+function wordProblems(): string[] {
+  const texts = TEXTS.flatMap((name) => filesOf(join(root, name), /\.(?:[cm]?[jt]s|md|sh|bat)$/));
+  const count = texts
+    .filter((path) => !path.endsWith('check-tree.ts'))
+    .reduce((sum, path) => sum + [...readFileSync(path, 'utf8').matchAll(ODD_WORDS)].length, 0);
+  console.log(`${count} odd words (at most ${ODD_WORDS_LIMIT})`);
+  return count > ODD_WORDS_LIMIT ? [`${count} odd words in texts and comments; at most ${ODD_WORDS_LIMIT}`] : [];
+}
+
+function filesOf(path: string, wanted: RegExp): string[] {
+  if (!existsSync(path)) return [];
+  if (!statSync(path).isDirectory()) return wanted.test(path) ? [path] : [];
+  return readdirSync(path).flatMap((name) => filesOf(join(path, name), wanted));
 }
