@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TddPhase, TddRecord } from '../../src/engine/schema/tdd.ts';
-import { judgeRun } from '../../src/engine/tdd/evaluate-run.ts';
+import { evaluateRun } from '../../src/engine/tdd/evaluate-run.ts';
 import {
   allComplete,
   isComplete,
@@ -47,7 +47,7 @@ function apply(record: TddRecord, made: Call): Step {
   const may = mayRun(record, made.step, made.id, made.again);
   if (may.kind !== 'run') return { record, ran: null };
   const { id } = may.scenario;
-  const problem = judgeRun(made.step, { end: { kind: 'exit', code: made.code }, output: '', tests: NO_COUNT });
+  const problem = evaluateRun(made.step, { end: { kind: 'exit', code: made.code }, output: '', tests: NO_COUNT });
   if (problem === null) {
     const entry = { scenarioId: id, phase: made.step, output: `${made.step} ${record.log.length}`, timestamp: AT };
     return { record: recordPhase(record, entry), ran: id };

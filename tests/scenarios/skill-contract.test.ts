@@ -42,21 +42,21 @@ test('pre-execute takes its input as an argument, as a file and on standard inpu
 
 test('post-execute takes what the commands of the contract really answer, and refuses another text', (t) => {
   const { ralph, sh, write } = project(t);
-  const judge = (stdout: string): number | null => sh(hook('post'), stdout).code;
+  const blockingRule = (stdout: string): number | null => sh(hook('post'), stdout).code;
   write('.claude/ralph/PROMPT.md', 'Do the work.\n');
   for (const command of [['status'], ['config'], ['reset'], ['start'], ['status'], ['reset']]) {
     const { stdout, stderr, code } = ralph(command);
     assert.equal(code, 0, stderr);
     if (command[0] === 'start') continue; // what begins a loop answers with the loop
-    assert.equal(judge(stdout), 0, `${command}: ${stdout}${sh(hook('post'), stdout).stderr}`);
+    assert.equal(blockingRule(stdout), 0, `${command}: ${stdout}${sh(hook('post'), stdout).stderr}`);
   }
-  assert.equal(judge(ralph(['router', 'next']).stdout), 0);
-  assert.equal(judge(ralph(['router', 'start']).stdout), 0);
-  assert.equal(judge(ralph(['router', 'status']).stdout), 0);
+  assert.equal(blockingRule(ralph(['router', 'next']).stdout), 0);
+  assert.equal(blockingRule(ralph(['router', 'start']).stdout), 0);
+  assert.equal(blockingRule(ralph(['router', 'status']).stdout), 0);
   write('PLAN.md', '- [ ] **Task 1: One**\n  - Acceptance: it is there\n');
-  assert.equal(judge(ralph(['status', 'PLAN.md']).stdout), 0);
-  assert.equal(judge('All done.'), 2);
-  assert.equal(judge('{"active": true}'), 2);
+  assert.equal(blockingRule(ralph(['status', 'PLAN.md']).stdout), 0);
+  assert.equal(blockingRule('All done.'), 2);
+  assert.equal(blockingRule('{"active": true}'), 2);
 });
 
 test('start takes its input from a file, options win over it, and a wrong one starts nothing', (t) => {

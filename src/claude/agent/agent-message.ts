@@ -23,7 +23,7 @@ export type AgentMessage =
     }
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
   /** A message that was sent to the agent has reached it. */
-  | { readonly kind: 'heard'; readonly id: string }
+  | { readonly kind: 'acknowledged'; readonly id: string }
   /** A hook has begun, of this program or another. */
   | { readonly kind: 'hook'; readonly event: string }
   /** `resetsAt` is ISO-8601 UTC, null where the client does not say. */
@@ -113,7 +113,7 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
       return { ...facts, refusedLogins: message.error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
     case 'api-error':
       return { ...facts, apiError: message, resetsAt: message.resetsAt ?? facts.resetsAt };
-    case 'heard':
+    case 'acknowledged':
     case 'request':
     case 'text-delta':
     case 'answered':

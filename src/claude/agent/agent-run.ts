@@ -11,7 +11,7 @@ export interface AgentRun {
   readonly done: Promise<FinishedRun>;
   /**
    * Sends a message to the agent at work. It arrives at the next tool boundary, or as a turn of its own after this one;
-   * a `heard` message with its id (a UUID) confirms it, at once for an agent that cannot confirm. Returns false if the
+   * an `acknowledged` message with its id (a UUID) confirms it, at once for an agent that cannot confirm. Returns false if the
    * agent takes no more messages.
    */
   readonly send: (text: string, id: string) => boolean;

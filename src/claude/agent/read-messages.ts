@@ -16,7 +16,7 @@ export function readMessages(line: string): readonly AgentMessage[] | null {
     case 'assistant':
       return assistant(message);
     case 'user':
-      if (message['isReplay'] === true) return [{ kind: 'heard', id: textOf(message['uuid']) }];
+      if (message['isReplay'] === true) return [{ kind: 'acknowledged', id: textOf(message['uuid']) }];
       return toolResults(message);
     case 'rate_limit_event': {
       const info = fieldsOf(message['rate_limit_info']);

@@ -31,17 +31,17 @@ export function startAgent(options: ClientOptions): AgentRun {
   let stopped = false;
   const promptId = randomUUID();
   /** A client that does not confirm the prompt would not confirm later messages either. */
-  let tellsWhatItHeard = false;
+  let acknowledges = false;
   /** Sent, and not confirmed by the agent. */
-  const unheard = new Set<string>();
+  const unacknowledged = new Set<string>();
   const hear = (message: AgentMessage): void => {
     // A client may begin another turn before it exits: ignored.
     if (stopped) return;
-    if (message.kind === 'heard' && message.id === promptId) {
-      tellsWhatItHeard = true;
+    if (message.kind === 'acknowledged' && message.id === promptId) {
+      acknowledges = true;
       return;
     }
-    if (message.kind === 'heard') unheard.delete(message.id);
+    if (message.kind === 'acknowledged') unacknowledged.delete(message.id);
     facts = addFact(facts, message);
     options.onMessage(message);
     if (message.kind === 'result') client.closeInput();
@@ -90,15 +90,15 @@ export function startAgent(options: ClientOptions): AgentRun {
       return { outcome: classifyRun(facts, exit), facts, durationMs, complaint };
     }),
     send: (text, id) => {
-      unheard.add(id);
+      unacknowledged.add(id);
       const isSent = say(userMessage(text, id));
-      if (isSent && !tellsWhatItHeard) hear({ kind: 'heard', id });
+      if (isSent && !acknowledges) hear({ kind: 'acknowledged', id });
       return isSent;
     },
     interrupt: () => {
       stopping = true;
       // A waiting message would begin another turn.
-      for (const id of unheard) request({ subtype: 'cancel_async_message', message_uuid: id });
+      for (const id of unacknowledged) request({ subtype: 'cancel_async_message', message_uuid: id });
       request({ subtype: 'interrupt' });
     },
     end: client.end,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { SkillInput } from '../../engine/schema/skill-contract.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { checkInput, unknownKeys } from '../../task/skill-contract/check-input.ts';
-import { judgeJson } from '../../task/skill-contract/schema-problems.ts';
+import { evaluateJson } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
@@ -18,7 +18,7 @@ export function withInput(context: CommandContext): CommandContext {
   const path = values['input'];
   if (typeof path !== 'string') return context;
   const text = path === '-' ? readFileSync(0, 'utf8') : readTaskText(resolve(path), path);
-  const judged = judgeJson(text, `input ${path}`, checkInput);
+  const judged = evaluateJson(text, `input ${path}`, checkInput);
   if (judged.code !== 0) throw new RalphError('usage', printable(judged.lines.join('\n')));
   const input = JSON.parse(text.replace(/^\uFEFF/, '')) as SkillInput;
   const unknown = unknownKeys(input);

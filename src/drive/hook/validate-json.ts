@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { judgeJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
+import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';
 
 /**
@@ -22,7 +22,7 @@ export function validateInput(
     process.exitCode = 2;
     return;
   }
-  const judged = judgeJson(text, what, check);
+  const judged = evaluateJson(text, what, check);
   say(judged.lines);
   process.exitCode = judged.code;
   if (judged.code !== 0) return;

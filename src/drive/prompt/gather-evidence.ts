@@ -11,7 +11,7 @@ import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts
  * The guardrail that blocks one of the contract's own commands. One that cannot be judged is blocked. Never rejects. The
  * shell parser is loaded only where there are rules about commands.
  */
-export function evidenceJudge({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
+export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
   return async (run, directory) => {
     if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
     try {
@@ -27,12 +27,12 @@ export function evidenceJudge({ guardrails }: Contract): (run: string, directory
 export async function gatherEvidence(
   contract: Contract,
   projectDir: string,
-  options: Omit<TaskCommandOptions, 'judge'> & EvidenceWatch,
+  options: Omit<TaskCommandOptions, 'blockingRule'> & EvidenceWatch,
 ): Promise<Evidence[]> {
   options.signal.throwIfAborted();
   if (!contract.task?.commands.length) return [];
   const { runEvidence } = await import('../../task/commands/run-evidence.ts');
-  return runEvidence(contract, projectDir, { ...options, judge: evidenceJudge(contract) });
+  return runEvidence(contract, projectDir, { ...options, blockingRule: evidenceGuard(contract) });
 }
 
 /**

@@ -54,7 +54,7 @@ export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message:
         tell({ type: 'tool-call', id, tool: name, about: about(input), outcome, nested, durationMs });
         return;
       }
-      case 'heard':
+      case 'acknowledged':
         onHeard(message.id);
         return;
       case 'retry':

@@ -6,7 +6,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
-import { evidenceJudge } from '../prompt/gather-evidence.ts';
+import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { listOf } from './scenario-list.ts';
 
 export interface PhaseRequest {
@@ -55,9 +55,9 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   const { record, notes, may } = before;
   if (may.kind === 'refused') return refusal(record, id, may.why, notes);
   if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
-  const judge = judgeOf(files);
+  const blockingRule = guardOf(files);
   const { projectDir } = files;
-  const options = { projectDir, signal, env, judge };
+  const options = { projectDir, signal, env, blockingRule };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario]) : record.redScripts;
   const run = await runScenario(record, may.scenario, phase, options);
   return withTdd(files, now(), (found) => {
@@ -83,12 +83,12 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
  * The guardrails of the loop that is live here. To start it over this list was to agree to its commands, so that an
  * allowlist does not have to name them again; what is blocked stays blocked. Throws RalphError where they cannot be read.
  */
-function judgeOf(files: LoopFiles): (run: string, directory: string) => Promise<string | null> {
+function guardOf(files: LoopFiles): (run: string, directory: string) => Promise<string | null> {
   const stored = readContract(files);
   if (stored === null) return async () => null;
   const { contract } = stored;
-  if (contract.tdd === undefined) return evidenceJudge(contract);
-  return evidenceJudge({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
+  if (contract.tdd === undefined) return evidenceGuard(contract);
+  return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
 /** The record that a run leaves; null where it proves nothing. */

@@ -1,7 +1,7 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { PlanAttempt } from '../../engine/plan/attempt.ts';
 import { hashContract } from '../../state/hash-contract.ts';
-import { evidenceJudge } from '../prompt/gather-evidence.ts';
+import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
 import type { Driver } from './driver.ts';
 import { HOOK_TEXTS } from './messages.ts';
@@ -32,6 +32,11 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
   const scenarios = tddChecks(files, contract);
   const { iteration } = state;
   const { runGate } = await import('../../task/commands/gate.ts');
-  const gate = await runGate(contract, files.projectDir, { signal, env, iteration, judge: evidenceJudge(contract) });
+  const gate = await runGate(contract, files.projectDir, {
+    signal,
+    env,
+    iteration,
+    blockingRule: evidenceGuard(contract),
+  });
   return [...scenarios, ...gate];
 }

@@ -47,7 +47,7 @@ const NEVER_BEGAN = [
 const COLOUR = /\u001b\[[0-9;]*m/g;
 
 /** null when a run counts for its phase, else why it does not: red has to fail, green and refactored have to pass. */
-export function judgeRun(phase: TddPhase, { end, output, tests }: TddRun): string | null {
+export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): string | null {
   switch (end.kind) {
     case 'unavailable':
       return TDD_TEXTS.unavailable(end.why);
@@ -60,13 +60,13 @@ export function judgeRun(phase: TddPhase, { end, output, tests }: TddRun): strin
     case 'signal':
       return TDD_TEXTS.ended(end.signal);
     case 'exit':
-      return judgeExit(phase, end.code, output, tests);
+      return evaluateExit(phase, end.code, output, tests);
     default:
       return end satisfies never;
   }
 }
 
-function judgeExit(phase: TddPhase, code: number, output: string, tests: TestCount): string | null {
+function evaluateExit(phase: TddPhase, code: number, output: string, tests: TestCount): string | null {
   if (CANNOT_RUN.has(code)) return TDD_TEXTS.cannotRun(code);
   if (ENDED_FROM_OUTSIDE.has(code)) return TDD_TEXTS.ended(`signal ${code - 128}`);
   if (isVacuous(tests)) return TDD_TEXTS.noTest;

@@ -61,7 +61,7 @@ export interface TaskCommandOptions extends PinnedOptions {
   /** The iteration that the command belongs to, from 1. */
   readonly iteration: number;
   /** The guardrail that blocks this shell text in this directory (absolute), or null. */
-  readonly judge?: (run: string, directory: string) => Promise<string | null>;
+  readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
 }
 
 export type TaskCommandEnd = PinnedEnd | { readonly kind: 'blocked'; readonly rule: string };
@@ -74,7 +74,7 @@ export async function runTaskCommand(
   options: TaskCommandOptions,
 ): Promise<TaskCommandEnd> {
   const resolved = taskCommand(contract, projectDir, command, options.iteration);
-  const rule = (await options.judge?.(resolved.run, resolved.directory)) ?? null;
+  const rule = (await options.blockingRule?.(resolved.run, resolved.directory)) ?? null;
   if (rule !== null) return { kind: 'blocked', rule };
   return runPinnedCommand(contract, projectDir, { ...command, ...resolved }, options);
 }

@@ -96,7 +96,7 @@ function article(type: string): string {
   return names[type] ?? type;
 }
 
-export interface Judged {
+export interface JsonEvaluation {
   /** 0: it is as the schema says; 2: it is not, or is no JSON. */
   readonly code: 0 | 2;
   /** For standard error: one line for each problem; empty where there is none. */
@@ -104,7 +104,11 @@ export interface Judged {
 }
 
 /** Judges a JSON text. `what` names it in the messages: input, output. */
-export function judgeJson(text: string, what: string, check: (value: unknown) => readonly SchemaProblem[]): Judged {
+export function evaluateJson(
+  text: string,
+  what: string,
+  check: (value: unknown) => readonly SchemaProblem[],
+): JsonEvaluation {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));

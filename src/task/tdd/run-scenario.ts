@@ -1,5 +1,5 @@
 import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
-import { judgeRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
+import { evaluateRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
 import { NO_COUNT } from '../../text/no-tests-run.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
 import { withDeciding } from './make-list.ts';
@@ -22,7 +22,7 @@ export interface ScenarioOptions {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The guardrail that blocks this shell text in this directory (absolute), or null. */
-  readonly judge: (run: string, directory: string) => Promise<string | null>;
+  readonly blockingRule: (run: string, directory: string) => Promise<string | null>;
 }
 
 /**
@@ -34,10 +34,10 @@ export async function runScenario(
   record: TddRecord,
   { id, run, timeoutSeconds }: TddScenario,
   phase: TddPhase,
-  { projectDir, signal, env, judge }: ScenarioOptions,
+  { projectDir, signal, env, blockingRule }: ScenarioOptions,
 ): Promise<ScenarioRun> {
   const began = performance.now();
-  const rule = await judge(run, projectDir);
+  const rule = await blockingRule(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
   // A test that is to be red may come with a new script; one that is to pass is run as it failed.
@@ -56,7 +56,7 @@ export async function runScenario(
 function judged(phase: TddPhase, run: TddRun, bytes: number, began: number): ScenarioRun {
   const { end, output } = run;
   return {
-    problem: judgeRun(phase, run),
+    problem: evaluateRun(phase, run),
     ended: end.kind === 'exit',
     output,
     bytes,

@@ -4,7 +4,7 @@ import { tallyOf } from './a-state.ts';
 import type { Past, Verdict } from './stress.ts';
 
 /** Every process has its own count in the state, so that each of its updates is known to be there or not. */
-export function judgeTally(files: LoopFiles, past: readonly Past[]): Verdict {
+export function evaluateTally(files: LoopFiles, past: readonly Past[]): Verdict {
   const met = past.filter(({ failure }) => failure?.includes('"kind":"corrupt"')).length;
   const read = readState(files.state);
   if (read.kind !== 'loop') return { lost: 0, phantom: 0, corrupt: met + 1 };
@@ -24,7 +24,7 @@ export function judgeTally(files: LoopFiles, past: readonly Past[]): Verdict {
 }
 
 /** For updates without a name of their own, such as Stops of a hook: there are no fewer than acknowledged, no more than begun. */
-export function judgeCount(files: LoopFiles, past: readonly Past[]): Verdict {
+export function evaluateCount(files: LoopFiles, past: readonly Past[]): Verdict {
   const read = readState(files.state);
   if (read.kind !== 'loop') return { lost: 0, phantom: 0, corrupt: 1 };
   const { iteration } = read.state;

@@ -141,7 +141,7 @@ for (const acks of [true, false]) {
         ...defaults,
         program,
         onMessage: (message) => {
-          if (message.kind === 'heard') told.push(`heard ${message.id}`);
+          if (message.kind === 'acknowledged') told.push(`heard ${message.id}`);
           if (message.kind !== 'text') return;
           told.push(message.text);
           if (message.text === 'go') assert.equal(agent.send('more', 'id-1'), true);

@@ -10,14 +10,14 @@ import { createCorpusProject, NO_RULES } from './support/corpus-project.ts';
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 
-function judge(command: string, rules: Partial<Guardrails>, more: Partial<GuardRules> = {}): Promise<Verdict> {
+function evaluate(command: string, rules: Partial<Guardrails>, more: Partial<GuardRules> = {}): Promise<Verdict> {
   return evaluateToolCall(
     { tool: 'Bash', input: { command }, cwd: project.dir },
     { ...project.rules, guardrails: { ...NO_RULES, ...rules }, ...more },
   );
 }
 async function ruleOf(command: string, rules: Partial<Guardrails>, more?: Partial<GuardRules>): Promise<string | null> {
-  const verdict = await judge(command, rules, more);
+  const verdict = await evaluate(command, rules, more);
   return verdict.decision === 'deny' ? verdict.rule : null;
 }
 const blocked = (command: string, ...blockCommands: CommandRule[]) => ruleOf(command, { blockCommands });
@@ -48,11 +48,11 @@ describe('a plain pattern', () => {
     assert.equal(await blocked('begin\nend', 'begin.end'), null);
   });
   it('that found only words says how to go on', async () => {
-    const verdict = await judge('git commit -m "no git push"', { blockCommands: ['git\\s+push'] });
+    const verdict = await evaluate('git commit -m "no git push"', { blockCommands: ['git\\s+push'] });
     assert.match(verdict.decision === 'deny' ? verdict.message : '', /put them another way, or into a file/);
   });
   it('that is no pattern leaves the call undecided, for the hook to refuse', async () => {
-    await assert.rejects(judge('ls', { blockCommands: ['('] }), SyntaxError);
+    await assert.rejects(evaluate('ls', { blockCommands: ['('] }), SyntaxError);
   });
 });
 
@@ -103,7 +103,7 @@ describe('a precise rule', () => {
     assert.notEqual(await blocked('wget x | bash', pipeline('curl\\|wget', 'bash')), null);
   });
   it('is shown as it is written, with its reason', async () => {
-    const verdict = await judge('npm publish', {
+    const verdict = await evaluate('npm publish', {
       blockCommands: [{ command: 'npm', args: ['publish'], reason: 'Releases are made by people' }],
     });
     assert.equal(verdict.decision === 'deny' && verdict.rule, '{command: npm, args: [publish]}');
@@ -113,7 +113,7 @@ describe('a precise rule', () => {
   });
   it('that depends on an unknown word is recorded, and denied under strict', async () => {
     const rules = { blockCommands: [simple('git', 'push')] };
-    const verdict = await judge('git "$1" origin', rules);
+    const verdict = await evaluate('git "$1" origin', rules);
     assert.match(verdict.decision === 'allow' ? verdict.recorded.join() : '', /open-argument: \{command: git/);
     assert.equal(await ruleOf('git "$1" origin', { ...rules, strict: true }), 'undecided');
     assert.equal(await ruleOf('git commit -m "$1"', { ...rules, strict: true }), null);
@@ -158,7 +158,7 @@ describe('an allowlist', () => {
     assert.equal(await ruleOf('git status', rules), null);
   });
   it('says what may run, and where each pattern begins and ends', async () => {
-    const verdict = await judge('ls', { shellAllow: ['npm test', 'npm run \\w+'] });
+    const verdict = await evaluate('ls', { shellAllow: ['npm test', 'npm run \\w+'] });
     const message = verdict.decision === 'deny' ? verdict.message : '';
     assert.match(message, /^ls is none of .* whole: `npm test`, `npm run \\w\+`\. Write /);
   });
@@ -184,7 +184,7 @@ describe('rules', () => {
   });
   it('of the loop itself come first, and never switch strict on', async () => {
     assert.equal(await ruleOf('rm -rf .claude', { blockCommands: ['rm'] }), 'own-files');
-    assert.equal((await judge('python3 -c 1', {})).decision, 'allow');
+    assert.equal((await evaluate('python3 -c 1', {})).decision, 'allow');
     assert.equal(
       (await evaluateToolCall({ tool: 'Bash', input: { command: 'python3 -c 1' }, cwd: project.dir }, project.rules))
         .decision,
@@ -194,19 +194,19 @@ describe('rules', () => {
 });
 
 describe("the contract's own commands", () => {
-  const judged = (run: string, rules: Partial<Guardrails>) =>
+  const ruleFor = (run: string, rules: Partial<Guardrails>) =>
     evaluateEvidence(run, project.dir, { ...NO_RULES, ...rules });
   it('are held to the rules about commands', () => {
-    assert.equal(judged('npm test && git push', { blockCommands: ['git\\s+push'] }), 'git\\s+push');
-    assert.equal(judged('git -C x push', { blockCommands: [simple('git', 'push')] }), '{command: git, args: [push]}');
-    assert.equal(judged('npm run lint', { shellAllow: ['npm test'] }), 'shell_policy.allowlist');
-    assert.equal(judged('echo "', { shellAllow: ['.*'] }), 'shell_policy.allowlist');
-    assert.equal(judged('npm test', { blockCommands: ['git\\s+push'], shellAllow: ['npm test'] }), null);
+    assert.equal(ruleFor('npm test && git push', { blockCommands: ['git\\s+push'] }), 'git\\s+push');
+    assert.equal(ruleFor('git -C x push', { blockCommands: [simple('git', 'push')] }), '{command: git, args: [push]}');
+    assert.equal(ruleFor('npm run lint', { shellAllow: ['npm test'] }), 'shell_policy.allowlist');
+    assert.equal(ruleFor('echo "', { shellAllow: ['.*'] }), 'shell_policy.allowlist');
+    assert.equal(ruleFor('npm test', { blockCommands: ['git\\s+push'], shellAllow: ['npm test'] }), null);
   });
   it("are the user's: rules about files and what is open do not hold for them", () => {
     const rules = { protectedFiles: ['.env'], privateFiles: ['.env'], blockCommands: ['git push'], strict: true };
     for (const run of ['cat .env', 'rm .env', 'node -e 1', '"$CHECK"', 'echo "', 'cat x | sh'])
-      assert.equal(judged(run, rules), null, run);
+      assert.equal(ruleFor(run, rules), null, run);
   });
 });
 

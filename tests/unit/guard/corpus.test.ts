@@ -14,7 +14,7 @@ import { byRegularExpression } from './support/regular-expression-rules.ts';
 const project = createCorpusProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 
-const judge = (command: string, guardrails: Guardrails): Promise<Verdict> =>
+const evaluate = (command: string, guardrails: Guardrails): Promise<Verdict> =>
   evaluateToolCall(
     { tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir },
     { ...project.rules, ownFiles: [], ownGlobs: [], controlProgram: [], guardrails },
@@ -23,7 +23,7 @@ const judge = (command: string, guardrails: Guardrails): Promise<Verdict> =>
 const shown = (command: string): string => JSON.stringify(command);
 
 async function denies(command: string, guardrails: Guardrails, rule: RegExp): Promise<void> {
-  const verdict = await judge(command, guardrails);
+  const verdict = await evaluate(command, guardrails);
   assert.equal(verdict.decision, 'deny', JSON.stringify(verdict));
   if (verdict.decision === 'deny') assert.match(verdict.rule, rule);
 }
@@ -45,7 +45,7 @@ for (const [way, rules] of Object.entries(RULES)) {
   describe(`harmless commands under ${way}`, () => {
     for (const command of [...HARMLESS, ...MORE_HARMLESS]) {
       it(`run: ${shown(command)}`, async () => {
-        assert.deepEqual({ ...(await judge(command, rules)), recorded: [] }, { decision: 'allow', recorded: [] });
+        assert.deepEqual({ ...(await evaluate(command, rules)), recorded: [] }, { decision: 'allow', recorded: [] });
       });
     }
   });
@@ -73,19 +73,19 @@ describe('what cannot be decided', () => {
   const [rules = NO_RULES] = Object.values(RULES);
   for (const command of OPEN_COMMANDS) {
     it(`is allowed and recorded: ${shown(command)}`, async () => {
-      const verdict = await judge(command, rules);
+      const verdict = await evaluate(command, rules);
       assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));
       assert.notDeepEqual(verdict.decision === 'allow' ? verdict.recorded : [], []);
     });
     it(`is denied under strict, with the way to write it: ${shown(command)}`, async () => {
-      const verdict = await judge(command, { ...rules, strict: true });
+      const verdict = await evaluate(command, { ...rules, strict: true });
       assert.equal(verdict.decision, 'deny', JSON.stringify(verdict));
       if (verdict.decision === 'deny') assert.match(verdict.message, /\. (Write|Use|Name|Close|Split|Save) /);
     });
   }
   it('is no matter where no rule is about commands', async () => {
     for (const command of [...UNKNOWN_COMMANDS, ...MORE_UNKNOWN])
-      assert.equal((await judge(command, NO_RULES)).decision, 'allow', command);
+      assert.equal((await evaluate(command, NO_RULES)).decision, 'allow', command);
   });
 });
 
@@ -105,9 +105,9 @@ describe('the corpus', () => {
     const [rules = NO_RULES] = Object.values(RULES);
     const allowed: string[] = [];
     for (const command of [...blocked, ...secret])
-      if ((await judge(command, rules)).decision === 'allow') allowed.push(command);
+      if ((await evaluate(command, rules)).decision === 'allow') allowed.push(command);
     const denied: string[] = [];
-    for (const command of harmless) if ((await judge(command, rules)).decision === 'deny') denied.push(command);
+    for (const command of harmless) if ((await evaluate(command, rules)).decision === 'deny') denied.push(command);
     const missed = blocked.filter((command) => !blocks(command));
     const leaked = secret.filter((command) => !guards(project.fill(command)));
     const wrong = harmless.filter((command) => blocks(command) || guards(command));

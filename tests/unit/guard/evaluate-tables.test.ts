@@ -10,14 +10,14 @@ import { evaluateByRegularExpression } from './regular-expression-control.ts';
 const project = createGuardProject();
 after(() => rmSync(project.root, { recursive: true, force: true }));
 
-const judge = (command: string) =>
+const evaluate = (command: string) =>
   evaluateToolCall({ tool: 'Bash', input: { command: project.fill(command) }, cwd: project.dir }, project.rules);
 
 describe('dangerous commands', () => {
   for (const [trick, commands] of Object.entries(DANGEROUS)) {
     for (const command of commands) {
       it(`denies (${trick}): ${command}`, async () => {
-        const verdict = await judge(command);
+        const verdict = await evaluate(command);
         assert.equal(verdict.decision, 'deny', JSON.stringify(verdict));
         if (verdict.decision === 'deny') assert.match(verdict.rule, /^(own-files|control-commands)$/);
       });
@@ -26,7 +26,7 @@ describe('dangerous commands', () => {
 
   it('names the control rule for what steers the loop', async () => {
     for (const command of DANGEROUS['control commands'] ?? []) {
-      const verdict = await judge(command);
+      const verdict = await evaluate(command);
       assert.equal(verdict.decision === 'deny' ? verdict.rule : '', 'control-commands', command);
     }
   });
@@ -42,7 +42,7 @@ describe('dangerous commands', () => {
 describe('harmless commands', () => {
   for (const command of HARMLESS) {
     it(`allows: ${command}`, async () => {
-      const verdict = await judge(command);
+      const verdict = await evaluate(command);
       assert.equal(verdict.decision, 'allow', JSON.stringify(verdict));
     });
   }

@@ -20,7 +20,7 @@ before(() => {
 const SECRETS: Partial<Guardrails> = { protectedFiles: ['policy:secret-bearing-paths'] };
 const PRIVATE: Partial<Guardrails> = { privateFiles: ['policy:secret-bearing-paths'] };
 
-function judge(
+function evaluate(
   tool: string,
   input: object,
   rules: Partial<Guardrails>,
@@ -33,7 +33,7 @@ function judge(
   );
 }
 async function ruleOf(tool: string, input: object, rules: Partial<Guardrails>, more?: Partial<GuardRules>) {
-  const verdict = await judge(tool, input, rules, more);
+  const verdict = await evaluate(tool, input, rules, more);
   return verdict.decision === 'deny' ? verdict.rule : null;
 }
 const write = (path: string, globs: string[], more?: Partial<GuardRules>) =>
@@ -108,7 +108,7 @@ describe('policy:secret-bearing-paths', () => {
     const dir = join(project.root, 'secrets', 'shop');
     mkdirSync(dir, { recursive: true });
     const more = { projectDir: dir };
-    const call = (path: string) => judge('Write', { file_path: path }, SECRETS, more, dir);
+    const call = (path: string) => evaluate('Write', { file_path: path }, SECRETS, more, dir);
     assert.equal((await call(join(dir, 'src/a.ts'))).decision, 'allow');
     assert.equal((await call(join(dir, '.env'))).decision, 'deny');
     assert.equal((await call(join(project.root, 'secrets', 'other'))).decision, 'deny');
@@ -219,7 +219,7 @@ describe('a folder with a guarded file in it', () => {
   it('of which there is too much to see is recorded, and denied under strict', async () => {
     mkdirSync(at('many'));
     for (let index = 0; index < 5100; index += 1) writeFileSync(at(`many/${index}`), '');
-    const verdict = await judge('Bash', { command: 'rm -rf many' }, SECRETS);
+    const verdict = await evaluate('Bash', { command: 'rm -rf many' }, SECRETS);
     assert.deepEqual(verdict.decision === 'allow' ? verdict.recorded : verdict, ['many-files: rm']);
     assert.equal(await bash('rm -rf many', { ...SECRETS, strict: true }), 'undecided');
     rmSync(at('many'), { recursive: true });
@@ -255,7 +255,7 @@ describe('git', () => {
 
 describe('a denial', () => {
   it('names the file, the list, and what to do', async () => {
-    const verdict = await judge('Edit', { file_path: at('deploy/prod.yaml') }, { protectedFiles: ['deploy/*'] });
+    const verdict = await evaluate('Edit', { file_path: at('deploy/prod.yaml') }, { protectedFiles: ['deploy/*'] });
     assert.deepEqual(verdict, {
       decision: 'deny',
       rule: 'protected_files: deploy/*',

@@ -36,13 +36,13 @@ const SCOPE: TaskScope = {
   noPushTo: ['main', 'master'],
 };
 
-async function judge(tool: string, input: object, scope: Partial<TaskScope> = {}): Promise<Verdict> {
+async function evaluate(tool: string, input: object, scope: Partial<TaskScope> = {}): Promise<Verdict> {
   const rules = { ...project.rules, ownFiles: [], ownGlobs: [], guardrails: null, scope: { ...SCOPE, ...scope } };
   return evaluateToolCall({ tool, input, cwd: project.dir }, rules);
 }
 
 async function ruleOf(tool: string, input: object, scope?: Partial<TaskScope>): Promise<string | null> {
-  const verdict = await judge(tool, input, scope);
+  const verdict = await evaluate(tool, input, scope);
   return verdict.decision === 'deny' ? verdict.rule : null;
 }
 
@@ -83,7 +83,7 @@ describe('the scope of a task', () => {
       assert.equal(await write(path), 'scope', path);
   });
   it('says of which task, and that the user widens it in the plan', async () => {
-    const verdict = await judge('Edit', { file_path: 'lib/a.ts', old_string: 'a', new_string: 'b' });
+    const verdict = await evaluate('Edit', { file_path: 'lib/a.ts', old_string: 'a', new_string: 'b' });
     assert.equal(verdict.decision, 'deny');
     assert.match(
       verdict.decision === 'deny' ? verdict.message : '',

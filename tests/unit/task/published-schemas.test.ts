@@ -10,7 +10,7 @@ import { tddRecord, tddState } from '../../../src/engine/schema/tdd.ts';
 import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { checkInput, unknownKeys } from '../../../src/task/skill-contract/check-input.ts';
 import { checkOutput } from '../../../src/task/skill-contract/check-output.ts';
-import { judgeJson } from '../../../src/task/skill-contract/schema-problems.ts';
+import { evaluateJson } from '../../../src/task/skill-contract/schema-problems.ts';
 import { after, aList } from '../../support/tdd-list.ts';
 
 const AT = '2026-03-12T10:00:00Z';
@@ -170,9 +170,9 @@ test('an answer is held against the form that it means', () => {
 
 test('what is no JSON is said to be none, with exit code 2', () => {
   for (const text of ['', ' ', '{', 'maxIterations: 5']) {
-    const judged = judgeJson(text, 'input', checkInput);
+    const judged = evaluateJson(text, 'input', checkInput);
     assert.equal(judged.code, 2);
     assert.match(judged.lines[0] ?? '', /the input is no JSON/);
   }
-  assert.deepEqual(judgeJson('\uFEFF{}', 'input', checkInput), { code: 0, lines: [] });
+  assert.deepEqual(evaluateJson('\uFEFF{}', 'input', checkInput), { code: 0, lines: [] });
 });

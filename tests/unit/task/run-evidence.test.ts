@@ -113,7 +113,7 @@ test('a command over its time keeps what it printed, with the mark', async (cont
 test('a guardrail sees what would really run, and where', async (context) => {
   const directory = project(context, { 'tasks/one/RALPH.md': '' });
   const asked: string[] = [];
-  const judge = async (run: string, where: string): Promise<string | null> => {
+  const blockingRule = async (run: string, where: string): Promise<string | null> => {
     asked.push(`${run} in ${where}`);
     return run.startsWith('touch') ? 'touch\\s+ran' : null;
   };
@@ -123,7 +123,7 @@ test('a guardrail sees what would really run, and where', async (context) => {
       { name: 'a', run: 'touch ran-{{ ralph.iteration }}', directory: 'task' },
       { name: 'b', run: 'echo b' },
     ],
-    { judge },
+    { blockingRule },
   );
   assert.deepEqual(asked, [`touch ran-3 in ${directory}/tasks/one`, `echo b in ${directory}`]);
   assert.deepEqual(

@@ -135,8 +135,8 @@ test('every way in which an acceptance command is not well rejects', async (cont
     { name: 'slow', run: 'sleep 300', timeoutSeconds: 1, acceptance: true },
     { name: 'blocked', run: 'git push', acceptance: true },
   ];
-  const judge = async (run: string): Promise<string | null> => (run === 'git push' ? 'git\\s+push' : null);
-  const results = await gate(contractOf(directory, { commands }), directory, { judge });
+  const blockingRule = async (run: string): Promise<string | null> => (run === 'git push' ? 'git\\s+push' : null);
+  const results = await gate(contractOf(directory, { commands }), directory, { blockingRule });
   assert.deepEqual(
     results.map(({ name, outcome }) => `${name}: ${outcome}`),
     ['OPEN_QUESTIONS.md: ok', 'fails: failed', 'vacuous: vacuous', 'slow: timeout', 'blocked: unavailable'],

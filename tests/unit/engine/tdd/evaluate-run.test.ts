@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeRun, type TddRun } from '../../../../src/engine/tdd/evaluate-run.ts';
+import { evaluateRun, type TddRun } from '../../../../src/engine/tdd/evaluate-run.ts';
 import { countLine, NO_COUNT } from '../../../../src/text/no-tests-run.ts';
 
 const run = (code: number, output = ''): TddRun => ({
@@ -13,22 +13,22 @@ const FAILING = '# tests 1\n# pass 0\n# fail 1';
 const NONE = '# tests 0\n# pass 0\n# fail 0';
 
 test('red has to fail, green and refactored have to pass', () => {
-  assert.equal(judgeRun('red', run(1, FAILING)), null);
-  assert.match(judgeRun('red', run(0, PASSING)) ?? '', /it passes already/);
-  assert.equal(judgeRun('green', run(0, PASSING)), null);
-  assert.match(judgeRun('green', run(1, FAILING)) ?? '', /it fails still \(exit code 1\)/);
-  assert.equal(judgeRun('refactored', run(0, PASSING)), null);
-  assert.match(judgeRun('refactored', run(1, FAILING)) ?? '', /fails now/);
+  assert.equal(evaluateRun('red', run(1, FAILING)), null);
+  assert.match(evaluateRun('red', run(0, PASSING)) ?? '', /it passes already/);
+  assert.equal(evaluateRun('green', run(0, PASSING)), null);
+  assert.match(evaluateRun('green', run(1, FAILING)) ?? '', /it fails still \(exit code 1\)/);
+  assert.equal(evaluateRun('refactored', run(0, PASSING)), null);
+  assert.match(evaluateRun('refactored', run(1, FAILING)) ?? '', /fails now/);
 });
 
 test('a program that no runner of tests is known for counts by its exit code', () => {
-  assert.equal(judgeRun('red', run(1, 'expected 3, got 2')), null);
-  assert.equal(judgeRun('green', run(0, 'all good')), null);
+  assert.equal(evaluateRun('red', run(1, 'expected 3, got 2')), null);
+  assert.equal(evaluateRun('green', run(0, 'all good')), null);
 });
 
 test('a run that executed no test is neither red nor green', () => {
   for (const phase of ['red', 'green', 'refactored'] as const) {
-    for (const code of [0, 1]) assert.match(judgeRun(phase, run(code, NONE)) ?? '', /no test was executed/);
+    for (const code of [0, 1]) assert.match(evaluateRun(phase, run(code, NONE)) ?? '', /no test was executed/);
   }
 });
 
@@ -69,7 +69,7 @@ const NEVER_BEGAN: readonly (readonly [number, string])[] = [
 ];
 for (const [code, output] of NEVER_BEGAN) {
   test(`a command that came to no test is no red: ${output.split('\n')[0]}`, () => {
-    assert.notEqual(judgeRun('red', run(code, output)), null);
+    assert.notEqual(evaluateRun('red', run(code, output)), null);
   });
 }
 
@@ -81,22 +81,22 @@ test('a test that fails because what it asks for is not there yet is red', () =>
     "ImportError: cannot import name 'add'\n=== 1 error in 0.05s ===",
     './add_test.go:5:2: undefined: Add\nFAIL\tproject [build failed]',
   ]) {
-    assert.equal(judgeRun('red', run(1, output)), null, output);
+    assert.equal(evaluateRun('red', run(1, output)), null, output);
   }
 });
 
 test('what a test printed of a program that is not there yet keeps it from being red no more than anything else', () => {
   for (const [code, output] of NEVER_BEGAN) {
     if (code === 126 || code === 127 || /no tests ran/.test(output)) continue;
-    assert.equal(judgeRun('red', run(code, `${output}\n${FAILING}`)), null, output);
+    assert.equal(evaluateRun('red', run(code, `${output}\n${FAILING}`)), null, output);
   }
 });
 
 test('a crash is red, what was ended from outside is neither', () => {
-  for (const code of [134, 139]) assert.equal(judgeRun('red', run(code)), null);
+  for (const code of [134, 139]) assert.equal(evaluateRun('red', run(code)), null);
   for (const code of [130, 137, 143]) {
-    assert.match(judgeRun('red', run(code)) ?? '', /neither a failing test nor a passing one/);
-    assert.match(judgeRun('green', run(code)) ?? '', /neither/);
+    assert.match(evaluateRun('red', run(code)) ?? '', /neither a failing test nor a passing one/);
+    assert.match(evaluateRun('green', run(code)) ?? '', /neither/);
   }
 });
 
@@ -109,6 +109,6 @@ test('a command that did not end by itself, or did not run, is neither, and the 
     [{ kind: 'blocked', rule: 'git push' }, /a guardrail blocks it \(git push\)/],
   ];
   for (const phase of ['red', 'green', 'refactored'] as const) {
-    for (const [end, why] of ends) assert.match(judgeRun(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
+    for (const [end, why] of ends) assert.match(evaluateRun(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
   }
 });
