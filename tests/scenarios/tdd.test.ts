@@ -401,7 +401,7 @@ test('a list is replaced by --fresh alone, which keeps the old one, and not whil
   const started = where.ralph(['start', '--tdd']);
   assert.equal(started.code, 0, started.stderr);
   assert.equal(started.json['taskPath'], '.claude/ralph/TDD.md');
-  assert.match(where.read('.claude/ralph/TDD.md'), /by tests first/);
+  assert.match(where.read('.claude/ralph/TDD.md'), /test-first/);
   assert.deepEqual(where.ralph(['status']).json['scenarios'], { done: 0, total: 1, current: null });
   const fresh = ['tdd', 'init', '--fresh', '--scenario', 'other', '--command', 'exit 1'];
   assert.match(where.ralph(fresh).stderr, /a loop works on it/);
