@@ -8,6 +8,16 @@ import { callRecord, iterationRecord, loopEvent } from '../src/engine/schema/rec
 import { loopIteration, runStatus, taskIterationRecord } from '../src/engine/schema/run-status.ts';
 import { skillInput, skillOutput } from '../src/engine/schema/skill-contract.ts';
 import { commonPart, fourKeyState, statusPart } from '../src/engine/schema/state.ts';
+import {
+  contractView,
+  countersView,
+  guardrailsView,
+  lostIterationView,
+  promptedTurnView,
+  runStatusView,
+  spawnView,
+  taskIterationView,
+} from '../src/engine/schema/stored-views.ts';
 import { tddRecord, tddState } from '../src/engine/schema/tdd.ts';
 import { publishedFrontmatter } from '../src/task/frontmatter/schema.ts';
 import { INSTANT } from '../src/text/instant.ts';
@@ -32,6 +42,16 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'ralph-md-frontmatter': publishedFrontmatter('ralph-md'),
   'task-md-frontmatter': publishedFrontmatter('checklist'),
   'prompt-frontmatter': publishedFrontmatter('prompt'),
+};
+
+/** Stored records that are not published, or read by less than their definition. */
+const RECORD_VIEWS = {
+  counters: countersView,
+  lostIteration: lostIterationView,
+  promptedTurn: promptedTurnView,
+  runStatus: runStatusView,
+  spawn: spawnView,
+  taskIteration: taskIterationView,
 };
 
 /** Writes the published JSON Schemas. */
@@ -70,6 +90,11 @@ export function writeShapes(folder: string): void {
     writeFileSync(join(folder, `${name}-shapes.json`), JSON.stringify(Object.fromEntries(shapes)));
   };
   write('state', schemas);
+  write('contract', { contract: forHooks(jsonSchema(contractView)), guardrails: forHooks(jsonSchema(guardrailsView)) });
+  write(
+    'record',
+    Object.fromEntries(Object.entries(RECORD_VIEWS).map(([key, view]) => [key, forHooks(jsonSchema(view))])),
+  );
   write('tdd', { state: forHooks(jsonSchema(tddState)), record: forHooks(jsonSchema(tddRecord)) });
 }
 
@@ -103,6 +128,7 @@ function compact(schema: unknown): unknown {
   const rules = Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1));
   const name = shortName(type, JSON.stringify(Object.fromEntries(rules)));
   if (name !== null) return name;
+  if (Array.isArray(type) && rules.length === 0) return type.map((each) => compact({ type: each }));
   if ('const' in rest) return oneOf([rest['const']]);
   if ('enum' in rest) return oneOf(rest['enum'] as unknown[]);
   if (type === 'integer' && rules.length === 2) return `${rest['minimum']}..${rest['maximum']}`;

@@ -1,55 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import shapes from '../../.build/contract-shapes.json' with { type: 'json' };
 import type { StoredContract } from '../engine/schema/contract.ts';
 import { RalphError } from '../text/ralph-error.ts';
-import { checkShape, type Shape } from './check-shape.ts';
+import { checkShape } from './check-shape.ts';
 import { regularFile, removeIfThere } from './files/read-regular-file.ts';
 import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import type { LoopFiles } from './loop-files.ts';
 
 export type { StoredContract };
-
-/** What a hook would stumble over if it were not so. The whole of it is proved by its hash, before anything runs. */
-const READ: Shape = {
-  hash: 'string',
-  contract: {
-    loopId: 'text',
-    taskPath: 'text',
-    createdAt: 'instant',
-    head: 'string',
-    findingsLog: 'text',
-    task: [
-      'null',
-      {
-        args: { '*': 'string' },
-        commands: [{ name: 'text', run: 'text', timeoutSeconds: 'amount' }],
-        requiredOutputs: ['string'],
-      },
-    ],
-    consented: 'boolean',
-    clientVersion: 'string?',
-    bundleDir: 'string?',
-    policy: {
-      completion: { '*': 'text' },
-      maxIterations: 'count',
-      reinject: '=auto|reason|context|pointer',
-      idle: [
-        'null',
-        {
-          delayMs: 'amount',
-          backoff: 'amount',
-          maxDelayMs: 'amount',
-          maxMs: 'amount',
-          maxQuietMs: 'amount?',
-          watch: ['string'],
-        },
-      ],
-      breaker: { '*': 'count' },
-      budget: { maxCostUsd: 'amount?', maxTokens: 'amount?', maxTimeMs: 'amount?', warnAt: 'amount' },
-      backgroundWaitMs: 'amount',
-      pace: { delayMs: 'amount', iterationTimeoutMs: 'amount?', stopOnError: 'boolean', tracksProgress: 'boolean' },
-    },
-  },
-};
 
 /**
  * The contract of this project's loop, for whoever does not know yet whether the loop is theirs. Its hash is taken as
@@ -73,7 +31,7 @@ function endedPath({ contract }: LoopFiles): string {
 function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
   try {
     const stored = JSON.parse(readFileSync(regularFile(path), 'utf8')) as StoredContract;
-    return checkShape(stored, READ) === null ? stored : 'unreadable';
+    return checkShape(stored, shapes.contract) === null ? stored : 'unreadable';
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'absent' : 'unreadable';
   }

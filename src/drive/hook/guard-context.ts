@@ -1,9 +1,10 @@
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import shapes from '../../../.build/contract-shapes.json' with { type: 'json' };
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import type { GuardRules, TaskScope } from '../../guard/guard-rules.ts';
 import { FOLDS_CASE } from '../../guard/own-files/comparable-path.ts';
-import { checkShape, type Shape } from '../../state/check-shape.ts';
+import { checkShape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { type LoopFiles, outsideRoot } from '../../state/loop-files.ts';
 import { shownIn } from '../../state/task-folder/loop-directory.ts';
@@ -105,20 +106,9 @@ function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolea
   return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(contract.loopId, env);
 }
 
-const RULES: Shape = {
-  blockCommands: [
-    ['text', { command: 'text', args: ['string'], reason: 'string?' }, { pipeline: ['text'], reason: 'string?' }],
-  ],
-  shellAllow: ['null', ['string']],
-  protectedFiles: ['text'],
-  privateFiles: ['text'],
-  strict: 'boolean',
-  'lifted?': ['string'],
-};
-
 /** The user's rules. Throws RalphError `contract-changed` where the contract does not say them: none would be believed. */
 function guardrailsOf({ contract }: StoredContract): Guardrails {
-  const problem = checkShape(contract.guardrails, RULES);
+  const problem = checkShape(contract.guardrails, shapes.guardrails);
   if (problem === null) return contract.guardrails;
   throw new RalphError(
     'contract-changed',

@@ -1,6 +1,7 @@
+import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { IterationRecord } from '../../engine/schema/records.ts';
 import type { CommandOutcome, TaskIterationRecord } from '../../engine/schema/run-status.ts';
-import { checkShape, type Shape } from '../../state/check-shape.ts';
+import { checkShape } from '../../state/check-shape.ts';
 import { lastEntry } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { RunFiles } from '../../state/task-folder/run-files.ts';
@@ -20,8 +21,6 @@ export interface Counted {
 
 /** The newest lines; a line of ours has a few kilobytes. */
 const TAIL_BYTES = 1024 * 1024;
-/** What is taken from a journal, which lies in the project. */
-const RECORD: Shape = { startedAt: 'instant', endedAt: 'instant', durationMs: 'amount', claimed: 'boolean' };
 
 /** Whether the task folder's last word of a loop is that this iteration was lost. */
 export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted, 'loopId' | 'iteration'>): boolean {
@@ -76,7 +75,7 @@ function recordOf(files: LoopFiles, loopId: string, iteration: number): Iteratio
     loopId,
     (entry) => entry['iteration'] === iteration && entry['kind'] === 'working',
   );
-  return checkShape(found, RECORD) === null ? (found as unknown as IterationRecord) : null;
+  return checkShape(found, shapes.lostIteration) === null ? (found as unknown as IterationRecord) : null;
 }
 
 /** Of what a command showed, what the journal keeps. */

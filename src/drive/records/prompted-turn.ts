@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkShape, type Shape } from '../../state/check-shape.ts';
+import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
+import { checkShape } from '../../state/check-shape.ts';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import type { Snapshot } from '../../task/progress/snapshot.ts';
-import { SNAPSHOT_SHAPE } from '../../task/progress/snapshot-shape.ts';
 
 /**
  * What was known of a task folder's iteration when its prompt was made, kept for the Stop that ends it: another process
@@ -41,25 +41,11 @@ export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
   writeAtomically(path, JSON.stringify(turn), 0o600);
 }
 
-const TURN: Shape = {
-  loopId: 'string',
-  iteration: 'count',
-  at: 'instant',
-  prompt: 'string',
-  evidence: [
-    {
-      ...{ name: 'string', run: 'string', outcome: '=ok|blocked|timeout|error', durationMs: 'amount' },
-      ...{ truncated: 'boolean', bytes: 'count', preview: 'string', exitCode: 'number?', output: 'string' },
-    },
-  ],
-  snapshot: SNAPSHOT_SHAPE,
-};
-
 /** The last turn of this loop that was noted; null where there is none, or anything else lies there. Never throws. */
 export function readPromptedTurn(files: LoopFiles, loopId: string): PromptedTurn | null {
   try {
     const turn = JSON.parse(readRegularFile(promptedTurnPath(files), MOST_BYTES) ?? 'null') as PromptedTurn;
-    return checkShape(turn, TURN) === null && turn.loopId === loopId ? turn : null;
+    return checkShape(turn, shapes.promptedTurn) === null && turn.loopId === loopId ? turn : null;
   } catch {
     return null; // a torn one
   }

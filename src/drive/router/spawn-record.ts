@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { LoopState } from '../../engine/schema/state.ts';
-import { checkShape, type Shape } from '../../state/check-shape.ts';
+import { checkShape } from '../../state/check-shape.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -22,16 +23,6 @@ export interface SpawnRecord {
   readonly doubts: number;
 }
 
-/** One that another version has written, or somebody else, is no piece of work that could be handed out again. */
-const RECORD: Shape = {
-  ...{ loopId: 'text', epoch: 'count', heard: 'boolean', heardOf: 'string?', doubts: 'count' },
-  answer: {
-    ...{ action: '=spawn', spawn: '1..999999999', loopId: 'text', loop: 'string?', iteration: 'count' },
-    ...{ maxIterations: 'count', agentType: 'text', description: 'string', allowedScope: ['null', ['string']] },
-    ...{ timeoutSeconds: 'amount?', prompt: 'string' },
-  },
-};
-
 /** A prompt with the output of a task's commands comes to less. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -49,7 +40,7 @@ export function writeSpawn(files: LoopFiles, record: SpawnRecord): void {
 export function readSpawn(files: LoopFiles): SpawnRecord | null {
   try {
     const record: unknown = JSON.parse(readRegularFile(recordPath(files), MOST_BYTES) ?? 'null');
-    return checkShape(record, RECORD) === null ? (record as SpawnRecord) : null;
+    return checkShape(record, shapes.spawn) === null ? (record as SpawnRecord) : null;
   } catch {
     return null; // half of one, which no writer of ours leaves
   }

@@ -1,9 +1,10 @@
+import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import { initialState } from '../../engine/initial-state.ts';
 import { PAUSED_BY_USER, PAUSED_INTERRUPTED } from '../../engine/messages.ts';
 import { bindSession, type ClientIdentity } from '../../engine/resume-state.ts';
 import type { LoopState, PauseReason } from '../../engine/schema/state.ts';
 import { pause } from '../../engine/transitions/build.ts';
-import { checkShape, type Shape } from '../../state/check-shape.ts';
+import { checkShape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -29,8 +30,6 @@ function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles):
 }
 
 const PAUSED_TEXTS: Record<UsersPause, string> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
-/** What is taken from a journal, which lies in the project: a state with anything else in it could not be read. */
-const COUNTED: Shape = { iteration: 'count', idleIterations: 'count', findings: 'count?', endedAt: 'instant' };
 
 /**
  * Returns whether a state says `complete` while its contract still exists. A completed loop is archived and its contract
@@ -71,7 +70,7 @@ export function restoreState(
     consented: contract.consented,
   });
   const record = lastRecord(files, contract.loopId);
-  const last = checkShape(record, COUNTED) === null ? record : null;
+  const last = checkShape(record, shapes.counters) === null ? record : null;
   const counted: LoopState = {
     ...fresh,
     epoch,

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import shapes from '../../../.build/record-shapes.json' with { type: 'json' };
 import type { LoopEvent } from '../../engine/schema/records.ts';
 import type { CommandOutcome, RunStatus, TaskIterationRecord } from '../../engine/schema/run-status.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
-import { checkShape, type Shape } from '../check-shape.ts';
+import { checkShape } from '../check-shape.ts';
 import { appendLine, readAllLines } from '../files/journal-lines.ts';
 import { readRegularFile } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
@@ -49,47 +50,13 @@ export interface RunState {
 
 const MAX_STATUS = 1024 * 1024;
 
-/** What a reader shows. Anybody may write in a task folder: what is not so is not shown. */
-const STATUS: Shape = {
-  loopId: 'text',
-  name: 'string?',
-  taskPath: 'string',
-  status: 'text',
-  iteration: 'count',
-  maxIterations: 'count',
-  idleIterations: 'count',
-  startedAt: 'instant',
-  updatedAt: 'instant',
-  endedAt: 'instant?',
-  completion: {
-    promise: 'string?',
-    gate: 'string',
-    requiredOutputs: ['string'],
-    verified: 'boolean',
-    rejection: ['string'],
-  },
-  message: 'string?',
-};
-
-const ITERATION: Shape = {
-  loopId: 'string',
-  iteration: 'count',
-  status: 'string',
-  endedAt: 'instant',
-  durationMs: 'amount',
-  progress: ['boolean', 'string'],
-  changedFiles: ['string'],
-  completion: { promiseSeen: 'boolean', gateChecked: 'boolean', gatePassed: 'boolean', reasons: ['string'] },
-  commands: [{ name: 'string', outcome: 'string' }],
-};
-
 /** Reads the durable status of a task folder's run; null where there has been none. Throws `refused` on links. */
 export function readRunState(files: RunFiles): RunState | null {
   if (!hasRunDir(files)) return null;
   for (const path of [files.status, files.iterations]) refuseLink(path);
   const { status, problem } = readStatus(files);
   const { entries, torn } = readAllLines(files.iterations);
-  const records = entries.filter((entry) => checkShape(entry, ITERATION) === null);
+  const records = entries.filter((entry) => checkShape(entry, shapes.taskIteration) === null);
   if (status === null && problem === null && entries.length + torn === 0) return null;
   const lastIteration = (records.at(-1) ?? null) as TaskIterationRecord | null;
   return { status, lastIteration, torn: torn + entries.length - records.length, problem };
@@ -100,7 +67,7 @@ function readStatus(files: RunFiles): Pick<RunState, 'status' | 'problem'> {
   if (text === null) return { status: null, problem: null };
   try {
     const status: unknown = JSON.parse(text);
-    const problem = checkShape(status, STATUS);
+    const problem = checkShape(status, shapes.runStatus);
     return problem === null
       ? { status: status as RunStatus, problem: null }
       : { status: null, problem: `${files.status} cannot be used: ${problem}.` };

@@ -1,0 +1,140 @@
+import * as z from 'zod';
+import { commandRule, contract, evidenceCommand, guardrails, taskTerms } from './contract.ts';
+import { policy } from './policy.ts';
+import { iterationRecord } from './records.ts';
+import { commandOutcome, runStatus, taskIterationRecord } from './run-status.ts';
+import { count, instant } from './scalars.ts';
+
+/**
+ * What a reader requires of a stored file before it uses it: the parts that it reads, less strict than the definition, so
+ * that a file of another version is readable. The build makes the shapes of check-shape from these.
+ */
+const text = z.string().min(1);
+const amount = z.number().min(0);
+const [, simpleRule, pipelineRule] = commandRule.options;
+
+/** The contract as a hook reads it. The whole of it is proved by its hash, before anything runs. */
+export const contractView = z.object({
+  hash: z.string(),
+  contract: contract.pick({ loopId: true, taskPath: true, createdAt: true, head: true, findingsLog: true }).extend({
+    task: taskTerms
+      .pick({ args: true, requiredOutputs: true })
+      .extend({
+        commands: z.array(evidenceCommand.pick({ name: true, run: true }).extend({ timeoutSeconds: amount })),
+      })
+      .nullable(),
+    ...contract.pick({ consented: true, clientVersion: true, bundleDir: true }).shape,
+    policy: z.object({
+      completion: z.record(z.string(), text),
+      maxIterations: count,
+      reinject: policy.shape.reinject,
+      idle: z
+        .object({
+          ...{ delayMs: amount, backoff: amount, maxDelayMs: amount, maxMs: amount },
+          ...{ maxQuietMs: amount.nullable(), watch: z.array(z.string()) },
+        })
+        .nullable(),
+      breaker: z.record(z.string(), count),
+      budget: z.object({
+        ...{ maxCostUsd: amount.nullable(), maxTokens: amount.nullable(), maxTimeMs: amount.nullable() },
+        warnAt: amount,
+      }),
+      backgroundWaitMs: amount,
+      pace: policy.shape.pace.extend({ iterationTimeoutMs: amount.nullable() }),
+    }),
+  }),
+});
+
+/** The user's rules as the tool hooks read them. */
+export const guardrailsView = guardrails.extend({
+  blockCommands: z.array(z.union([text, simpleRule, pipelineRule.extend({ pipeline: z.array(text) })])),
+  protectedFiles: z.array(text),
+  privateFiles: z.array(text),
+});
+
+/** Counters of an iteration record, taken for a state that is restored. */
+export const countersView = iterationRecord.pick({
+  iteration: true,
+  idleIterations: true,
+  findings: true,
+  endedAt: true,
+});
+
+/** An iteration record, taken for an iteration that a task folder does not show. */
+export const lostIterationView = iterationRecord.pick({
+  startedAt: true,
+  endedAt: true,
+  durationMs: true,
+  claimed: true,
+});
+
+/** status.json of a task folder. */
+export const runStatusView = runStatus.omit({ guardrails: true }).extend({
+  loopId: text,
+  status: text,
+  completion: runStatus.shape.completion.extend({ gate: z.string() }),
+});
+
+/** A line of a task folder's iterations.jsonl. */
+export const taskIterationView = taskIterationRecord
+  .pick({ loopId: true, iteration: true, endedAt: true, durationMs: true, changedFiles: true, completion: true })
+  .extend({
+    status: z.string(),
+    progress: z.union([z.boolean(), z.string()]),
+    commands: z.array(z.object({ name: z.string(), outcome: z.string() })),
+  });
+
+const marks = z.object({
+  files: z.record(z.string(), z.string()),
+  complete: z.boolean(),
+  limits: z.array(z.string()),
+});
+
+/** The project as it was when the prompt of an iteration was made. */
+const snapshot = z.object({
+  version: z.literal(1),
+  taskDir: z.string(),
+  task: marks,
+  git: z
+    .object({
+      head: z.string(),
+      index: z.record(z.string(), z.string()),
+      tree: marks,
+      committed: z.object({ since: z.string(), files: z.array(z.string()), onlyLeftOut: z.boolean() }).nullable(),
+    })
+    .nullable(),
+  gitLimit: z.string().nullable(),
+});
+
+/** The beginning of a task folder's iteration. */
+export const promptedTurnView = z.object({
+  loopId: z.string(),
+  iteration: count,
+  at: instant,
+  prompt: z.string(),
+  evidence: z.array(
+    commandOutcome.extend({
+      ...{ run: z.string(), preview: z.string(), exitCode: z.number().nullable(), output: z.string() },
+    }),
+  ),
+  snapshot,
+});
+
+/** The last spawn of a router loop. */
+export const spawnView = z.object({
+  loopId: text,
+  epoch: count,
+  heard: z.boolean(),
+  heardOf: z.string().nullable(),
+  doubts: count,
+  answer: z.object({
+    ...{
+      action: z.literal('spawn'),
+      spawn: z.int().min(1).max(999_999_999),
+      loopId: text,
+      loop: z.string().nullable(),
+    },
+    ...{ iteration: count, maxIterations: count, agentType: text, description: z.string() },
+    ...{ allowedScope: z.array(z.string()).nullable(), timeoutSeconds: amount.nullable(), prompt: z.string() },
+  }),
+});
