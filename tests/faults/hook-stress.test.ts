@@ -8,7 +8,7 @@ import { readLines } from '../../src/state/files/journal-lines.ts';
 import { type LoopFiles, loopFiles } from '../../src/state/loop-files.ts';
 import { readState } from '../../src/state/read-state.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
-import { evaluateCount } from '../support/faults/judge-tally.ts';
+import { evaluateCount } from '../support/faults/evaluate-tally.ts';
 import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 25 minutes on two cores. */
@@ -112,7 +112,7 @@ async function stressOver(
     acknowledged,
     // Six at a time on a few cores: from before the program begins until after it ended.
     kill: { after: () => bareNode * (0.5 + Math.random() * 9), from: 'start' },
-    blockingRule: (past) => evaluateCount(loop.files, past),
+    evaluate: (past) => evaluateCount(loop.files, past),
   });
   return { ...result, ...loop };
 }

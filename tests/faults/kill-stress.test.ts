@@ -8,7 +8,7 @@ import type { LoopFiles } from '../../src/state/loop-files.ts';
 import { withState } from '../../src/state/with-state.ts';
 import { aState, filesIn } from '../support/faults/a-state.ts';
 import { bundleProgram, scratch } from '../support/faults/bundle-state.ts';
-import { evaluateTally } from '../support/faults/judge-tally.ts';
+import { evaluateTally } from '../support/faults/evaluate-tally.ts';
 import { type StressResult, stress } from '../support/faults/stress.ts';
 
 /** RALPH_STRESS_KILLS=10000 is the long form, about 8 minutes on two cores. */
@@ -38,11 +38,11 @@ async function stressOver(
   withState(files, { waitMs: 0 }, () => ({ next: aState(), result: 0 }));
   const spawnUpdater = (name: string): ChildProcess =>
     spawn(process.execPath, [updater, project, name, way], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const blockingRule = (past: Parameters<typeof evaluateTally>[1]) => evaluateTally(files, past);
+  const evaluate = (past: Parameters<typeof evaluateTally>[1]) => evaluateTally(files, past);
   const acknowledged = (output: string): number => output.split('\n').length - 1;
   // Mostly within the next few updates, now and then after many.
   const kill = { after: () => Math.random() ** 2 * 40, from: 'output' } as const;
-  const options = { processes: PROCESSES, kills, spawnUpdater, acknowledged, kill, blockingRule, untilFailure };
+  const options = { processes: PROCESSES, kills, spawnUpdater, acknowledged, kill, evaluate, untilFailure };
   return { ...(await stress(options)), files };
 }
 

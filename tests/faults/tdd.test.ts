@@ -142,7 +142,7 @@ async function workers(kills: number, preload: readonly string[], untilFailure =
     acknowledged: (output) => output.split('\n').length - 1,
     // Mostly within the next phases, now and then after many, however long the start takes.
     kill: { after: () => Math.random() ** 2 * 120, from: 'output' },
-    blockingRule: (past) => {
+    evaluate: (past) => {
       try {
         const found = phases(recordOf(project));
         const said = past.reduce((sum, { acknowledged }) => sum + acknowledged, 0);

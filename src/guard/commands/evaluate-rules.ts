@@ -79,7 +79,7 @@ function hitOf(
 
 /** A match that is not at the beginning may be in a message only, and the denial says so. */
 function patternHit(rule: string, source: string, texts: readonly string[]): Hit | null {
-  const pattern = compilePattern(rule);
+  const pattern = compiled(rule);
   let further: string | null = null;
   for (const text of texts) {
     const at = text.search(pattern);
@@ -122,9 +122,18 @@ export function evaluateEvidence(run: string, directory: string, rules: Guardrai
 /** Programs that the allowlist looks through to the command they start. */
 const TRANSPARENT = new Set(['env', 'timeout', 'nice', 'time', 'nohup', 'command']);
 
+/** Compiles a pattern of the contract, which may come from an older version. Throws a SyntaxError that names it. */
+function compiled(pattern: string, whole = false): RegExp {
+  try {
+    return compilePattern(pattern, whole);
+  } catch (error) {
+    throw new SyntaxError(`Invalid pattern ${pattern}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /** The first simple command that no pattern of the allowlist matches whole; null where all may run. */
 export function firstNotAllowed(allow: readonly string[], reading: ShellReading): ShellCommand | null {
-  const patterns = allow.map((pattern) => compilePattern(pattern, true));
+  const patterns = allow.map((pattern) => compiled(pattern, true));
   const commands = [...reading.commands, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
   return commands.find((command) => !isAllowed(command, patterns)) ?? null;
 }

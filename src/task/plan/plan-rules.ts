@@ -29,7 +29,7 @@ const VERCEL = '^(?:(?:npx|yarn|yarn\\s+dlx|pnpm|bun)\\s+)?vercel(?:@\\S+)?\\s';
 const BUILT_AND_PUSHED = '^(?:docker|podman|nerdctl)\\s(?:.*\\s)?(?:build|bake)\\s(?:.*\\s)?--push(?:\\s|=true|$)';
 
 const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
-  // Judged by the guard itself: what a bare push means stands in the repository's configuration.
+  // Evaluated by the guard: the target of a bare push depends on the repository's configuration.
   'push-main': [],
   publish: [
     { command: 'npm|pnpm|yarn|bun|lerna|cargo|poetry|uv|hatch|flit', args: ['publish'], reason: PUBLISHED },

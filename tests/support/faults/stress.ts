@@ -29,7 +29,7 @@ export interface StressOptions {
   /** So many milliseconds after its first output, or after its start, a process is killed. */
   readonly kill: { readonly after: () => number; readonly from: 'output' | 'start' };
   /** Compares what lies on disk with what the processes said. */
-  readonly blockingRule: (past: readonly Past[]) => Verdict;
+  readonly evaluate: (past: readonly Past[]) => Verdict;
   /** A process that ends by itself and well is no failure: it made one update and is followed by another. */
   readonly endsByItself?: boolean;
   /** Start no more than so many processes, killed or not. */
@@ -69,7 +69,7 @@ export async function stress(options: StressOptions): Promise<StressResult> {
   await Promise.all(Array.from({ length: options.processes }, seat));
   const failures = past.flatMap(({ failure }) => (failure === null ? [] : [failure]));
   const acknowledged = past.reduce((sum, one) => sum + one.acknowledged, 0);
-  return { ...options.blockingRule(past), acknowledged, killed, failures };
+  return { ...options.evaluate(past), acknowledged, killed, failures };
 }
 
 async function live(name: string, options: StressOptions): Promise<{ past: Past; wasKilled: boolean }> {
