@@ -25,7 +25,7 @@ describe('the status line', { concurrency: 2 }, () => {
       loop.workspace.write(join(loop.workspace.configDir, 'settings.json'), settings);
       const terminal = await loop.launch();
       await terminal.waitFor(
-        /ralph: default │ running │ iter 1\/25 │ \d+s/,
+        /ralph: default │ running │ iter 1\/25 │ (?:\d+m )?\d+[sm]/,
         /ralph: default[^\n]*\n\s*my own line: fed/,
       );
       shown[0]?.();

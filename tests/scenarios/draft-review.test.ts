@@ -58,7 +58,8 @@ test('without an editor the user is told how to get one', async (t) => {
   await shown.submit('e');
   await shown.waitFor(/Neither VISUAL nor EDITOR names an editor/);
   await shown.submit('c');
-  await shown.waitForExit();
+  assert.equal(await shown.waitForExit(), 0);
+  assert.ok(!p.has(PATH), 'a cancelled draft is not written');
 });
 
 test('a draft that is started is written first, and started with the client', async (t) => {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { withLock } from '../../../src/state/lock/lock.ts';
@@ -155,6 +164,7 @@ test('The markers of the longest loop name still fit into a file name at the gre
   const files = aProject(t, 'n'.repeat(64));
   const longest = `${files.lock}${'.reap-12345678'.repeat(8)}.zzzzz-0123456789abc-zzz12345678.folder`;
   writeFileSync(longest, '');
+  assert.ok(existsSync(longest));
 });
 
 test('A lock that somebody deleted and another took is not released by the first holder, who hears of it.', (t) => {

@@ -86,7 +86,7 @@ test('a file that is gone is still named where it is known', (context) => {
 
 test('a text nested without end names what was found until then, and never throws', (context) => {
   const directory = project(context, FILES);
-  namedScripts(directory, '$('.repeat(20_000));
-  namedScripts(directory, `./check.sh ${'x'.repeat(100_000)}`);
-  namedScripts(directory, 'a\0b ./check.sh');
+  for (const text of ['$('.repeat(20_000), `./check.sh ${'x'.repeat(100_000)}`, 'a\0b ./check.sh']) {
+    assert.doesNotThrow(() => namedScripts(directory, text), text.slice(0, 20));
+  }
 });

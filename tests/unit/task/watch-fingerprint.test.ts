@@ -151,7 +151,10 @@ test('a tree over the limit has a fingerprint of what comes first', (context) =>
 });
 
 test('a project that is gone has a fingerprint too', (context) => {
-  watchFingerprint(join(project(context), 'gone'), ['**'], TASK);
+  const gone = join(project(context), 'gone');
+  const fingerprint = watchFingerprint(gone, ['**'], TASK);
+  assert.notEqual(fingerprint, '');
+  assert.equal(watchFingerprint(gone, ['**'], TASK), fingerprint);
 });
 
 test('a glob of nothing stands for the project, and one without an end for nothing', (context) => {
