@@ -238,6 +238,9 @@ for (const [run, rule] of [
   ['find . -exec sh -c "cat {{ args.x }}" \\;', 'unsafe-placeholder'],
   [`echo ${'a'.repeat(20_000)} {{ args.x }}`, 'unsafe-placeholder'],
   ['echo "$(case a in a) echo {{ args.x }};; esac)"', 'unsafe-placeholder'],
+  ['a[{{ args.x }}]=1', 'unsafe-placeholder'],
+  ['[[ {{ args.x }} -eq 1 ]]', 'unsafe-placeholder'],
+  ['let "n = {{ args.x }}"', 'unsafe-placeholder'],
 ] as const) {
   test(`a value has no place in ${JSON.stringify(run.slice(0, 60))}`, () => {
     const text = `args: [x]\ncompletion_promise: DONE\ncommands: [{ name: a, acceptance: true, run: ${JSON.stringify(run)} }]\n`;
