@@ -59,3 +59,13 @@ test('a cancelled loop whose client did not name its process is stopped at the n
   assert.equal(ended?.['continue'], false, JSON.stringify(ended));
   assert.match(JSON.stringify(ended), /"permissionDecision":"deny"/);
 });
+
+test('a loop started by hand gets its prompt as context, and once, whatever is known of the client', (context) => {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', '---\nreinject: context\n---\nWork by the file.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  hook(p, 'session-start', { hook_event_name: 'SessionStart', source: 'startup' });
+  const answer = hook(p, 'ralph-stop-hook', { hook_event_name: 'Stop', last_assistant_message: 'Some work.' });
+  assert.match(JSON.stringify(answer?.['hookSpecificOutput']), /Work by the file\./);
+  assert.doesNotMatch(String(answer?.['reason']), /Work by the file/);
+});

@@ -1,7 +1,5 @@
-import { clientVersion } from '../../claude/transcript/transcript.ts';
 import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
 import { forLoop } from '../../term/for-loop.ts';
-import { atLeast } from '../../text/version.ts';
 import type { Driver } from '../turn/driver.ts';
 import { nextText, said } from '../turn/messages.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
@@ -14,9 +12,6 @@ export interface StopAnswer {
   readonly systemMessage?: string;
   readonly hookSpecificOutput?: { readonly hookEventName: 'Stop'; readonly additionalContext: string };
 }
-
-/** First client that takes additional context from a Stop hook. */
-const TAKES_CONTEXT = '2.1.163';
 
 /** Drives a loop from inside its session: blocks the stop with the next prompt, or allows it. null is a silent answer. */
 export function hookDriver(notes: string[]): Driver<StopAnswer | null> {
@@ -41,13 +36,11 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer
   };
 }
 
-function delivered({ loaded, transcriptPath }: Turn, { assembled, path, isTaskFile }: Prompt): DeliveredPrompt {
-  const { state, policy, stored } = loaded;
-  // Known from the launch, or else from the client's own transcript.
-  const takesContext = atLeast(stored?.contract.clientVersion ?? clientVersion(transcriptPath), TAKES_CONTEXT);
+function delivered({ loaded }: Turn, { assembled, path, isTaskFile }: Prompt): DeliveredPrompt {
+  const { state, policy } = loaded;
   return isTaskFile
-    ? deliverPrompt(assembled, policy.reinject, { takesContext, taskPath: state.taskPath })
-    : deliverTaskPrompt(assembled, policy.reinject, { takesContext, promptPath: path });
+    ? deliverPrompt(assembled, policy.reinject, { taskPath: state.taskPath })
+    : deliverTaskPrompt(assembled, policy.reinject, { promptPath: path });
 }
 
 function allow({ loaded, signal }: Turn, message: string | null, notes: readonly string[]): StopAnswer | null {

@@ -191,7 +191,7 @@ async function firstTaskPrompt(
     const { prompt, path } = made;
     const whole = wholePrompt(prompt);
     if (path === null || Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
-    return deliverTaskPrompt(prompt, 'pointer', { takesContext: false, promptPath: path }).reason;
+    return deliverTaskPrompt(prompt, 'pointer', { promptPath: path }).reason;
   } finally {
     for (const name of signals) process.off(name, leave);
   }

@@ -1,3 +1,4 @@
+import { clientVersion } from '../../claude/transcript/transcript.ts';
 import { readUsage } from '../../claude/transcript/usage.ts';
 import type { Effect } from '../../engine/effects.ts';
 import type { EngineEvent } from '../../engine/events.ts';
@@ -177,7 +178,7 @@ function iterationEnded(
   facts: Pick<IterationEnded, 'seen' | 'projectMark'> & Partial<IterationEnded>,
 ): { readonly event: IterationEnded; readonly marks: LoopState['marks'] } {
   const { files, now } = context;
-  const failuresKnown = atLeast(stored?.contract.clientVersion ?? null, REPORTS_FAILURES);
+  const failuresKnown = atLeast(stored?.contract.clientVersion ?? clientVersion(transcriptPath), REPORTS_FAILURES);
   const { next: callsBytes, ...calls } = readCalls(files, state.loopId, state.marks.callsBytes, failuresKnown);
   const { usage, marks } = readUsage(transcriptPath, state.marks);
   const at = now();

@@ -13,23 +13,13 @@ const CONTEXT_LIMIT = 9_000;
 const REASON_LIMIT = 4_000;
 const SHORT_REASON = 'Go on: the task is in the context that came with this message.';
 
-/** The client, and where a prompt that is too long for every way can be read: the task file, or where `pointer` says. */
-export type Receiver = { readonly takesContext: boolean } & (
-  | { readonly taskPath: string }
-  | { readonly pointer: (prompt: AssembledPrompt) => string }
-);
+/** Where a prompt that is too long for every way can be read: the task file, or where `pointer` says. */
+export type Place = { readonly taskPath: string } | { readonly pointer: (prompt: AssembledPrompt) => string };
 
-/**
- * Chooses the way back by the loop's `reinject` and the prompt's length. A client that is too old for context, or
- * unknown, gets everything in the reason.
- */
-export function deliverPrompt(
-  prompt: AssembledPrompt,
-  reinject: Policy['reinject'],
-  client: Receiver,
-): DeliveredPrompt {
+/** Chooses the way back by the loop's `reinject` and the prompt's length. */
+export function deliverPrompt(prompt: AssembledPrompt, reinject: Policy['reinject'], place: Place): DeliveredPrompt {
   const whole = wholePrompt(prompt);
-  const pointer = 'pointer' in client ? client.pointer : pointerTo(client.taskPath);
+  const pointer = 'pointer' in place ? place.pointer : pointerTo(place.taskPath);
   switch (reinject) {
     case 'reason':
       return { reason: whole, context: null };
@@ -37,9 +27,7 @@ export function deliverPrompt(
       return { reason: pointer(prompt), context: null };
     case 'context':
     case 'auto':
-      if (!client.takesContext || (reinject === 'auto' && whole.length <= REASON_LIMIT)) {
-        return { reason: whole, context: null };
-      }
+      if (reinject === 'auto' && whole.length <= REASON_LIMIT) return { reason: whole, context: null };
       if (whole.length <= CONTEXT_LIMIT) return { reason: SHORT_REASON, context: whole };
       return { reason: pointer(prompt), context: null };
     default:
@@ -60,9 +48,8 @@ export function sectionsOf(text: string): string {
   return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
 }
 
-/** The client, and where the whole assembled prompt lies by now. */
-export interface TaskReceiver {
-  readonly takesContext: boolean;
+/** The file that holds the whole assembled prompt. */
+export interface TaskPlace {
   /** Relative to the project; null where it could not be written, and then nobody is sent there. */
   readonly promptPath: string | null;
 }
@@ -75,13 +62,13 @@ export interface TaskReceiver {
 export function deliverTaskPrompt(
   prompt: AssembledPrompt,
   reinject: Policy['reinject'],
-  { takesContext, promptPath }: TaskReceiver,
+  { promptPath }: TaskPlace,
 ): DeliveredPrompt {
   const pointer = (): string => {
     const whole = wholePrompt(prompt);
     return promptPath === null ? whole : pointerText(prompt.preface, promptPath, whole);
   };
-  return deliverPrompt(prompt, reinject, { takesContext, pointer });
+  return deliverPrompt(prompt, reinject, { pointer });
 }
 
 /** Names the iteration, so that two pointers are not the same message, and repeats nothing else of the file. */

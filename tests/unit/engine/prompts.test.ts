@@ -98,7 +98,7 @@ describe('a text that is too long', () => {
 });
 
 describe('a prompt goes back', () => {
-  const client = { takesContext: true, taskPath: 'PROMPT.md' };
+  const client = { taskPath: 'PROMPT.md' };
   const ofLength = (length: number) => {
     const empty = wholePrompt(assembled({ body: '' })).length;
     return assembled({ body: 'x'.repeat(length - empty) });
@@ -123,10 +123,6 @@ describe('a prompt goes back', () => {
   });
   test('in the reason at any length where the loop says so', () => assert.equal(way(99_999, 'reason'), 'reason'));
   test('as a pointer at any length where the loop says so', () => assert.equal(way(1_000, 'pointer'), 'pointer'));
-  test('in the reason to a client that takes no context', () => {
-    const old = { ...client, takesContext: false };
-    assert.deepEqual([way(99_999, 'auto', old), way(5_000, 'context', old)], ['reason', 'reason']);
-  });
 
   test('as a pointer with the sections of the task', () => {
     const prompt = assembled({ body: '# One\ntext\n## Two\r\n####### no\n#no\n### Three' });

@@ -138,7 +138,7 @@ describe('the memory in a prompt', () => {
 });
 
 describe('a task folder’s prompt goes back', () => {
-  const client = { takesContext: true, promptPath: 'tasks/auth/.ralph-runner/prompt.md' };
+  const client = { promptPath: 'tasks/auth/.ralph-runner/prompt.md' };
   const short = assembleTaskPrompt(USUAL);
   const long = assembleTaskPrompt({ ...USUAL, body: `# Evidence\n${'x'.repeat(9_000)}` });
 
@@ -167,11 +167,6 @@ Its sections:
 
   test('in the reason, at any length, where no file holds it', () => {
     const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, promptPath: null });
-    assert.deepEqual([reason, context], [wholePrompt(long), null]);
-  });
-
-  test('in the reason, at any length, to a client that takes no context', () => {
-    const { reason, context } = deliverTaskPrompt(long, 'auto', { ...client, takesContext: false });
     assert.deepEqual([reason, context], [wholePrompt(long), null]);
   });
 });
