@@ -16,9 +16,9 @@ import { readLines } from '../../src/state/files/journal-lines.ts';
 import { loopFiles } from '../../src/state/loop-files.ts';
 import { ownStart } from '../../src/state/process/identity.ts';
 import { readState } from '../../src/state/read-state.ts';
-import fc from '../support/fast-check.ts';
-import { aHook, type Project, put, start } from '../unit/drive/support/a-project.ts';
-import { anyState } from './support/any-state.ts';
+import { anyState } from '../support/arbitraries/any-state.ts';
+import { aHook, type Project, put, start } from '../support/drive/drive-project.ts';
+import fc from '../support/property.ts';
 
 const RUNS = Number(process.env['RALPH_STOP_RUNS'] ?? 300);
 

@@ -5,16 +5,16 @@ import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 
-/** Marks a cancelled loop for the session that still works on it: its next tool call is refused, its turn ends. */
+/** Marks a cancelled loop for the session that still works on it: its next tool call is denied and its turn ends. */
 export function markCancelled(files: LoopFiles, state: LoopState): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const { loopId, sessionId } = state;
   writeAtomically(files.tombstone, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
 }
 
-/** Whether this session's loop was cancelled while it worked. */
+/** Returns whether this session's loop was cancelled while it worked. */
 export function isCancelled({ env, files, input }: DriverContext): boolean {
-  // Looked for first: none is there nearly always, and an exception is the dearest way to hear so.
+  // Checked first, since an exception would be the slowest way to find out.
   if (!existsSync(files.tombstone)) return false;
   try {
     const { loopId, sessionId } = JSON.parse(readFileSync(regularFile(files.tombstone), 'utf8')) as Record<
@@ -23,11 +23,11 @@ export function isCancelled({ env, files, input }: DriverContext): boolean {
     >;
     return sessionId === input.sessionId || (sessionId === null && loopId === env['RALPH_LOOP_ID']);
   } catch {
-    return false; // none that could be read
+    return false; // unreadable
   }
 }
 
-/** The turn is over, or the user has spoken: whatever runs now is theirs, not the cancelled loop's. */
+/** Removes the marker: the turn has ended or the user has spoken, so what follows is not the cancelled loop’s. */
 export function clearCancellation(files: LoopFiles): void {
   removeIfThere(files.tombstone);
 }

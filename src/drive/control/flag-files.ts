@@ -7,15 +7,15 @@ import { runFiles, type TakenFlags, takeFlags } from '../../state/task-folder/ru
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { operate } from './operate.ts';
 
-/** Whose loop it is, and what has to be done before it is cancelled. */
+/** Ownership of the loop, and work to do before it is cancelled. */
 export interface FlagsOf {
   readonly isOurs: (state: LoopState) => boolean;
   readonly beforeCancel?: (state: LoopState) => void;
 }
 
 /**
- * Does what a flag file in the task folder of a live loop asks for: a stop goes to the engine, which ends the loop after
- * this iteration; a cancel ends it now. Gives whether it is cancelled. Every other task has no flags.
+ * Applies the flag files in the task folder of a live loop: a stop ends the loop after this iteration, a cancel ends it
+ * now. Returns whether it was cancelled. Other tasks have no flags.
  */
 export function applyFlagFiles(
   files: LoopFiles,

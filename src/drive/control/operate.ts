@@ -19,8 +19,8 @@ export interface Operated {
 }
 
 /**
- * The user's command to a live loop, whatever drives it. Throws RalphError `no-loop` where there is none, with nothing
- * changed. After a cancel the session that still works on it meets a tombstone at its next tool call.
+ * Dispatches the user’s command to a live loop. Throws RalphError `no-loop` if there is none, with nothing changed.
+ * After a cancel the session that still works on it meets the cancellation marker at its next tool call.
  */
 export function operate(
   files: LoopFiles,
@@ -36,7 +36,7 @@ export function operate(
     const { state, effects } = transition(current.state, { type: 'operator', at, command }, policy);
     return { next: state, result: { before: current.state, after: state, effects } };
   });
-  // Whoever had counted an iteration and was about to show it is dead: nobody comes after this end.
+  // The process that counted the last iteration is dead, so no other will show it.
   if (done.after.status === 'ended' && isDriverAlive(files, done.before) === false)
     projectionOf(files, at).lost(countedBy(done.before));
   applyEffects(files, at, done.effects);
@@ -48,7 +48,7 @@ function mayStillWork(state: LoopState): boolean {
   return state.sessionId !== null && (state.clientPid === null || clientAlive(state));
 }
 
-/** A cancel asks for no contract: it is the way out where that cannot be read. */
+/** A cancel needs no contract, since it is the way out if that is unreadable. */
 function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv, { kind }: OperatorCommand): Policy {
   const stored = kind === 'cancel' ? null : readContract(files);
   return stored?.contract.policy ?? policyFromEnvironment(env).policy;

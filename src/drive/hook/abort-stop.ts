@@ -12,8 +12,8 @@ import type { StopAnswer } from './hook-driver.ts';
 const POLL_MS = 2_000;
 
 /**
- * Aborted with CLIENT_GONE when the client that runs this hook is gone: killed, it tells its hooks nothing, and one that
- * sleeps would sleep on for hours, for nobody.
+ * Returns a signal that is aborted with CLIENT_GONE when the client that runs this hook has exited. A killed client
+ * tells its hooks nothing, and a waiting hook would wait for hours.
  */
 export function clientGone(context: DriverContext): AbortSignal {
   const controller = new AbortController();
@@ -31,18 +31,18 @@ export function clientGone(context: DriverContext): AbortSignal {
 }
 
 /**
- * Does at a Stop what a flag file in the task folder asks for: a stop goes to the engine, which ends the loop after this
- * iteration; a cancel ends it now, and the answer lets the turn end. null where the Stop is to be decided as ever.
+ * Applies the flag files of a task folder at a Stop: a stop ends the loop after this iteration, a cancel ends it now,
+ * and the answer allows the stop. Returns null if the Stop remains to be decided.
  */
 export function applyStopFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
-  // A session's Stops come one after the other: what none of them has shown by now, none will.
+  // Stops of a session are sequential, so a missing record will never arrive.
   const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));
   if (!obey(context, stored, lost)) return null;
   clearCancellation(context.files);
   return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
 }
 
-/** The same in the middle of a turn, where a cancel flag was seen: whether the loop is cancelled now. */
+/** Applies the flag files in the middle of a turn. Returns whether the loop is cancelled now. */
 export function applyCancelFlag(context: DriverContext, stored: StoredContract): boolean {
   return obey(context, stored, () => undefined);
 }

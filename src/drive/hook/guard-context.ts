@@ -16,33 +16,33 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
 
-/** For the host of a router loop. Its subagents have its session's name: from one of them a report would count. */
+/** Command for the host of a router loop. Its subagents share its session, so a report from one of them would count. */
 const HOSTS = 'router';
 
-/** Commands that serve agents; every other one is the user's alone. */
+/** Commands for agents; all others are reserved to the user. */
 const AGENT_COMMANDS = [
   ...[HOSTS, 'tdd', 'status', 'explain', 'check', 'plan', 'logs', 'signs', 'list', 'statusline', 'draft', 'scaffold'],
   ...['help', '--help', '-h', '--version'],
 ];
 
-/** The command line, and the part of it that does its work when it is called by itself. */
+/** Files of the command line. */
 const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
 
-/** Of a project, relative to it: where its loops lie, and what decides about them. */
+/** Locations in a project of its loops and of the settings that decide about them, relative to it. */
 const RUNTIME = '.claude/context/runtime';
 const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.claude/ralph/config.json', RUN_CONFIG];
 
-/** Every prompt asks the agent to keep these; they are in no commit of a task and in no look at its changes. */
+/** Files that every prompt asks the agent to keep. They are in no commit of a task and never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
 
 /**
- * What holds for a tool call: the loop's own files (state, journals, contract, hooks, bundle, every settings file of the
- * client), and the user's rules where the contract has some.
+ * Returns the rules for a tool call: the loop's own files (state, journals, contract, hooks, bundle, settings of the
+ * client), and the user's guardrails.
  */
 export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
   const home = env['HOME'] || homedir();
   const claude = join(files.projectDir, '.claude');
-  // A loop in a worktree lies within the project that it was made from, whose loops are as little its own.
+  // A worktree is inside the project that it was made from, whose loops are protected as well.
   const main = mainProjectOf(files.projectDir);
   const user = env['CLAUDE_CONFIG_DIR'] || join(home, '.claude');
   const bundles = [join(claude, 'skills', 'ralph-loop'), stored?.contract.bundleDir].filter((path) => path != null);
@@ -82,7 +82,7 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
   };
 }
 
-/** What the task of a plan may change: not the plan, nor its progress file, which are the loop's while it runs. */
+/** Scope of a plan's task. The plan and its progress file belong to the loop while it runs. */
 function planScope(
   files: LoopFiles,
   { contract }: StoredContract,
@@ -101,12 +101,12 @@ function planScope(
   };
 }
 
-/** The user's rules are those of the loop that is driven here; which loop of a router's that is, was asked before. */
+/** Returns whether the user's rules apply: they are those of the loop that is driven here. */
 function rulesHold({ contract }: StoredContract, env: NodeJS.ProcessEnv): boolean {
   return !drivenElsewhere(env) || env['RALPH_DRIVER'] === 'router' || runnersOwn(contract.loopId, env);
 }
 
-/** The user's rules. Throws RalphError `contract-changed` where the contract does not say them: none would be believed. */
+/** Returns the user's rules. Throws RalphError `contract-changed` if the contract's guardrails are malformed. */
 function guardrailsOf({ contract }: StoredContract): Guardrails {
   const problem = checkShape(contract.guardrails, shapes.guardrails);
   if (problem === null) return contract.guardrails;
@@ -116,13 +116,13 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
   );
 }
 
-/** Variables whose value the agent's shell surely shares, so that `$XDG_STATE_HOME/…` is no hiding place. */
+/** Variables that the agent's shell shares, so that `$XDG_STATE_HOME/…` hides no path. */
 function variables(env: NodeJS.ProcessEnv): Record<string, string> {
   const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA'];
   return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
-/** What a task folder and a loop directory hold of the loop itself; the checklist in it is the agent's to write. */
+/** Files of a task folder and a loop directory that belong to the loop. The checklist is the agent's to write. */
 function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: StoredContract): string[] {
   const directory = loopDirectory(projectDir, taskPath);
   const own = directory === null ? [] : [directory.config, directory.reflect, ...shownIn(directory)];
@@ -132,8 +132,8 @@ function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: Stored
 const STEPS = 'next|red|green|refactored|status';
 
 /**
- * The user's rules, with an allowlist that lets the steps of a TDD loop through: the prompt asks for them, and what they
- * run was fixed at the start. `programs` are the absolute paths of main.cjs.
+ * Returns the user's rules with an allowlist that permits the steps of a TDD loop: the prompt asks for them, and their
+ * commands were fixed at the start. `programs` are the absolute paths of the program.
  */
 export function withTddCalls(
   rules: Guardrails,

@@ -9,14 +9,14 @@ import { ownership } from '../turn/ownership.ts';
 
 export type Live = Exclude<LoopState, { status: 'ended' }>;
 
-/** This session's own live loop as it stands on disk, or null. Looks only; takes no lock. */
+/** Returns this session's own live loop as it is on disk, or null. Takes no lock. */
 export function ownLoop(context: DriverContext): Live | null {
   const current = readState(context.files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return null;
   return ownership(current.state, context) === 'ours' ? current.state : null;
 }
 
-/** Changes this session's own live loop under the lock; null when it is not, or no longer, this session's (`isOurs`). */
+/** Changes this session's own live loop under the lock. Returns null if it is no longer this session's (`isOurs`). */
 export function changeOwnLoop<T>(
   context: DriverContext,
   change: (state: Live, policy: Policy) => { state: LoopState; result: T },

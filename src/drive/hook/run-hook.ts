@@ -8,8 +8,8 @@ import { type DriverContext, driverContext } from '../turn/ownership.ts';
 const STDIN_LIMIT = 64 * 1024 * 1024;
 
 /**
- * One hook, start to end: reads the payload, lets `decide` answer, writes one JSON object or nothing. `failed` answers
- * for whatever goes wrong, and may end the process with another exit code.
+ * Runs one hook: reads the payload, has `decide` answer, and writes one JSON object or nothing. `failed` answers any
+ * failure, and may end the process with another exit code.
  */
 export async function runHook(
   events: readonly string[],
@@ -30,6 +30,6 @@ export async function runHook(
     const answer = failed(message, files.log);
     if (answer !== null) writeStdout(answer);
   }
-  // Everything is written by now; leaving at once saves the millisecond in which node takes itself apart.
+  // All output is written; exiting at once saves a millisecond of shutdown.
   process.exit();
 }

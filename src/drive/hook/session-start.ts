@@ -12,15 +12,15 @@ import { HOOK_TEXTS, said } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 
-/** What the user reads, and what the agent is told beside their first words. */
+/** Message for the user, and context for the agent beside the first prompt. */
 interface SessionAnswer {
   readonly systemMessage?: string;
   readonly hookSpecificOutput?: { readonly hookEventName: 'SessionStart'; readonly additionalContext: string };
 }
 
 /**
- * A session begins: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
- * that the agent itself will start. A start by hand reads frontmatter with zod and yaml, which are loaded only there.
+ * Begins a session: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
+ * that the agent will start. A start by hand reads frontmatter with zod and yaml, which are loaded only there.
  */
 export async function sessionStart(context: DriverContext): Promise<SessionAnswer | null> {
   shieldNestedClients(context);
@@ -37,7 +37,7 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
     bind(context);
     return toNewContext([byHandText(env), ...warnings].map(said).join('\n'), context);
   }
-  if (current.kind !== 'loop') return null; // the Stop hook decides about it, and says so
+  if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
   if (bind(context)) {
     if (input.source === 'clear') return carriedOver(current.state, context);
     return input.source === 'startup' && !env['RALPH_LOOP_ID'] ? toNewContext(null, context) : null;
@@ -45,13 +45,13 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
   return input.source === 'startup' ? leftBehind(current.state, context) : null;
 }
 
-/** After `/clear` nothing happens by itself: the client runs no Stop hook until somebody speaks. */
+/** Announces that the loop continues after the next message: after `/clear` the client runs no Stop hook by itself. */
 function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): SessionAnswer | null {
   if (status !== 'running' && status !== 'waiting') return null;
   return toNewContext(said(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
 }
 
-/** What a launcher's prompt names for an agent that knows nothing, its user does not type. */
+/** Adds the project memory, which a launcher puts into its prompt, to a session that the user begins. */
 function toNewContext(systemMessage: string | null, { files }: DriverContext): SessionAnswer | null {
   const additionalContext = memoryText(projectMemory(files.projectDir));
   const told = systemMessage === null ? null : { systemMessage };
@@ -60,15 +60,15 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): S
 }
 
 /**
- * The agent's shell sees RALPH_ACTIVE=0 from here on, and the hooks still see 1: a `claude` that the agent starts is no
- * part of the loop. Lost after /clear if written at start-up only, so on every source.
+ * Sets RALPH_ACTIVE=0 for the agent’s shell, while the hooks still see 1: a client that the agent starts takes no part
+ * in the loop. The setting would be lost after /clear if it were written at start-up only.
  */
 function shieldNestedClients({ env }: DriverContext): void {
   const file = env['CLAUDE_ENV_FILE'];
   if (file) appendFileSync(file, 'export RALPH_ACTIVE=0\n');
 }
 
-/** Binds the loop to this session where it may be: true when it is now this session's. */
+/** Binds the loop to this session if allowed. Returns whether it is now this session’s. */
 function bind(context: DriverContext): boolean {
   return withState<boolean>(context.files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || !mayBind(current.state, context)) return { next: 'keep', result: false };
@@ -80,20 +80,20 @@ function mayBind(state: LoopState, context: DriverContext): boolean {
   if (state.status === 'ended') return false;
   const owned = ownership(state, context);
   if (owned !== 'foreign') return true;
-  // A launcher that came back for a loop whose client died brings the loop's own id.
+  // A launcher that resumes the loop of a dead client passes the id of the loop.
   return context.env['RALPH_LOOP_ID'] === state.loopId && state.mode === 'hook' && !clientAlive(state);
 }
 
 function bound(state: LoopState, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
   const next = bindSession(state, clientIdentity(context));
-  // What stands in a resumed transcript was paid for before; everything from here on is the loop's.
+  // Usage in a resumed transcript was counted before; only what follows belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;
   const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;
   return { ...next, marks: { ...next.marks, transcriptPath, transcriptBytes } };
 }
 
-/** A start by hand next to the state of a client that is gone: the loop is not taken over by chance. */
+/** Reports a loop whose client has exited to a start by hand, which does not take it over. */
 function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
   if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
   return { systemMessage: said(HOOK_TEXTS.leftBehind(state.iteration)) };

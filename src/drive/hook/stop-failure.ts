@@ -7,17 +7,17 @@ import { said } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { changeOwnLoop, ownLoop } from './own-loop.ts';
 
-/** The line of the error in the transcript is this young, or of an earlier one. */
+/** Maximum age of the error’s line in the transcript; an older line belongs to an earlier error. */
 const YOUNG_MS = 10_000;
-/** How long to wait for that line: the client writes it while this hook starts (measured: 2 of 3 times too late). */
+/** Timeout for that line. The client writes it while this hook starts (measured: 2 of 3 times too late). */
 const LINE_WAIT_MS = 2_000;
 
 /**
- * The API refused and the turn is over without a Stop: records it. Under `-p` the client ends this hook before node has
- * started (measured: 14 ms); there the launcher finds the same in the transcript.
+ * Records an API error that ended the turn without a Stop. Under `-p` the client ends this hook before node has started
+ * (measured: 14 ms); there the launcher finds the error in the transcript.
  */
 export async function stopFailure(context: DriverContext): Promise<{ systemMessage: string } | null> {
-  if (ownLoop(context) === null) return null; // nothing to record: another session waits for no line
+  if (ownLoop(context) === null) return null; // nothing to record, so nothing to wait for
   const error = await failure(context);
   const at = context.now();
   const effects = changeOwnLoop(context, (state, policy) => {
@@ -30,7 +30,7 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
 
-/** Only the transcript says when a usage limit resets. */
+/** Waits for the transcript if the usage limit’s reset time is needed, which no payload has. */
 async function failure({ input: { raw, transcriptPath } }: DriverContext): Promise<ApiError> {
   const began = Date.now();
   while (apiFailure(raw, transcriptPath).kind === 'rate-limited' && Date.now() < began + LINE_WAIT_MS) {

@@ -34,9 +34,8 @@ export interface PostToolAnswer {
 }
 
 /**
- * A tool call is about to run: refuses it after a cancel, refuses what touches the loop's own files and control
- * commands, notes it in the calls journal, and brings the user's steering. Throws when it cannot decide: the caller
- * then refuses the call.
+ * Decides a tool call before it runs: denies it after a cancel or if a rule forbids it, journals it, and delivers
+ * steering. Throws if it cannot decide; the caller then denies the call.
  */
 export async function preToolUse(context: DriverContext): Promise<PreToolAnswer | null> {
   if (isCancelled(context)) return TURN_ENDS;
@@ -70,13 +69,13 @@ const TURN_ENDS: PreToolAnswer = {
   hookSpecificOutput: denied(HOOK_TEXTS.cancelled),
 };
 
-/** One look, and only for a task folder's own session: a runner looks by itself. */
+/** Returns whether a cancel flag exists, for a task folder’s own session only: a runner polls by itself. */
 function showsCancelFlag({ files }: DriverContext, loop: Live | Blind, { contract }: StoredContract): boolean {
   if (!hasTaskFolder(contract) || typeof loop === 'string' || loop.mode !== 'hook') return false;
   return existsSync(runFiles(taskFolder(files.projectDir, contract.taskPath)).cancelFlag);
 }
 
-/** A tool call has run, or failed: notes it, shows that a task folder's loop is alive, and brings the user's steering. */
+/** Journals a tool call that has run or failed, keeps up the heartbeat, and delivers steering. */
 export async function postToolUse(context: DriverContext): Promise<PostToolAnswer | null> {
   const loop = guardedLoop(context);
   if (loop === 'none') return null;
@@ -88,20 +87,20 @@ export async function postToolUse(context: DriverContext): Promise<PostToolAnswe
   return { hookSpecificOutput: { hookEventName: context.input.event, additionalContext: steering } };
 }
 
-/** Takes what the user has to say out of the state. That needs the engine, which is loaded only here. */
+/** Takes steering out of the state. That needs the engine, which is loaded only here. */
 async function deliver(context: DriverContext): Promise<string | null> {
   return (await import('./user-prompt-submit.ts')).deliverSteering(context);
 }
 
-/** The user has something to say at this very call. */
+/** Returns whether steering is due at this very call. */
 function isSteered(loop: Live | Blind): loop is Live {
   return typeof loop !== 'string' && loop.steering.some(({ delivery }) => delivery === 'now');
 }
 
-/** A loop whose files alone are guarded here: its state cannot be read, or somebody else drives it. */
+/** Reasons to guard only the loop’s files: its state is unreadable, or another process drives it. */
 type Blind = 'unreadable' | 'others';
 
-/** The loop whose rules hold here: this session's, or one that is not bound yet. */
+/** Returns the loop whose rules apply here: this session’s, or an unbound one. */
 function guardedLoop(context: DriverContext): Live | Blind | 'none' {
   const { env, files } = context;
   const current = readState(files.state);
@@ -116,7 +115,7 @@ function guardedLoop(context: DriverContext): Live | Blind | 'none' {
   return ownership(state, context) === 'foreign' ? 'none' : state;
 }
 
-/** An iteration that has had its time is brought to its end, so that Stop decides. */
+/** Denies calls once the iteration’s time is up, so that the turn ends and Stop decides. */
 function timeIsUp(loop: Live | Blind, stored: StoredContract | null, now: string): Verdict | null {
   const limit = stored?.contract.policy.pace.iterationTimeoutMs ?? null;
   if (typeof loop === 'string' || !outOfTime(loop, limit, now)) return null;
@@ -148,7 +147,7 @@ function note(
   try {
     appendLine(files.calls, record);
   } catch (error) {
-    // The journal counts calls for the breaker; a full disk must not stop the agent's tools.
+    // The journal serves the breaker; a full disk must not stop the agent’s tools.
     log(files, record.at, 'calls', (error as Error).message);
   }
 }
@@ -159,9 +158,8 @@ interface Answer {
 }
 
 /**
- * Lets a tool hook decide for the loop that its environment names, or, in a subagent of router mode, which no
- * environment names a loop, for each loop of the project: the first that refuses the call answers, and what several have
- * to say to the agent is said together.
+ * Runs a tool hook for the loop that the environment names, or, in a subagent of router mode, for each loop of the
+ * project. The first denial answers; contexts for the agent are joined.
  */
 export async function forEachLoopOfSession<T extends Answer>(
   context: DriverContext,
@@ -189,9 +187,9 @@ function loopsHere({ files, env }: DriverContext): (typeof files)[] {
     entries = readdirSync(files.runtimeDir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error; // a guard that cannot look refuses the call
+    throw error; // a guard that cannot read the folder denies the call
   }
-  // A loop that was just cancelled has left its state, and the agent that works on it is to hear so.
+  // A loop that was just cancelled has no state any more, but its agent must still be told.
   const names = entries.flatMap((entry) => {
     const found = /^ralph-(?:state(?:\.(.+))?\.json|archive(?:\.(.+))?)$/.exec(entry);
     const name = found?.[1] ?? found?.[2] ?? null;

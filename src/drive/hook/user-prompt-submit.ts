@@ -10,10 +10,10 @@ import { said } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 
-/** How the client begins a turn of its own when a usage limit has reset. */
+/** Prompt with which the client continues by itself after a usage limit has reset. */
 const CONTINUATION = /^Your claude\.ai usage limit has reset\./;
 
-/** Somebody speaks in the session: tells the engine who, and the user what that means for the loop. */
+/** Dispatches a prompt of the session with its author, and shows the user what follows for the loop. */
 export function userPromptSubmit(context: DriverContext): { systemMessage: string } | null {
   if (isCancelled(context)) clearCancellation(context.files);
   const state = ownLoop(context);
@@ -42,8 +42,8 @@ export function userPromptSubmit(context: DriverContext): { systemMessage: strin
 }
 
 /**
- * What the user has to say to the agent at this tool call, or null. Taken out of the state under the lock before it is
- * told: of several hooks that run at once only one delivers it, once.
+ * Returns the steering that is due at this tool call, or null. It is taken out of the state under the lock first, so
+ * that one of several concurrent hooks delivers it, once.
  */
 export function deliverSteering(context: DriverContext): string | null {
   const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);

@@ -3,8 +3,8 @@ import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/sche
 import { printable } from '../../term/paint.ts';
 
 /**
- * The whole of a validator: judges what it is given as an argument (JSON, or the name of a file) or on standard input,
- * tells every problem on standard error, and leaves with 0, or with 2 where there is one.
+ * Runs a validator: checks JSON from an argument (text or file name) or standard input, prints every problem to
+ * standard error, and exits with 0, or 2 if there is a problem.
  */
 export function validateInput(
   what: string,
@@ -31,7 +31,7 @@ export function validateInput(
     say([`the ${what} has keys that this skill does not know, which do nothing: ${others.join(', ')}`]);
 }
 
-/** The text that a validator is to judge: the argument itself where it is JSON, the file that it names, or standard input. */
+/** Returns the text to validate: the argument if it is JSON, else the file that it names, else standard input. */
 export function readJsonInput(argument: string | undefined): string {
   if (argument === undefined || argument === '-') return readFileSync(0, 'utf8');
   return /^\s*[{["\d]|^\s*(?:true|false|null)\b/.test(argument) && !existsSync(argument)

@@ -17,8 +17,8 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { listOf } from '../tdd/scenario-list.ts';
 
 /**
- * What a prompt says of what lies beside its task file, each a section: to a context that knows nothing (`fresh`) where
- * the memory of the project is, and the scenario that a TDD loop works on, which this goes on to where it is complete.
+ * Returns the extra sections of a prompt: the project memory for a fresh context, and the scenario of a TDD loop, which
+ * advances if the current one is complete.
  */
 export function extraSections(files: LoopFiles, contract: Contract, at: string, fresh: boolean): string[] {
   const memory = fresh ? memoryText(projectMemory(files.projectDir)) : null;
@@ -26,26 +26,26 @@ export function extraSections(files: LoopFiles, contract: Contract, at: string, 
   return [memory, scenario].filter((section) => section !== null);
 }
 
-/** What a TDD loop adds to the prompt of an iteration, and to the one of a subagent. */
+/** Part of a TDD loop in the prompt of an iteration, and of a subagent. */
 export interface TddSpawnPart {
-  /** null when all are complete, or where the list cannot be read. */
+  /** null if all are complete, or the list cannot be read. */
   readonly scenario: {
     readonly id: string;
     readonly description: string;
     readonly command: string;
     readonly status: TddStanding;
   } | null;
-  /** What the failing test printed, verbatim: 12,000 characters at most; null before it. */
+  /** Output of the failing test, verbatim, at most 12,000 characters; null before it. */
   readonly redEvidence: string | null;
-  /** For the prompt, as Markdown: the scenario, its evidence, the steps. It stands in every TDD prompt already. */
+  /** Markdown for the prompt: the scenario, its evidence, the steps. */
   readonly section: string;
-  /** Who works on it, where a host starts subagents. */
+  /** Subagent type for it. */
   readonly agentType: 'ralph-developer';
 }
 
 /**
- * Goes on to the next scenario where the current one is complete, and gives what the prompt has to say of it; null for a
- * loop that is no TDD loop. Where the list cannot be read the section says so: an iteration is never lost by that.
+ * Advances to the next scenario if the current one is complete, and returns its part of the prompt; null for a loop
+ * that is no TDD loop. If the list cannot be read, the section says so, and the iteration continues.
  */
 export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): TddSpawnPart | null {
   const { tdd } = contract;
@@ -71,7 +71,7 @@ export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): 
   }
 }
 
-/** The command line of the bundle that drives the loop, as the agent's shell takes it. */
+/** Returns the command line of the loop's bundle for the agent's shell. */
 function commandLine({ projectDir, name }: LoopFiles, { bundleDir }: Contract): string {
   const bundle = bundleDir ?? join(projectDir, '.claude', 'skills', 'ralph-loop');
   const main = join(bundle, 'scripts', 'main.cjs');
@@ -79,10 +79,10 @@ function commandLine({ projectDir, name }: LoopFiles, { bundleDir }: Contract): 
   return `node '${main.replaceAll("'", "'\\''")}' tdd${loop}`;
 }
 
-/** More than a log that an agent reads at every iteration. */
+/** Maximum size of a findings log. */
 const LIMIT = 8 * 1024 * 1024;
 
-/** What the findings log really holds, beside what the agent said; null where the project keeps none. */
+/** Returns the number of open findings in the log beside the one that the agent claims; null without a log. */
 export function realFindings(
   projectDir: string,
   stored: StoredContract | null,

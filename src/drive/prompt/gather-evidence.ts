@@ -8,8 +8,8 @@ import { digest } from '../../text/digest.ts';
 import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts';
 
 /**
- * The guardrail that blocks one of the contract's own commands. One that cannot be judged is blocked. Never rejects. The
- * shell parser is loaded only where there are rules about commands.
+ * Returns a check for the guardrail that blocks one of the contract's own commands. A command that cannot be evaluated
+ * is blocked. Never rejects. The shell parser is loaded only if there are rules about commands.
  */
 export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
   return async (run, directory) => {
@@ -36,8 +36,8 @@ export async function gatherEvidence(
 }
 
 /**
- * What an idle agent has seen: the watched files, and what a task folder's commands showed (not how long they took).
- * null where nothing is watched.
+ * Returns the fingerprint of what an idle agent has seen: the watched files, and the output of a task folder’s
+ * commands. null if nothing is watched.
  */
 export function idleFingerprint(
   watched: string | null,
@@ -48,29 +48,29 @@ export function idleFingerprint(
   return `${watched} ${digest(JSON.stringify(evidence.map(({ name, outcome, output }) => [name, outcome, output])))}`;
 }
 
-/** What an iteration of a task folder began with, and what it changed. */
+/** Measured changes of an iteration of a task folder. */
 export interface Measured {
-  /** null where nobody noted it: the prompt was a person's own, or the note could not be written. */
+  /** Facts at its start; null if the prompt was the user’s own, or they could not be written. */
   readonly turn: PromptedTurn | null;
   readonly progress: 'yes' | 'no' | 'unknown';
-  /** As far as they were noted. */
+  /** Changed files, as far as the bounds allow. */
   readonly changedFiles: readonly string[];
-  /** Which bounds cut a snapshot short. */
+  /** Bounds that cut a snapshot short. */
   readonly bounds: readonly string[];
-  /** How the project stands now; null where that was not looked at. */
+  /** Snapshot of the project now; null if none was taken. */
   readonly after: Snapshot | null;
 }
 
 const UNKNOWN: Measured = { turn: null, progress: 'unknown', changedFiles: [], bounds: [], after: null };
 
-/** What was measured, where it is of this very iteration; else nothing is known. */
+/** Returns the measured changes if they belong to this iteration, else unknown ones. */
 export function measuredFor(measured: Measured, iteration: number): Measured {
   return measured.turn?.iteration === iteration ? measured : UNKNOWN;
 }
 
 /**
- * Compares the project with what it was when the iteration's prompt was made. Never throws for what lies on the disk, and
- * gives up at once, with nothing known, when the signal says go: the iteration is decided all the same.
+ * Compares the project with its snapshot at the start of the iteration. Returns unknown changes at once if the signal
+ * is aborted: the iteration is decided all the same.
  */
 export async function measureIteration(
   files: LoopFiles,

@@ -4,7 +4,7 @@ import { type AssembledPrompt, assemblePrompt, type PromptParts } from '../../en
 import type { Policy } from '../../engine/schema/policy.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 
-/** The prompt of the next iteration of a loop whose task is its prompt file: every driver sends the same. */
+/** Assembles the next prompt of a loop whose task is a prompt file. */
 export function plainPrompt(
   projectDir: string,
   { state, policy }: { readonly state: LoopState; readonly policy: Policy },
@@ -21,7 +21,7 @@ export function plainPrompt(
   });
 }
 
-/** Relative path of the project's guardrails file, or null when it has none. */
+/** Returns the relative path of the project's guardrails file, or null if it has none. */
 export function guardrailsPath(projectDir: string): string | null {
   const path = '.claude/ralph/guardrails.md';
   return existsSync(join(projectDir, path)) ? path : null;

@@ -10,7 +10,7 @@ export interface TaskText {
   readonly frontmatter: string;
 }
 
-/** The task file as it stands now, or null when it is missing, empty, unreadable or no file. */
+/** Reads the task file; null if it is missing, empty, unreadable or not a regular file. */
 export function readTask(projectDir: string, taskPath: string): TaskText | null {
   let text: string;
   try {
@@ -22,15 +22,18 @@ export function readTask(projectDir: string, taskPath: string): TaskText | null 
   return body.trim() === '' ? null : { body, frontmatter };
 }
 
-/** How far a task's text says that its checklist has come; null for a task that is none. */
+/** Returns the progress of a checklist by its text; null for other tasks. */
 export function checklistOf(body: string, taskPath: string): ChecklistCount | null {
   return taskKind(taskPath) === 'checklist' ? countChecklist(checklistItems(body)) : null;
 }
 
-/** It is read again and again while an agent works. */
+/** Size limit, since it is read repeatedly while an agent works. */
 const MOST_BYTES = 1024 * 1024;
 
-/** The same of the file as it is now, in the middle of an iteration too; null where it cannot be read, or is too large. */
+/**
+ * Returns the progress of a checklist by its file, also in the middle of an iteration; null if it is unreadable or too
+ * large.
+ */
 export function checklistNow(projectDir: string, taskPath: string): ChecklistCount | null {
   if (taskKind(taskPath) !== 'checklist') return null;
   const found = lstatSync(join(projectDir, taskPath), { throwIfNoEntry: false });

@@ -31,15 +31,15 @@ export interface TaskPromptRequest {
   readonly files: LoopFiles;
   readonly contract: Contract;
   readonly task: TaskTerms;
-  /** As it stands now: its `iteration` are finished. */
+  /** Current state, with `iteration` finished iterations. */
   readonly state: LoopState;
-  /** Of the task file, without its frontmatter. */
+  /** Body of the task file, without its frontmatter. */
   readonly body: string;
   readonly told: Told;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
-  /** The prompt goes to a context that knows nothing of the loop. */
+  /** The prompt goes to an agent that knows nothing of the loop. */
   readonly fresh?: boolean;
-  /** How the project stands now, where that was just looked at and no command can have changed it since. */
+  /** Recent snapshot of the project that is still valid; null to take a new one. */
   readonly before?: Snapshot | null;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
@@ -49,13 +49,13 @@ export interface TaskPromptRequest {
 
 export interface TaskPrompt {
   readonly prompt: AssembledPrompt;
-  /** The file that holds the whole prompt, relative to the project, for an agent that is sent there; null where it could not be written. */
+  /** File that holds the whole prompt, relative to the project; null if it could not be written. */
   readonly path: string | null;
 }
 
 /**
- * Makes the prompt of a task folder's next iteration: runs the commands, fills in what they showed, and notes what the
- * iteration begins with, so that its end can be measured. Rejects with the abort's reason, once no command is left.
+ * Makes the prompt of the next iteration: runs the commands, fills in their output, and stores the facts by which the
+ * end of the iteration is measured. Rejects with the abort’s reason once no command is running.
  */
 export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt> {
   const { files, contract, task, state, env, signal } = request;
@@ -113,7 +113,7 @@ function renderedBody({ body, contract, task }: TaskPromptRequest, values: BodyV
   return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
 }
 
-/** By what the task is: one that the agent keeps as its memory, or a prompt with a memory beside it. */
+/** Assembles the prompt by kind: a task file that the agent keeps as its memory, or one with a memory beside it. */
 function promptOf(
   { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
   parts: Omit<TaskPromptParts, 'progress'>,
@@ -126,7 +126,7 @@ function promptOf(
     const progress = readMemory(taskFolder(projectDir, taskPath));
     return { prompt: assembleTaskPrompt({ ...parts, progress }), reflects };
   }
-  // As the file has it: what a command printed is no item, and the lines are those that the agent will find.
+  // Items and line numbers are those of the file, not of command output.
   const before = contract.head.split(LINE_END).length - 1;
   const items = checklistItems(body).map((item) => ({ ...item, line: item.line + before }));
   const reflection = reflects ? (readReflection(projectDir, taskPath) ?? reflectionText(taskPath)) : null;
@@ -139,7 +139,7 @@ function runOf(contract: Contract, projectDir: string, task: TaskTerms, index: n
   return command === undefined ? '' : taskCommand(contract, projectDir, command, iteration).run;
 }
 
-/** Where an agent can read a prompt that is too long to be handed over. Gives its path, relative to the project. */
+/** Writes the prompt to a file for an agent that is pointed there. Returns its path, relative to the project. */
 function keepPrompt(folder: string, whole: string, { taskPath }: Contract): string {
   const run = runFiles(folder);
   makeRunDir(run);
@@ -149,7 +149,7 @@ function keepPrompt(folder: string, whole: string, { taskPath }: Contract): stri
   return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
 }
 
-/** The same for a task without a folder. */
+/** Writes the prompt of a task without a folder. */
 function keepPlainPrompt(files: LoopFiles, whole: string): string {
   makeRuntimeDir(files);
   refuseLink(files.prompt);
@@ -157,7 +157,7 @@ function keepPlainPrompt(files: LoopFiles, whole: string): string {
   return relative(files.projectDir, files.prompt).split(sep).join('/');
 }
 
-/** What is only noted changes no decision: the iteration begins without it, and the log says what is missing. */
+/** Runs a write that affects no decision; a failure is logged. */
 function note<T>({ files, now }: TaskPromptRequest, what: string, write: () => T): T | null {
   try {
     return write();

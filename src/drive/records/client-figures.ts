@@ -5,8 +5,8 @@ import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
 /**
- * The client's own cost figure for this session in US dollars, as our status line last heard it; null while nobody
- * told us. The status line is the only place where the client says it.
+ * Returns the session's cost in US dollars as the client reported it last; null if unknown. The client reports it only
+ * to its status line.
  */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
   if (!existsSync(files.cost)) return null;
@@ -22,8 +22,8 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
 }
 
 /**
- * Keeps the client's cost figure, which it tells to nobody but its status line, for the next Stop. Written only when
- * it changed: the status line runs every second.
+ * Stores the cost that the client reports only to its status line, for the next Stop. Written only when it changed: the
+ * status line runs every second.
  */
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
   let session: unknown;
@@ -33,14 +33,14 @@ export function storeCost(files: LoopFiles, payload: string, at: string): void {
     session = parsed.session_id;
     cost = parsed.cost?.total_cost_usd;
   } catch {
-    return; // a status line run by hand has nothing to say
+    return; // a status line run by hand has no payload
   }
   if (typeof session !== 'string' || typeof cost !== 'number' || !(cost >= 0)) return;
   if (keptAlready(files.cost, session, cost)) return;
   try {
     writeAtomically(files.cost, `${JSON.stringify({ sessionId: session, costUsd: cost, at })}\n`);
   } catch {
-    // no runtime directory yet, or a full disk: the cost then reads as unknown, which is the truth
+    // no runtime directory yet, or a full disk: the cost is then unknown
   }
 }
 
@@ -57,13 +57,13 @@ export interface CallCounts {
   readonly toolCalls: number;
   readonly deniedCalls: number;
   readonly failedShellCalls: number;
-  /** Where the next count starts. */
+  /** Byte at which the next count starts. */
   readonly next: number;
 }
 
 /**
- * Tool calls since byte `from` of the calls journal, and how many of them were denied: by our guard, or, where
- * `outcomesKnown`, by the client (a call that was asked for and neither done nor failed).
+ * Counts tool calls since byte `from` of the calls journal, and the denied ones among them: denied by our guard, or, if
+ * `outcomesKnown`, by the client (asked for, and neither done nor failed).
  */
 export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean): CallCounts {
   const lines = readLines(files.calls, from);

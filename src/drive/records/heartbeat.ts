@@ -7,14 +7,14 @@ import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 
 /**
- * Shows in its task folder that a loop is alive in the middle of an iteration, at most once a minute. Whatever goes
- * wrong is logged and changes nothing. A loop on any other task is told by its name, before a file is read.
+ * Shows in the task folder that a loop is alive in the middle of an iteration, at most once a minute. Failures are
+ * logged and never affect a decision. Other tasks are told by their name, before a file is read.
  */
 export function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
   const at = now();
   try {
-    // The state lies where the agent can write: the folder is the one that the contract names.
+    // The agent can write the state, so the folder is the one that the contract names.
     const contract = readContract(files)?.contract;
     if (contract?.task && contract.loopId === loopId) {
       beat(runFiles(taskFolder(files.projectDir, contract.taskPath)), loopId, at);

@@ -10,16 +10,16 @@ import type { Measured } from '../prompt/gather-evidence.ts';
 import { commandOutcome } from './lost-iteration.ts';
 import { projectionOf } from './status-projection.ts';
 
-/** What one Stop of a task folder's loop learns of its iteration, step by step. */
+/** Facts about an iteration of a task folder, collected while its turn ends. */
 export interface TaskTurn {
   readonly contract: Contract;
   readonly measured: Measured;
   readonly ended: Extract<EngineEvent, { type: 'iteration-ended' }>;
   /** The engine's own record, until it is shown in the task folder. */
   readonly record: IterationRecord | null;
-  /** What the gate said of a claim; null where none was asked. */
+  /** Results of the gate; null if it was not asked. */
   readonly gate: readonly CheckResult[] | null;
-  /** Whether something was waited for since the iteration ended. */
+  /** A wait has taken place since the iteration ended. */
   readonly waited: boolean;
   /** What a runner knows of its agent. */
   readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd'> | undefined;
@@ -51,7 +51,7 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   return { ...turn, record: null };
 }
 
-/** What a task folder's journal says of an iteration, once it is decided. `state` is the loop's after the decision. */
+/** Returns the line of a task folder's journal for a decided iteration. `state` is the loop's after the decision. */
 export function taskIterationRecord(
   record: IterationRecord,
   { measured, ended, gate, agent }: TaskTurn,
@@ -80,7 +80,7 @@ export function taskIterationRecord(
   };
 }
 
-/** In a session the client says what that has cost, not what an iteration did: `costUsd` is null there. */
+/** In a session the client reports the cost of the session only, so `costUsd` is null. */
 function usage(
   { usage }: EngineEvent & { type: 'iteration-ended' },
   costUsd: number | null,

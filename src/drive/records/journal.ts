@@ -6,8 +6,8 @@ import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
 /**
- * Writes the records among the effects. A journal that cannot be written is logged and changes no decision: the state
- * already says what counts.
+ * Appends the records among the effects to the journals. A failure is logged and changes no decision: the state already
+ * counts.
  */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
@@ -26,7 +26,7 @@ function append(files: LoopFiles, at: string, path: string, entry: object): void
 
 const TAIL_BYTES = 64 * 1024;
 
-/** The newest iteration record of this loop, or null when its journal holds none. */
+/** Returns the newest iteration record of this loop, or null. */
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
   return lastEntry(files.iterations, TAIL_BYTES, loopId) as IterationRecord | null;
 }

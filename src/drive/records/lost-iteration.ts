@@ -9,29 +9,29 @@ import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { readPromptedTurn } from './prompted-turn.ts';
 
-/** How far a loop has counted, by its state. */
+/** Progress of a loop, by its state. */
 export interface Counted {
   readonly loopId: string;
-  /** Working iterations that are over. */
+  /** Number of finished working iterations. */
   readonly iteration: number;
-  /** When the last of them ended, where its own record does not say. */
+  /** End of the last of them, if its own record does not say. */
   readonly lastRunAt: string;
   readonly noProgress: number;
 }
 
-/** The newest lines; a line of ours has a few kilobytes. */
+/** Size of the newest lines; a line has a few kilobytes. */
 const TAIL_BYTES = 1024 * 1024;
 
-/** Whether the task folder's last word of a loop is that this iteration was lost. */
+/** Returns whether the task folder shows this iteration as lost. */
 export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted, 'loopId' | 'iteration'>): boolean {
   const last = lastEntry(run.iterations, TAIL_BYTES, loopId);
   return last?.['iteration'] === iteration && last['status'] === 'interrupted';
 }
 
 /**
- * The last iteration of a loop where its task folder does not show it: a process died that had counted it and was about
- * to, such as a Stop hook that is killed while the gate runs. null where nothing is missing. What the iteration changed,
- * and what the gate would have said, nobody knows any more.
+ * Returns the last iteration of a loop if its task folder does not show it, because the process that counted it died
+ * first, such as a Stop hook that is killed while the gate runs. null if nothing is missing. Its changes and the gate’s
+ * verdict are unknown.
  */
 export function lostIteration(
   files: LoopFiles,
@@ -39,7 +39,7 @@ export function lostIteration(
   { loopId, iteration, lastRunAt, noProgress }: Counted,
 ): { readonly record: TaskIterationRecord; readonly transcript: TranscriptParts } | null {
   const told = (entry: Record<string, unknown>): boolean => entry['iteration'] === iteration && isTold(entry);
-  // An iteration's event comes before its record. Where both are missing, the folder was emptied or archived meanwhile.
+  // The event precedes the record. If both are missing, the folder was emptied or archived meanwhile.
   if (lastEntry(run.events, TAIL_BYTES, loopId, told) === null) return null;
   if (Number(lastEntry(run.iterations, TAIL_BYTES, loopId)?.['iteration'] ?? 0) >= iteration) return null;
   const known = recordOf(files, loopId, iteration);
@@ -67,7 +67,7 @@ function isTold({ type }: Record<string, unknown>): boolean {
   return type === 'iteration.completed' || type === 'iteration.failed';
 }
 
-/** What the loop's own journal says of an iteration. */
+/** Returns the record of an iteration in the loop's own journal. */
 function recordOf(files: LoopFiles, loopId: string, iteration: number): IterationRecord | null {
   const found = lastEntry(
     files.iterations,
@@ -78,7 +78,7 @@ function recordOf(files: LoopFiles, loopId: string, iteration: number): Iteratio
   return checkShape(found, shapes.lostIteration) === null ? (found as unknown as IterationRecord) : null;
 }
 
-/** Of what a command showed, what the journal keeps. */
+/** Returns the part of a command’s evidence that the journal keeps. */
 export function commandOutcome({ name, outcome, durationMs, truncated, bytes, preview }: Evidence): CommandOutcome {
   return { name, outcome, durationMs, truncated, bytes, preview };
 }

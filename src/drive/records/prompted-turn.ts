@@ -8,46 +8,43 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import type { Snapshot } from '../../task/progress/snapshot.ts';
 
-/**
- * What was known of a task folder's iteration when its prompt was made, kept for the Stop that ends it: another process
- * decides that one.
- */
+/** Facts about a task folder's iteration when its prompt was made, for the process that decides its end. */
 export interface PromptedTurn {
   readonly loopId: string;
-  /** The iteration that the prompt begins, counted from 1. */
+  /** Iteration that the prompt begins, from 1. */
   readonly iteration: number;
   readonly at: string;
-  /** As it was sent. */
+  /** The prompt as sent. */
   readonly prompt: string;
   readonly evidence: readonly (Evidence & { readonly run: string })[];
   /** It asked the agent to reflect. */
   readonly reflected?: boolean;
-  /** The project before the agent set to work. */
+  /** Snapshot of the project before the agent began. */
   readonly snapshot: Snapshot;
 }
 
-/** Prompts, outputs and a bounded snapshot come to less. */
+/** Maximum size, above that of prompts, outputs and a bounded snapshot. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Outside the project: what an iteration is measured by is not the agent's to write. */
+/** Returns the path, outside the project: the agent must not write what measures its iteration. */
 export function promptedTurnPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `turn${name === null ? '' : `.${name}`}.json`);
 }
 
-/** Throws what the system says. */
+/** Stores the facts of a turn. Throws system errors. */
 export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
   const path = promptedTurnPath(files);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeAtomically(path, JSON.stringify(turn), 0o600);
 }
 
-/** The last turn of this loop that was noted; null where there is none, or anything else lies there. Never throws. */
+/** Returns the last stored turn of this loop; null if there is none, or the file is invalid. Never throws. */
 export function readPromptedTurn(files: LoopFiles, loopId: string): PromptedTurn | null {
   try {
     const turn = JSON.parse(readRegularFile(promptedTurnPath(files), MOST_BYTES) ?? 'null') as PromptedTurn;
     return checkShape(turn, shapes.promptedTurn) === null && turn.loopId === loopId ? turn : null;
   } catch {
-    return null; // a torn one
+    return null; // torn content
   }
 }
 

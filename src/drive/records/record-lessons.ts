@@ -10,7 +10,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { redact } from '../../text/redact/redact.ts';
 
-/** What a loop leaves for the ones after it: signs in guardrails.md, and an entry in learnings.md when it ends. */
+/** Records lessons for later loops: signs in guardrails.md, and an entry in learnings.md when the loop ends. */
 export function recordLesson(
   files: LoopFiles,
   at: string,
@@ -20,7 +20,7 @@ export function recordLesson(
     if (effect.type === 'add-sign') addSign(files, effect.sign);
     else addLearning(files, at, effect);
   } catch (error) {
-    // Memory is a help; a project that cannot be written to ends its loop all the same.
+    // Lessons are optional; a read-only project ends its loop all the same.
     log(files, at, 'memory', (error as Error).message);
   }
 }
@@ -41,21 +41,20 @@ function addLearning(
   const path = join(projectDir, LEARNINGS);
   ownFile(projectDir, path);
   const whose = name === null ? 'the loop' : `loop ${name}`;
-  // One line, and no secret: the file is committed, and an agent's own words may stand in the message.
+  // One line without secrets: the file is committed, and the message may quote the agent.
   const said = redact(message).replace(/\s+/g, ' ').trim();
   append(path, `\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${withStatus(as, said)}\n`);
 }
 
-/** Behind what lies there, which nobody has to write again: people and agents keep these files, too. */
+/** Appends, since people and agents write these files as well. */
 function append(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   appendFileSync(path, text);
 }
 
 /**
- * Whether a file lies at `path` in a project, that may be written to. Throws for what is no regular file, and where a
- * link leads out of the project, be it the file's own or a folder's on the way: the agent can make one, and what we
- * wrote through it, its own words among it, would land where it may not write itself.
+ * Returns whether a file exists at `path` in a project. Throws if it is not a regular file, or a link leads out of the
+ * project: an agent can make one and have us write its words where it may not.
  */
 export function ownFile(projectDir: string, path: string): boolean {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;

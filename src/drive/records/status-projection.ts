@@ -28,21 +28,21 @@ import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
 /**
- * Shows a loop in its task folder's `.ralph-runner`, and a loop directory's beside its task file as well. Nobody decides by what lies there, so whatever goes wrong is logged
- * and changes nothing. Every loop without a task folder has none.
+ * Read-only projection of a loop into its task folder's `.ralph-runner` and, for a loop directory, beside its task
+ * file. Failures are logged and never affect a decision. Loops without a task folder have none.
  */
 export interface StatusProjection {
   /**
-   * A run begins, or goes on as far as it had counted: what was asked of an earlier one is not asked of this, and an
-   * iteration that a process died with is shown.
+   * Begins a run, or resumes it as far as it had counted: flags for an earlier run are removed, and an iteration that
+   * was lost with a process is shown.
    */
   readonly begin: (event: Effect, counted: Counted) => void;
   readonly events: (effects: readonly Effect[]) => void;
-  /** The state as it lies on disk now; of an ended loop the one that is given. */
+  /** Shows the state as it is on disk; for an ended loop the given one. */
   readonly status: (at: string, ended?: LoopState) => void;
-  /** Each is shown once; one before it that was lost is shown first. */
+  /** Shows an iteration once, after a lost one before it. */
   readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts) => void;
-  /** The last iteration, where whoever had counted it is dead and did not show it. */
+  /** Shows the last iteration if the process that counted it died before showing it. */
   readonly lost: (counted: Counted) => void;
 }
 
@@ -54,7 +54,7 @@ const NO_PROJECTION: StatusProjection = {
   lost: () => undefined,
 };
 
-/** `given` is the contract of a loop that may be over by now. */
+/** Returns the projection of a loop. `given` is the contract of a loop that may have ended. */
 export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
   const contract = given ?? contractOf(files);
   if (contract === null || contract.task === null || !hasTaskFolder(contract)) return NO_PROJECTION;
@@ -110,7 +110,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
       const before = record.status === 'idle' ? record.iteration : record.iteration - 1;
       lost({ loopId, iteration: before, lastRunAt: record.startedAt, noProgress });
       tried(() => {
-        // Somebody who took its process for dead has shown it.
+        // Another process may have shown it as lost.
         if (record.status === 'idle' || !isShownAsLost(run, record)) show(record, transcript, facts);
       });
     },
@@ -118,7 +118,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
   };
 }
 
-/** A contract that cannot be read says so elsewhere. */
+/** Returns null for an unreadable contract, which is reported elsewhere. */
 function contractOf(files: LoopFiles): Contract | null {
   try {
     return readContract(files)?.contract ?? null;
@@ -138,12 +138,12 @@ function stateOf(files: LoopFiles, loopId: string): LoopState | null {
   return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
 }
 
-/** How far a state has counted. */
+/** Returns the progress of a loop by its state. */
 export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {
   return { loopId, iteration, lastRunAt, noProgress: breaker.noProgress };
 }
 
-/** How a run stands, as status.json says it. */
+/** Returns the content of status.json. */
 function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
   const { completion } = contract.policy;
   return {
@@ -180,7 +180,7 @@ function messageOf(state: LoopState): string | null {
   }
 }
 
-/** What is known of an iteration's agent beside its record; what is left out nobody knows. */
+/** Further facts about an iteration's agent; missing ones are unknown. */
 export interface AgentFacts {
   readonly turns?: number | null;
   readonly toolCalls?: number | null;
@@ -188,7 +188,7 @@ export interface AgentFacts {
   readonly checklist?: ChecklistCount | undefined;
 }
 
-/** What a loop directory's file says of an iteration. `message` is the agent's final one, or null. */
+/** Returns the content of a loop directory's file about an iteration. `message` is the agent's final one, or null. */
 export function loopIteration(
   record: TaskIterationRecord,
   message: string | null,

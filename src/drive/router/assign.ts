@@ -29,7 +29,7 @@ export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
   return answerAgain(router, record);
 }
 
-/** That nothing holds the subagent to the rules of its task, where that is so. */
+/** Returns a warning if no hook enforces the guardrails of the task on the subagent. */
 function unguarded({ options }: Router, contract: Contract, { answer: { agentType: type } }: SpawnRecord): string[] {
   if (type === ANY_AGENT) return [ROUTER_TEXTS.unguarded];
   const foreign = foreignAgent(type, contract, options.env);
@@ -47,12 +47,12 @@ export function answerAgain(router: Router, { answer }: SpawnRecord): SpawnAnswe
     promptFile,
     next: ROUTER_TEXTS.thenSpawn(answer.agentType, promptFile, report),
     notes: notesOf(router),
-    // Last: where the client shows a long answer in part, what the host must know stands before it.
+    // Last, because the client may truncate a long answer.
     prompt,
   };
 }
 
-/** Under the lock, so that a holder from before cannot write over what the one after it has handed out. */
+/** Stores a new spawn. Under the lock, so that an older holder cannot overwrite the spawn of the next one. */
 function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   const { files, turn, options } = router;
   const { state } = turn.loaded;
@@ -86,8 +86,8 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
 }
 
 /**
- * A help for a host that would have to copy a long prompt; without it the prompt stands in the answer all the same. The
- * file lies in the project, where it may have been removed or changed since the prompt was made.
+ * Writes the prompt to a file, for a host that would have to copy a long one. The prompt is in the answer as well: the
+ * file is in the project and may be removed or changed.
  */
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
@@ -103,22 +103,22 @@ function showPrompt(files: LoopFiles, prompt: string, at: string): string | null
   }
 }
 
-/** What the task of a plan may change; no other loop has a scope. */
+/** Returns the scope of a plan's task; null for other loops. */
 function scopeOf(files: LoopFiles, { policy, loopId }: Contract): readonly string[] | null {
   const task = policy.plan ? readOpenTask(files, loopId) : null;
   return task === null || task.scope.length === 0 ? null : task.scope;
 }
 
-/** Serves where the project has no agent of ours. */
+/** Agent type used if our agents are not installed. */
 export const ANY_AGENT = 'general-purpose';
 
-/** The hook by which an agent of ours is held to the rules of a loop. */
+/** Hook that enforces a loop’s guardrails in our agents. */
 const OUR_HOOK = /ralph-router-tool-use\.cjs/;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The subagent for a task: one that audits for a prompt file, one that develops for everything else; the client's own
- * where the project and the user have no such agent.
+ * Returns the subagent type of a task: an auditor for a prompt file, a developer for everything else, or the client's
+ * own if neither the project nor the user has ours.
  */
 export function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: NodeJS.ProcessEnv): string {
   const audits = taskKind(taskPath) === 'prompt' && tdd === undefined && !policy.plan;
@@ -126,14 +126,16 @@ export function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: 
   return agentFile(wanted, projectDir, env) === null ? ANY_AGENT : wanted;
 }
 
-/** Where the file of an agent lies that has not the hooks of ours: somebody's own under the same name; null where it has them. */
+/**
+ * Returns the file of an agent that lacks our hooks, such as the user’s own under the same name; null if it has them.
+ */
 export function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS.ProcessEnv): string | null {
   const file = agentFile(type, projectDir, env);
   if (file === null) return null;
   return OUR_HOOK.test(splitFrontmatter(readRegularFile(file, MAX_BYTES) ?? '').frontmatter) ? null : file;
 }
 
-/** The file of an agent that the client takes: the project's before the user's; null where neither has one. */
+/** Returns the file of an agent that the client uses: the project’s before the user’s; null if neither exists. */
 function agentFile(type: string, projectDir: string, env: NodeJS.ProcessEnv): string | null {
   const users = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
   const files = [join(projectDir, '.claude'), users].map((folder) => join(folder, 'agents', `${type}.md`));

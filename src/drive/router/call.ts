@@ -14,14 +14,14 @@ import { RouterLeft, type RouterOptions } from './router.ts';
 import { answerNow } from './router-driver.ts';
 import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
-/** A call that comes while another one of the same host is at work waits so long for it. */
+/** Timeout for another call of the same host to finish. */
 const BUSY_WAIT_MS = 20_000;
-/** How soon a call notices that the client from whose shell it came is gone. */
+/** Poll interval for the exit of the client from whose shell the call came. */
 const POLL_MS = 2_000;
 
 /**
- * One call of a router's host: `told` is what it reports, null where it only asks what to do. Gives the answer, or null
- * where this process was told to go before there was one: the loop is left as it stands, for the next call.
+ * Answers one call of a router's host. `told` is its report, null if it only asks what to do. Returns null if this
+ * process was told to exit before there was an answer; the loop is left as it is for the next call.
  */
 export async function routerCall(
   files: LoopFiles,
@@ -46,7 +46,7 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   const opened = openRouter(files, options);
   if ('action' in opened) return opened;
   const { state } = opened.turn.loaded;
-  // A call that sits out a wait does so for long, and what it will say is known.
+  // A call that waits does so for long, and its answer is known.
   const busyWait = waitsUntil(state, options.now()) === null ? BUSY_WAIT_MS : 0;
   const done = await takeBusyLock(
     files,
@@ -61,7 +61,7 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
       applyFlagFiles(files, options.env, options.now(), contract, {
         isOurs: ({ loopId }) => loopId === contract.loopId,
       });
-    // While another call was at work the loop went on.
+    // The loop may have changed while another call worked on it.
     const router = openRouter(files, options);
     if ('action' in router) return router;
     router.notes.unshift(...opened.notes);
@@ -71,7 +71,7 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   }
 }
 
-/** What a call is told while another one of the same host is at work. */
+/** Answers a call while another one of the same host works on the loop. */
 function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
   const router = openRouter(files, options);
   if ('action' in router) return router;
@@ -79,19 +79,19 @@ function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
   return until === null ? workingAnswer(router) : waitingAnswer(router, until);
 }
 
-/** Until when nothing is to be done but to wait; null where something is, or may be. */
+/** Returns the time until which the loop only waits; null if it does not. */
 function waitsUntil(state: LoopState, now: string): string | null {
   if (state.status !== 'waiting' || state.waiting.woken) return null;
   return isBefore(now, state.waiting.until) ? state.waiting.until : null;
 }
 
-/** Another session has taken the loop over while this call was at work. */
+/** Answers after another session has taken the loop over. */
 function fenced(files: LoopFiles, options: RouterOptions): RouterAnswer {
   const opened = openRouter(files, options);
   return 'action' in opened ? opened : trouble(files, ROUTER_TEXTS.fenced);
 }
 
-/** A shell that is ended, and a client that is gone, need no answer. */
+/** Aborts on a signal and when the client exits, since neither needs an answer. */
 function watchForExit(env: NodeJS.ProcessEnv, gone: AbortController): () => void {
   const go = (): void => gone.abort();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

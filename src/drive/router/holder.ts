@@ -14,8 +14,8 @@ import { clientAlive } from '../turn/ownership.ts';
 import { RouterLeft } from './router.ts';
 
 /**
- * Whose a router loop is, seen from a host. `mine`: this host's. `free`: nobody's, or its holder's client is gone.
- * `theirs`: another host's. `unseen`: another host's whose client nobody here can ask after.
+ * Holder of a router loop as seen from a host. `mine`: this host. `free`: none, or its client has exited. `theirs`:
+ * another host. `unseen`: another host whose client cannot be checked from here.
  */
 export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
 
@@ -25,15 +25,15 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
   const known = state.clientPid !== null && host.clientPid !== null;
   if (known && sameClient(state, host)) return 'mine';
   if (sameSession && !known) return 'mine';
-  // A host that cannot see its own client, in a sandbox, sees nobody else's either.
+  // A host in a sandbox, which cannot see its own client, sees no other either.
   if (!known) return 'unseen';
   return clientAlive(state) ? 'theirs' : 'free';
 }
 
-/** The loop in this host's hands. A new holder has a new epoch: what an older one still does is refused. */
+/** Binds the loop to this host. A new holder has a new epoch, so writes of an older one are refused. */
 export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
   const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
-  // What is seen less of from here than before is still known.
+  // A process that is not visible from here is still known from before.
   const seen = host.clientPid === null && hold === 'mine' ? { ...host, ...processIn(state) } : host;
   return { ...bindSession(state, seen), epoch };
 }
@@ -49,10 +49,10 @@ function sameClient(state: LoopState, { clientPid, clientStartedAt }: ClientIden
 const POLL_MS = 100;
 
 /**
- * Lets one call of a loop's holder work at a time: checks and commands take their time, and a host that calls again
- * meanwhile must not have them run twice. `epoch` is the holder's: what an older one has left at work is in nobody's
- * way, since it can no longer write. Waits for the other call until `until` (epoch milliseconds); gives what ends the
- * work, or null where the other one is still at it. Throws RouterLeft where this process was told to go meanwhile.
+ * Takes the lock under which one call of a loop's holder works at a time, so that checks and commands are not run
+ * twice. `epoch` is the holder's: an older holder can no longer write and blocks nothing. Waits for the other call
+ * until `until` (epoch milliseconds). Returns the function that releases the lock, or null if the other call still
+ * works. Throws RouterLeft if this process was told to exit meanwhile.
  */
 export async function takeBusyLock(
   files: LoopFiles,

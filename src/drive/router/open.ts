@@ -28,9 +28,9 @@ interface Found {
 }
 
 /**
- * The loop that this host holds, or what it is told instead. A loop whose holder is gone is taken over; a state that
- * somebody rewrote is restored from contract and journal. Throws RalphError `contract-changed` where the contract of
- * the host's own loop cannot be read.
+ * Opens the loop that this host holds, or returns the answer instead. A loop whose holder has exited is taken over; a
+ * rewritten state is restored from contract and journal. Throws RalphError `contract-changed` if the contract of the
+ * host’s own loop cannot be read.
  */
 export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
   const host = hostSession(options.env);
@@ -51,7 +51,7 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
   };
 }
 
-/** The host is an agent: what its shell says of PATH and the like decides nothing, as it does not in a hook. */
+/** Returns the environment of checks: the host is an agent, so its shell’s PATH and the like must not decide. */
 function checksEnvironment(env: NodeJS.ProcessEnv, host: HostSession): NodeJS.ProcessEnv {
   const own = clientEnvironment(host);
   return Object.keys(own).length === 0 ? env : withDeciding(env, decidingEnvironment(own));
@@ -84,7 +84,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   }
   const stored = readContract(files);
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
-    // Whoever ended it died before the loop was in the archive.
+    // The process that ended it died before archiving it.
     const { as, message } = state.ended;
     return { next: 'keep', result: { answer: null, effects: [{ type: 'archive', as, message }] } };
   }
@@ -95,7 +95,7 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {
     const sameKind = !host.client && isOutside(state.sessionId);
-    // Before the state: where this process dies in between, the next one still finds it in the old hand or the new one.
+    // Before the state, so that the next process finds the spawn with the old holder or the new one after a crash.
     if (sameKind) reassign(files, state, held.epoch);
     const message = sameKind ? ROUTER_TEXTS.wentOn : ROUTER_TEXTS.tookOver;
     effects.push(takenOver(state, options, host), { type: 'notify', message });
@@ -117,7 +117,7 @@ function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession):
   };
 }
 
-/** Called under the lock. The next prompt and the user hear of it. */
+/** Restores a rewritten state and adds a warning for the user and the next prompt. Called under the lock. */
 function mend(
   held: LoopState,
   stored: StoredContract,

@@ -10,18 +10,18 @@ import { answerAfter, answerNow } from './router-driver.ts';
 import { assignedSpawn, isReported, lastSpawn, type SpawnRecord, spawnMark, updateSpawn } from './spawn-record.ts';
 
 export interface Report {
-  /** Which piece of work it is of; null where the host does not say: then of the one in hand. */
+  /** Number of the spawn; null if the host does not say, which means the assigned one. */
   readonly spawn: number | null;
-  /** The client's id of the agent; null where the host gives its text alone. */
+  /** Client's id of the agent; null if the host passes only its text. */
   readonly agent: string | null;
   /** The agent's final message. */
   readonly text: string;
-  /** Why the agent could not work; null where it did. */
+  /** Reason why the agent could not work; null if it did. */
   readonly error: string | null;
   readonly usage: UsageDelta | null;
 }
 
-/** So many times in a row a text that may be the last one's once more is taken for that. */
+/** Maximum number of consecutive texts that are taken for a repeated report. */
 const MOST_DOUBTS = 3;
 
 /**
@@ -74,21 +74,21 @@ async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Re
   return ended;
 }
 
-/** Signals stand at the end of a message; what comes before so many bytes of it is of no use. */
+/** Maximum size of a report. Signals are at the end of a message, so its beginning can be dropped. */
 export const REPORT_LIMIT = 1024 * 1024;
 
-/** The client hands a subagent's text on with so many spaces before each line (measured). */
+/** Indentation that the client adds to each line of a subagent's text (measured). */
 const HANDED_ON = '  ';
-/** With so many a line is code, however it came by them. */
+/** Indentation of a code block. */
 const CODE = '    ';
 
 const NOTIFICATION = '<task-notification>';
 const NOTIFICATION_END = '</task-notification>';
 
 /**
- * A subagent's final message as it wrote it, from what its host makes of it: any bytes, at most the last MiB, out of the
- * client's notification where the host passes that on whole, and without the indentation that the client gives it.
- * Throws RalphError `usage` where the notifications of several subagents are passed on as one.
+ * Returns a subagent's final message as it was written: at most the last MiB, taken out of the client's notification if
+ * the host passes that on whole, without the client's indentation. Throws RalphError `usage` if it holds the
+ * notifications of several subagents.
  */
 export function plainReport(bytes: Uint8Array): string {
   const kept = bytes.subarray(Math.max(0, bytes.length - REPORT_LIMIT));
@@ -96,7 +96,7 @@ export function plainReport(bytes: Uint8Array): string {
   return withoutIndent(resultIn(text.trim()) ?? text);
 }
 
-/** The result in a text that is a notification and nothing else; one that is only quoted is the agent's own text. */
+/** Returns the result in a text that is a notification and nothing else. A quoted one is the agent's own text. */
 function resultIn(text: string): string | null {
   if (!text.startsWith(NOTIFICATION) || !text.endsWith(NOTIFICATION_END)) return null;
   const start = text.indexOf('<result>');

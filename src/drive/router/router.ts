@@ -5,22 +5,22 @@ import type { Turn } from '../turn/turn.ts';
 import { inRouter } from './messages.ts';
 
 export interface RouterOptions {
-  /** Of the host: checks and commands run in it. */
+  /** Environment of the host, in which checks and commands run. */
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => string;
-  /** How the host calls this program, as words for its shell. */
+  /** The program as words for the host’s shell. */
   readonly program: string;
-  /** What such a call has at its end so that it means this loop. */
+  /** Options that select this loop. */
   readonly options: string;
-  /** Epoch milliseconds until which a wait is sat out here; one that lasts longer is the host's. */
+  /** Epoch milliseconds until which this call may wait; the host waits longer. */
   readonly sitUntil: number;
-  /** Aborted when the caller is told to go, or its client is gone: the loop is left as it stands. */
+  /** Aborted when the caller is told to exit, or its client has exited. The loop is left as it is. */
   readonly signal: AbortSignal;
-  /** Hears of commands and checks while they run. */
+  /** Receives the progress of commands and checks. */
   readonly tell: Tell;
 }
 
-/** One call of the host, on a loop that it holds. */
+/** One call of the host on a loop that it holds. */
 export interface Router {
   readonly files: LoopFiles;
   readonly options: RouterOptions;
@@ -34,38 +34,38 @@ export function notesOf({ files, notes }: Router): string[] {
   return notes.map((note) => inRouter(note, files.name));
 }
 
-/** This process was told to go before there was an answer. */
+/** Thrown when this process is told to exit before there is an answer. */
 export class RouterLeft extends Error {}
 
-/** Why a router's host has to wait. `working`: another call of the same host is still at it. */
+/** Reason why a router's host has to wait. `working`: another call of the same host works on the loop. */
 export type WaitReason = 'idle' | 'pace' | 'paused' | 'awaiting-consent' | 'working';
 
 interface About {
   readonly loopId: string | null;
-  /** null for the project's default loop. */
+  /** Name of the loop; null for the project's default loop. */
   readonly loop: string | null;
-  /** What the user should hear besides. */
+  /** Further messages for the user. */
   readonly notes: readonly string[];
-  /** What the host does with this answer, with the command to call, word for word. */
+  /** Instructions for the host, with the exact command to call. */
   readonly next: string;
 }
 
-/** Have a subagent work on this. Asked for again, it is the same one until it was reported. */
+/** Work for a subagent. The same spawn is answered until it is reported. */
 export interface SpawnAnswer extends About {
   readonly action: 'spawn';
-  /** Tells this piece of work from every other of the loop; `report` names it. */
+  /** Number of the spawn within the loop, which `report` names. */
   readonly spawn: number;
-  /** The iteration that it begins, counted from 1. An idle one does not count, so the next can have the same number. */
+  /** Iteration that it begins, from 1. An idle one does not count, so the next can have the same number. */
   readonly iteration: number;
   readonly maxIterations: number;
   readonly agentType: string;
   /** Three words for the client's display. */
   readonly description: string;
-  /** Globs that the work may change, relative to the project; null where the task names none. */
+  /** Globs of files that the work may change, relative to the project; null if the task names none. */
   readonly allowedScope: readonly string[] | null;
-  /** Seconds that the iteration may take; null where only the loop's own limits count. */
+  /** Time limit of the iteration in seconds; null if it has none. */
   readonly timeoutSeconds: number | null;
-  /** The file that holds the prompt, relative to the project, for a host that would have to copy a long one. */
+  /** File that holds the prompt, relative to the project; null if it could not be written. */
   readonly promptFile: string | null;
   readonly prompt: string;
 }
@@ -74,26 +74,26 @@ export interface SpawnAnswer extends About {
 export interface WaitAnswer extends About {
   readonly action: 'wait';
   readonly why: WaitReason;
-  /** An ISO-8601 instant in UTC; null where it is not time that ends the wait. */
+  /** ISO-8601 instant in UTC at which the wait ends; null if time does not end it. */
   readonly until: string | null;
   /** Seconds from now to `until`, rounded up; null as above. */
   readonly seconds: number | null;
   readonly message: string;
-  /** What would run, for the user to agree to; only while consent is awaited. */
+  /** Commands that need consent; only while consent is awaited. */
   readonly commands?: readonly string[];
 }
 
-/** The loop is over, or is not this host's. */
+/** The loop has ended, or is not held by this host. */
 export interface StopAnswer extends About {
   readonly action: 'stop';
-  /** How the loop ended. `busy`: somebody else drives it. `none`: there is none. */
+  /** End of the loop. `busy`: another session drives it. `none`: there is no loop. */
   readonly status: TerminalStatus | 'busy' | 'none';
   readonly message: string;
-  /** true only when checks ran and all of them passed. */
+  /** true only if checks ran and all of them passed. */
   readonly verified: boolean;
-  /** The exit code of a loop that ended so. */
+  /** Exit code of that end. */
   readonly exitCode: number;
-  /** Who drives a busy loop. */
+  /** Holder of a busy loop. */
   readonly holder?: { readonly sessionId: string | null; readonly pid: number | null };
 }
 

@@ -9,54 +9,54 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { SpawnAnswer } from './router.ts';
 
-/** The piece of work that was handed out last. It lies outside the project, where the agent does not write. */
+/** Spawn that was assigned last. Stored outside the project, where the agent does not write. */
 export interface SpawnRecord {
   readonly loopId: string;
-  /** The holder that it was handed to: one that takes the loop over hands out anew. */
+  /** Epoch of its holder; the next holder assigns a new one. */
   readonly epoch: number;
   readonly answer: Omit<SpawnAnswer, 'notes' | 'next' | 'promptFile'>;
-  /** Its report was heard. The state says so too, unless somebody rewrote that. */
+  /** Its report was counted. The state says so too, unless it was rewritten. */
   readonly heard: boolean;
-  /** The subagent whose report was heard last in this loop, where the host named it; it is not heard once more. */
+  /** Subagent whose report was counted last, if the host named it; it is not counted again. */
   readonly heardOf: string | null;
-  /** How many times a text came without the number of its spawn that may have been the last one's once more. */
+  /** Number of texts without a spawn number that may repeat the previous report. */
   readonly doubts: number;
 }
 
-/** A prompt with the output of a task's commands comes to less. */
+/** Maximum size, above that of a prompt with the output of all commands. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 function recordPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `router${name === null ? '' : `.${name}`}.json`);
 }
 
-/** To be called under the lock of the loop's state. Throws what the system says. */
+/** Stores a spawn. Called under the lock of the loop’s state. Throws system errors. */
 export function writeSpawn(files: LoopFiles, record: SpawnRecord): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   writeAtomically(recordPath(files), `${JSON.stringify(record)}\n`, 0o600);
 }
 
-/** The last piece of work of the last router loop here, or null. Never throws. */
+/** Returns the last spawn of the last router loop here, or null. Never throws. */
 export function readSpawn(files: LoopFiles): SpawnRecord | null {
   try {
     const record: unknown = JSON.parse(readRegularFile(recordPath(files), MOST_BYTES) ?? 'null');
     return checkShape(record, shapes.spawn) === null ? (record as SpawnRecord) : null;
   } catch {
-    return null; // half of one, which no writer of ours leaves
+    return null; // torn content, which our writer never leaves
   }
 }
 
-/** The state lies in the project: more than a loop can have is nobody's word. */
+/** Mark of a spawn. The state is in the project, so a number beyond any loop is ignored. */
 const TOLD = /^spawn (\d{1,6})$/;
 
-/** How the engine knows the turn that a spawn is: the same one told twice counts once. */
+/** Returns the mark by which the engine counts a spawn’s turn once. */
 export function spawnMark(spawn: number): string {
   return `spawn ${spawn}`;
 }
 
 /**
- * The last number that was handed out in this loop, 0 where none was. Where the record is lost, the state names the last
- * spawn that was told, and the one after it may be in somebody's hand.
+ * Returns the number of the last spawn of this loop, 0 if there was none. If the record is lost, the state names the
+ * last reported spawn, and the next one may have been assigned.
  */
 export function lastSpawn(files: LoopFiles, { loopId, lastTurn }: LoopState): number {
   const record = readSpawn(files);
@@ -65,19 +65,19 @@ export function lastSpawn(files: LoopFiles, { loopId, lastTurn }: LoopState): nu
   return told === 0 ? 0 : told + 1;
 }
 
-/** Whether the report of this very spawn has been heard. */
+/** Returns whether the report of this spawn was counted. */
 export function isReported(record: SpawnRecord, state: LoopState): boolean {
   return record.heard || state.lastTurn?.transcriptMark === spawnMark(record.answer.spawn);
 }
 
-/** The piece of work that this loop's holder has in hand, or null. */
+/** Returns the spawn that this loop's holder is working on, or null. */
 export function assignedSpawn(files: LoopFiles, state: LoopState): SpawnRecord | null {
   const record = readSpawn(files);
   if (record?.loopId !== state.loopId || record.epoch !== state.epoch) return null;
   return isReported(record, state) ? null : record;
 }
 
-/** Notes more of a piece of work, unless another holder has handed out one meanwhile: that stands. */
+/** Updates a spawn, unless another holder has assigned a newer one. */
 export function updateSpawn(
   files: LoopFiles,
   of: SpawnRecord,
@@ -92,9 +92,8 @@ export function updateSpawn(
 }
 
 /**
- * Gives what a script had in hand to the one that goes on for it, under its `epoch`; to be called under the lock. Who is
- * known by a process that may live for one call only, as in a job of steps, would be handed out new work at each call,
- * and no report would count.
+ * Reassigns a script's spawn to the process that continues for it, under its `epoch`. Called under the lock. A holder
+ * that lives for one call only, as in a CI job, would otherwise get new work at each call, and no report would count.
  */
 export function reassign(files: LoopFiles, state: LoopState, epoch: number): void {
   const inHand = assignedSpawn(files, state);

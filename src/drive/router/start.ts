@@ -14,16 +14,14 @@ import { inRouter, ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
 export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | 'headless' | 'launched'> {
-  /** A person at a terminal of their own; what an agent starts, they may have to agree to. */
+  /** Started by the user at a terminal. What an agent starts may need their consent. */
   readonly byUser: boolean;
 }
 
 /**
- * Starts a router loop, unless this host drives one on the task already or is to take up the one that lies ready, or
- * somebody else drives the loop that lies here: then nothing changes, and the answer is null: whoever asks what to do
- * next is told. A loop that an agent starts awaits consent if there is anything to agree to, as does
- * whatever an agent resumes. Throws RalphError with every problem at once, and where this host's own loop would have to
- * be another than it is.
+ * Starts a router loop and returns it. Returns null and changes nothing if the loop is driven already, or is to be
+ * taken up by this host. A loop that an agent starts or resumes awaits consent if there is anything to agree to. Throws
+ * RalphError with all problems, and if this host’s own loop differs from the request.
  */
 export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop | null {
   if (isDriven(files, request)) return null;
@@ -37,8 +35,8 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
 }
 
 /**
- * Whether a start begins nothing, because the loop that lies here is driven already or is to be taken up; what stands
- * against beginning one does not matter then. Throws as `startRouter` does.
+ * Returns whether the loop is driven already or is to be taken up, so that nothing has to be started. Throws as
+ * `startRouter` does.
  */
 export function isDriven(files: LoopFiles, request: RouterStart): boolean {
   const { env, existing, task, byUser } = request;
@@ -46,13 +44,13 @@ export function isDriven(files: LoopFiles, request: RouterStart): boolean {
   if (current.kind !== 'loop' || current.state.status === 'ended') return false;
   const { state } = current;
   const hold = state.mode === 'router' ? holdOf(state, hostSession(env)) : null;
-  // What a user has made ready for the first session that asks; they themselves may ask for it otherwise.
+  // A loop that the user prepared for the first session that asks; the user may also change it.
   const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !byUser;
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
     throw new RalphError('refused', inRouter(ROUTER_TEXTS.lies(state.taskPath, state.iteration), files.name));
   }
   if (hold !== 'mine' && !ready) return clientAlive(state);
-  // Asked for by an agent and never begun: it may be asked for otherwise.
+  // An agent’s request that never began may be changed.
   if (existing === 'fresh' && state.status === 'awaiting-consent' && state.iteration === 0) {
     release(files, state.loopId);
     return false;
@@ -60,17 +58,17 @@ export function isDriven(files: LoopFiles, request: RouterStart): boolean {
   if (task !== null && task !== state.taskPath) {
     throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, task));
   }
-  // A start that is made again finds the loop that it began, and no work done.
+  // A repeated start finds the loop that it began, with no work done.
   const begun = existing === 'fresh' && state.iteration > 0 ? ['--fresh'] : [];
   const dropped = [...begun, ...unheard(files, request)];
   if (dropped.length === 0) return true;
   throw new RalphError('refused', ROUTER_TEXTS.liveAlready(state.taskPath, dropped));
 }
 
-/** What a start asks for that the live loop was not begun with, so that nobody believes it was heard. */
+/** Returns the options of a start with which the live loop was not begun. */
 function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: RouterStart): string[] {
   const contract = readContract(files)?.contract;
-  if (contract === undefined) return []; // whoever asks what to do next is told
+  if (contract === undefined) return []; // the next call reports it
   const differ = (given: Readonly<Record<string, unknown>>, stands: Readonly<Record<string, unknown>>): string[] =>
     Object.keys(given).filter((key) => String(given[key]) !== String(stands[key]));
   const asTdd = tdd === true && contract.tdd === undefined ? ['--tdd'] : [];
@@ -87,7 +85,7 @@ function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: RouterStar
   ];
 }
 
-/** Nobody's loop any more, so that it can be put into the archive. */
+/** Unbinds the loop, so that it can be archived. */
 function release(files: LoopFiles, loopId: string): void {
   withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };

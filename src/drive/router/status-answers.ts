@@ -12,7 +12,7 @@ import { inRouter, ROUTER_TEXTS } from './messages.ts';
 import { notesOf, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
 import { readSpawn } from './spawn-record.ts';
 
-/** Somebody else drives the loop that lies here. */
+/** Answers that another session or driver holds the loop. */
 export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer {
   const { iteration, maxIterations, sessionId, clientPid, mode, loopId } = state;
   const whose =
@@ -28,13 +28,13 @@ export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer
   };
 }
 
-/** There is no loop any more: how the last one that a router drove here ended, or that there was none. */
+/** Answers how the last router loop here ended, or that there was none. */
 export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program'>): StopAnswer {
   const loopId = readSpawn(files)?.loopId ?? null;
   const ended = loopId === null ? null : endedLoop(files, loopId);
   if (loopId !== null && ended !== null) return endAnswer(files, loopId, ended);
   const contract = findContract(files);
-  // Whoever ends a loop drops its contract.
+  // A loop that ended has no contract.
   if (typeof contract !== 'string' && contract.contract.loopId === loopId) {
     return { ...trouble(files, HOOK_TEXTS.vanished), loopId };
   }
@@ -42,7 +42,7 @@ export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program
   return { ...stop(files, 'none', ROUTER_TEXTS.none, exitCode('error')), next: ROUTER_TEXTS.thenNone(start) };
 }
 
-/** How a loop ended. */
+/** Answers how a loop ended. */
 export function endAnswer(
   files: LoopFiles,
   loopId: string,
@@ -51,7 +51,7 @@ export function endAnswer(
   return { ...stop(files, as, message, exitCode(as)), loopId, verified };
 }
 
-/** The loop cannot be driven, and why. */
+/** Answers that the loop cannot be driven, and why. */
 export function trouble(files: LoopFiles, message: string): StopAnswer {
   return stop(files, 'error', message, exitCode('error'));
 }
@@ -70,12 +70,12 @@ function stop({ name }: LoopFiles, status: StopAnswer['status'], message: string
   };
 }
 
-/** The command that asks what to do next. */
+/** Returns the command that asks what to do next. */
 function nextCall({ options }: Pick<Router, 'options'>): string {
   return `${options.program} router next${options.options}`;
 }
 
-/** Idle, or the pause that the task wants between two iterations. */
+/** Answers that the loop waits: the agent is idle, or the task has a delay between iterations. */
 export function waitingAnswer(router: Router, until: string): WaitAnswer {
   const { state } = router.turn.loaded;
   const seconds = Math.max(1, Math.ceil(elapsed(router.turn.context.now(), until) / 1000));
@@ -92,7 +92,7 @@ export function pausedAnswer(router: Router, message: string): WaitAnswer {
   return { ...wait(router, 'paused', message), next: ROUTER_TEXTS.thenPaused(nextCall(router)) };
 }
 
-/** The user sees what would run before they agree to it. */
+/** Answers with the commands that need the user’s consent. */
 export function consentAnswer(router: Router): WaitAnswer {
   const { options, turn } = router;
   const contract = turn.loaded.stored?.contract;
@@ -106,7 +106,7 @@ export function consentAnswer(router: Router): WaitAnswer {
   };
 }
 
-/** Another call of the same host is at work on the loop. */
+/** Answers that another call of the same host works on the loop. */
 export function workingAnswer(router: Router): WaitAnswer {
   return {
     ...wait(router, 'working', ROUTER_TEXTS.working),
@@ -130,7 +130,7 @@ function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnsw
   };
 }
 
-/** Flags that only say how far a loop may go, within what every loop may. */
+/** Options that only limit a loop. */
 const LIMITS = ['max_iterations', 'max_tasks'];
 
 /** Returns the options of the command line that the user has to agree to, as `key=value`. */
@@ -145,7 +145,7 @@ export function needsConsent(files: LoopFiles, contract: Contract): boolean {
   return isUnagreedList || settingsToAgreeTo(contract).length > 0 || commandsOf(files, ownTerms).length > 0;
 }
 
-/** Every command that a loop under this contract would run by itself, as its shell gets it. */
+/** Returns every command that a loop under this contract runs by itself, as its shell gets it. */
 export function commandsOf(
   files: LoopFiles,
   { task, validation, tdd }: Pick<Contract, 'task' | 'validation' | 'tdd'>,

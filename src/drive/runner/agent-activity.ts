@@ -1,11 +1,14 @@
 import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 
-/** Of a tool's input, what says best what the call is about. */
+/** Input fields that best describe a tool call, in order of preference. */
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 const LONGEST = 160;
 
-/** Tells what one agent says and does. `onHeard` is given the id of each message that has reached it. */
+/**
+ * Returns a listener that reports what one agent says and does. `onHeard` receives the id of each message that has
+ * reached it.
+ */
 export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message: AgentMessage) => void {
   const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
   const used = { tokens: 0, context: 0, window: null as number | null };
@@ -22,7 +25,7 @@ export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message:
         tell({ type: 'text-delta', text: message.text });
         return;
       case 'request':
-        // A message that broke off is asked for again: what came of it stands there, and is over.
+        // A message that broke off is requested again; its text so far stays visible.
         if (streamed !== '') tell({ type: 'text-delta', text: '…\n' });
         streamed = '';
         used.context = message.contextTokens;

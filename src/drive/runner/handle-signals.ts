@@ -11,12 +11,12 @@ import { RUNNER_TEXTS } from './messages.ts';
 import { type Leaving, now, type Runner } from './runner.ts';
 import { pollForChanges } from './watch-operator.ts';
 
-/** So long after Ctrl+C has ended a wait, another one means that the loop is to stop. */
+/** Interval after a Ctrl+C that ended a wait in which another one stops the loop. */
 const TWICE_MS = 2_000;
 
 /**
- * Ctrl+C once lets the iteration end and then stops the loop, twice cancels it. During a wait once means to go on now,
- * twice to stop. Being told to go (SIGTERM, a closed terminal) leaves the loop as it is, to be resumed.
+ * Handles signals: Ctrl+C once stops the loop after this iteration, twice cancels it. During a wait, once continues
+ * now, twice stops. SIGTERM and SIGHUP leave the loop to be resumed.
  */
 export function handleSignals(runner: Runner): () => void {
   const press = (): void => pressCtrlC(runner);
@@ -31,12 +31,12 @@ export function handleSignals(runner: Runner): () => void {
   };
 }
 
-/** What Ctrl+C does, by whatever way it is heard. */
+/** Acts on Ctrl+C, from a signal or a key. */
 export function pressCtrlC(runner: Runner): void {
   attempt(runner, () => pressed(runner));
 }
 
-/** Where there is no loop any more there is nothing to stop, and the runner is about to see so. */
+/** Runs an action. If the loop is gone there is nothing to do: the runner is about to notice. */
 function attempt(runner: Runner, act: () => void): void {
   try {
     act();
@@ -58,7 +58,7 @@ function pressed(runner: Runner): void {
   else whatNow(runner, current.state)();
 }
 
-/** What one more Ctrl+C means, by how the loop stands. */
+/** Returns the action of the next Ctrl+C, by the status of the loop. */
 function whatNow(runner: Runner, state: LoopState): () => void {
   switch (state.status) {
     case 'waiting':
@@ -122,10 +122,10 @@ function leave(runner: Runner, why: Leaving): void {
   runner.agent?.end('interrupt');
 }
 
-/** An agent that was asked to end its turn and has not done so by then is ended. */
+/** Grace period for an agent that was asked to end its turn; then it is ended. */
 const POLITE_MS = 5_000;
 
-/** What the keys of the live view do to the loop: what the commands do from another terminal, and heard at once. */
+/** Returns the actions of the live view’s keys, the same as those of the commands. */
 export function liveControls(runner: Runner): LiveControls {
   const { files, options } = runner;
   const command = (what: Parameters<typeof operate>[3]): void => {
@@ -146,7 +146,10 @@ export function liveControls(runner: Runner): LiveControls {
   };
 }
 
-/** Where no agent works the loop is paused at once; the second time an agent is not asked any more. */
+/**
+ * Interrupts the agent: asks it to end its turn, and ends it the second time. Without an agent the loop is paused at
+ * once.
+ */
 function interrupt(runner: Runner): void {
   const { agent, files, options } = runner;
   if (agent === null) {

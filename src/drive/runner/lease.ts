@@ -12,28 +12,28 @@ import { LOCK_WAIT } from '../../state/with-state.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
-/** A lease whose holder gave no sign of life for so long is free, wherever that holder is. */
+/** Age without renewal after which a lease is free, on whichever machine its holder runs. */
 const STALE_MS = 30_000;
 
-/** A killed runner's agent is ended by the watch over it, within so long; then by whoever takes the lease. */
+/** Time within which the watchdog ends a killed runner's agent; then the next holder of the lease does. */
 const AGENT_ENDS_MS = 3_000;
 const POLL_MS = 20;
 const HOLDER_BYTES = 4096;
 
 export interface Lease {
-  /** Notes who works under this lease, before it is told what to do. */
+  /** Records the agent’s process before it gets its prompt. */
   readonly noteAgent: (pid: number) => void;
-  /** Resolves once no agent of a runner that held the lease before, and was killed, works any more. */
+  /** Resolves once no agent of a killed former holder is alive. */
   readonly alone: Promise<void>;
-  /** Gives the lease back, unless it is another runner's by now. */
+  /** Releases the lease, unless another runner holds it by now. */
   readonly release: () => void;
 }
 
 /**
- * Takes the long lease "one runner for this loop", which lies outside the project. Throws RalphError `refused`, with who
- * holds it, while another runner lives. A holder of this machine that is dead is found so at once; of another machine
- * nobody can ask, and its lease runs out. `onLost` is called when the lease could not be renewed: somebody else may hold
- * it by then, and the state's epoch keeps this runner from writing.
+ * Takes the lease "one runner for this loop", stored outside the project. Throws RalphError `refused` with the holder
+ * while another runner is alive. A dead holder on this machine is detected at once; the lease of another machine has to
+ * expire. `onLost` is called if the lease could not be renewed: another runner may hold it, and the state’s epoch keeps
+ * this one from writing.
  */
 export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   fs.mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
@@ -43,7 +43,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
     let former: ProcessIdentity | null = null;
     if (typeof before === 'object') {
       if (ownerLives(before, lease)) throw new RalphError('refused', RUNNER_TEXTS.held(before.pid));
-      // Only one takes it at a time, so nobody else can have taken the dead holder's place.
+      // The lock admits one taker at a time, so the dead holder’s place is still free.
       fs.rmSync(lease, { recursive: true, force: true });
       former = agentOf(holder);
     }
@@ -68,7 +68,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
       alone: former === null ? Promise.resolve() : ended(former),
       release: () =>
         withLock(`${path}.taking`, LOCK_WAIT, () => {
-          // What was lost is another runner's by now, whether this one has noticed or not.
+          // A lost lease belongs to another runner, whether or not this one has noticed.
           if (!own()) return;
           if (!lost) giveUp();
           removeIfThere(holder);
@@ -78,8 +78,8 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
 }
 
 /**
- * Holds the lock at `path` until the function that it gives back is called, or this process ends. Where it is not ours
- * any more (`own`), the lock itself would be removed all the same, and with it the next holder's.
+ * Holds the lock at `path` until the returned function is called or this process ends. proper-lockfile would remove the
+ * lock even if it is no longer ours (`own`), and with it the next holder’s.
  */
 function lock(path: string, own: () => boolean, onCompromised: () => void): () => void {
   let held = false;
@@ -98,19 +98,19 @@ function lock(path: string, own: () => boolean, onCompromised: () => void): () =
   }
 }
 
-/** The agent that the holder had noted, where it still works. */
+/** Returns the agent that the holder recorded, if it is alive. */
 function agentOf(holder: string): ProcessIdentity | null {
   try {
     const { agent } = JSON.parse(readRegularFile(holder, HOLDER_BYTES) ?? '{}') as { agent?: ProcessIdentity | null };
-    // A number without a start time may be anybody's by now.
+    // A process id without a start time may have been reused.
     if (typeof agent?.pid !== 'number' || typeof agent.startedAt !== 'string') return null;
     return isAlive(agent) ? agent : null;
   } catch {
-    return null; // torn, or somebody else's words: nothing is known of an agent
+    return null; // torn or foreign content: no agent is known
   }
 }
 
-/** The watch over it ends it politely, and is given the time that this takes. */
+/** Waits for the watchdog to end an agent, then ends its process group. */
 async function ended(agent: ProcessIdentity): Promise<void> {
   for (const end = Date.now() + AGENT_ENDS_MS; isAlive(agent); ) {
     if (Date.now() > end) return endGroup(agent.pid);

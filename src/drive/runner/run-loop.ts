@@ -12,8 +12,8 @@ import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
 import { watchOperator } from './watch-operator.ts';
 
 /**
- * Drives a loop to its end, each iteration in an agent of its own, under the loop's lease: `start` is called once that is
- * held, and what it throws is thrown. However this ends, no agent is left.
+ * Drives a loop to its end under its lease, each iteration by an agent of its own. `start` is called once the lease is
+ * held; its errors are thrown. No agent is left in any case.
  */
 export async function runLoop(
   files: StartedLoop['files'],
@@ -48,7 +48,7 @@ export async function runLoop(
         throw new RalphError('no-loop', inRunner(RUNNER_TEXTS.takenAway(error.message), files.name), error);
       }
       if (error.code !== 'state-fenced') throw error;
-      // Another runner wrote the state before this one had noticed that its lease is gone.
+      // Another runner wrote the state before this one noticed that its lease is lost.
       runner.leave.abort('lease-lost');
       return tellEnd(runner, runnerEnd(runner, started.state));
     } finally {

@@ -122,8 +122,8 @@ async function endIteration(
 }
 
 /**
- * Pauses the loop after the user has interrupted the agent, which counts as no iteration. A run that had come to its end
- * by then counts, and may have ended the loop.
+ * Pauses the loop after the user interrupted the agent, which counts as no iteration. A run that had already finished
+ * counts, and may have ended the loop.
  */
 async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched> {
   let ended: Dispatched = { turn, effects: [] };

@@ -18,17 +18,17 @@ import { RUNNER_TEXTS } from './messages.ts';
 
 export interface RunnerOptions {
   readonly startAgent: StartAgent;
-  /** Of the user: checks and commands run in it. */
+  /** Environment of the user, in which checks and commands run. */
   readonly env: NodeJS.ProcessEnv;
-  /** What the agent's environment has beside it. */
+  /** Additional environment of the agent. */
   readonly agentEnv: Readonly<Record<string, string>>;
   readonly timeouts: RunnerTimeouts;
   readonly tell: Tell;
-  /** Where somebody watches: the agent's words are told as they come, and keys act on the loop once this is called. */
+  /** Present if the user watches in a terminal: the agent’s words are streamed, and keys act on the loop. */
   readonly live?: (controls: LiveControls) => void;
 }
 
-/** Why a runner leaves its loop before the engine has ended it. */
+/** Reason why a runner exits before the engine has ended the loop. */
 export type Leaving = 'signal' | 'lease-lost' | 'paused';
 
 /** A running runner: one loop, one agent at a time. What changes of the loop itself is in the current turn. */
@@ -80,7 +80,7 @@ export function now(): string {
   return new Date().toISOString();
 }
 
-/** Tells how far the checklist has come, where that is news. */
+/** Reports the progress of the checklist if it has changed. */
 export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCount | null | undefined): void {
   if (!checklist || checklist.total === 0) return;
   const { done, total } = checklist;
@@ -118,8 +118,8 @@ export interface RunnerTimeouts {
 }
 
 /**
- * RALPH_SILENCE (20m: a single command of the agent may be silent for long) and RALPH_RETRY_WAIT (5s). Throws RalphError
- * for a value that is no duration.
+ * Reads RALPH_SILENCE (20m, since a single command of the agent may be silent for long) and RALPH_RETRY_WAIT (5s).
+ * Throws RalphError `usage` for an invalid duration.
  */
 export function runnerTimeouts(env: NodeJS.ProcessEnv): RunnerTimeouts {
   return {
@@ -136,15 +136,15 @@ function duration(env: NodeJS.ProcessEnv, name: string, otherwise: number): numb
   return milliseconds;
 }
 
-/** How many times a run that broke is tried again, before the loop ends. */
+/** Maximum number of retries of a failed run before the loop ends. */
 export const MOST_RETRIES = 5;
 
-/** The longest wait between two tries. */
+/** Maximum delay between two retries. */
 const MOST_MS = 120_000;
 
 /**
- * How long to wait before try `nth` (0 is the first): doubled each time, at most two minutes or the first wait where
- * that is longer, and of that half to all, as `random` in [0, 1) says, so that many loops do not come back at once.
+ * Returns the delay before retry `nth` (from 0): doubled each time, at most two minutes or `firstMs` if that is longer,
+ * with a jitter of up to half by `random` in [0, 1), so that many loops do not retry at once.
  */
 export function backOff(firstMs: number, nth: number, random: number): number {
   const whole = Math.min(firstMs * 2 ** nth, Math.max(firstMs, MOST_MS));

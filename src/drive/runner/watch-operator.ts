@@ -14,10 +14,10 @@ import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { inRunner, RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
 
-/** Others steer the loop through its files: heard within half a second. */
+/** Poll interval for changes by other processes. */
 const POLL_MS = 330;
 
-/** Hears what others want of the loop while the runner is busy, until what it gives back is called. */
+/** Watches for changes by other processes while the runner is busy. Returns a function that ends the watch. */
 export function watchOperator(runner: Runner): () => void {
   let shown = Date.now();
   const timer = setInterval(() => {
@@ -29,7 +29,7 @@ export function watchOperator(runner: Runner): () => void {
       applyFlags(runner);
       pollForChanges(runner);
     } catch (error) {
-      // A disk that fails now may work at the next look; the iteration's own end tells where it does not.
+      // The disk may work at the next poll; otherwise the end of the iteration reports it.
       log(runner.files, now(), 'runner', (error as Error).message);
     }
   }, POLL_MS);
@@ -48,7 +48,7 @@ function applyFlags({ files, begun, options, loopId }: Runner): void {
   if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs: (state) => state.loopId === loopId });
 }
 
-/** A loop that somebody has ended needs no agent any more; one that is steered tells it. */
+/** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */
 export function pollForChanges(runner: Runner): void {
   const { files, loopId, agent } = runner;
   const current = readState(files.state);
@@ -58,13 +58,13 @@ export function pollForChanges(runner: Runner): void {
     return;
   }
   if (agent === null) return;
-  // Whoever ends a loop drops its contract; where that stands, the agent has rewritten the state, which is mended later.
+  // A loop that ended has no contract. If that exists, the agent has rewritten the state, which is restored later.
   const contract = findContract(files);
   const stands = typeof contract !== 'string' && contract.contract.loopId === loopId;
   if (!stands) agent.end('interrupt');
 }
 
-/** What of the loop has changed for whoever watches: what the user has said and asked for, and the checklist. */
+/** Reports changes for the user’s terminal: pending messages, a requested stop or pause, and the checklist. */
 function showState(runner: Runner, state: LoopState): void {
   const { shown, options, agent, files } = runner;
   const { status, steering, stopRequested, taskPath } = state;
@@ -76,13 +76,13 @@ function showState(runner: Runner, state: LoopState): void {
   const next = pauses ? 'pause' : stopRequested ? 'stop' : 'go-on';
   if (next !== shown.next) options.tell({ type: 'after-iteration', next });
   shown.next = next;
-  // As the agent has it by now: it checks items in the middle of an iteration.
+  // The agent checks items in the middle of an iteration.
   tellChecklist(runner, checklistNow(files.projectDir, taskPath));
 }
 
 /**
- * Sends the agent at work what the user has said since, in order and each once. It stays in the state until the agent
- * has heard it: one that ends before leaves it to the next.
+ * Sends the running agent the steering that it has not received, in order, each once. It stays in the state until it is
+ * acknowledged, so that an agent that ends before leaves it to the next.
  */
 export function steerAgent(runner: Runner, state: LoopState): void {
   const { agent, sent } = runner;
@@ -119,12 +119,12 @@ function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }:
   options.tell({ type: 'steered', texts: arrived.map(({ text }) => text) });
 }
 
-/** A limit has surely reset a second after the client says so. */
+/** Margin after the reset time of a rate limit. */
 const MARGIN_MS = 1_000;
 
 /**
- * The engine has let the agent go. Waits while the loop is paused by a rate limit or by the user: true when it goes on
- * again, false when it is over, or nothing here will make it go on.
+ * Waits while the loop is paused by a rate limit or by the user. Returns true if it was resumed, false if it is over or
+ * cannot be resumed here.
  */
 export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean> {
   const { leave, options, files, loopId } = runner;

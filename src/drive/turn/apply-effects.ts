@@ -25,8 +25,8 @@ export function applyEffects(files: LoopFiles, at: string, effects: readonly Eff
 }
 
 /**
- * Archives an ended loop and takes its state file and contract away, in this order: a crash at any point leaves an
- * ended state that the next comer archives under the same name.
+ * Archives an ended loop, then removes its contract and its state file. A crash at any point leaves an ended state,
+ * which the next process archives under the same name.
  */
 function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
   withState(files, LOCK_WAIT, (current) => {
@@ -42,7 +42,7 @@ function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
 
 /**
  * Records the API error that ended a headless client, found at the end of its transcript: under `-p` the client ends
- * its StopFailure hook before that can say anything. One from before `since`, when this client began, was noted then.
+ * its StopFailure hook before it can report. An error before `since`, the start of this client, was recorded then.
  */
 export function noteApiError(files: LoopFiles, loopId: string, at: string, since: string): void {
   const stored = readContract(files);

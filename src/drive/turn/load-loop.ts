@@ -16,9 +16,9 @@ export type LoadedLoop =
   | { readonly kind: 'loop'; readonly loaded: Loaded };
 
 /**
- * What a Stop has to decide about, from what lies on disk. Called under the lock: a state that cannot be used is moved
- * aside here, and one that somebody rewrote is restored from contract and journal. Throws RalphError
- * `contract-changed` where this session's own loop has a contract that cannot be read; nobody else is told of it.
+ * Loads the loop that a Stop decides about. Called under the lock: an unusable state is moved aside, and a rewritten
+ * one is restored from contract and journal. Throws RalphError `contract-changed` if the contract of this session’s own
+ * loop cannot be read.
  */
 export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
   if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
@@ -43,7 +43,7 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
 function loadFourKeys(current: Extract<ReadState, { kind: 'four-keys' }>, context: DriverContext): LoadedLoop {
   const stored = readContract(context.files);
   if (stored !== null) return restored(stored, context, 0);
-  if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for a loop, and not for this one
+  if (context.env['RALPH_LOOP_ID']) return { kind: 'none', message: null }; // started for another loop
   const { policy, notes } = policyFromEnvironment(context.env);
   for (const note of notes) log(context.files, context.now(), 'environment', note);
   const adopted = adoptFourKeys(current.file, {
@@ -61,7 +61,7 @@ function loadOwn(state: LoopState, context: DriverContext): LoadedLoop {
   const owned = ownership(state, context);
   if (owned === 'foreign' || (owned === 'unbound' && context.env['RALPH_LOOP_ID']))
     return { kind: 'none', message: null };
-  // Nobody's loop yet, and it could not be begun: whoever it is meant for will be told.
+  // An unbound loop whose contract is unreadable cannot begin; the session for which it was started reports that.
   if (owned === 'unbound' && findContract(context.files) === 'unreadable') return { kind: 'none', message: null };
   const stored = readContract(context.files);
   if (stored !== null && isRewritten(state, stored, context.files)) return restored(stored, context, state.epoch);

@@ -6,16 +6,16 @@ import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts'
 import { identityOf, isAlive } from '../../state/process/identity.ts';
 import { instantOf } from '../../text/instant.ts';
 
-/** What a driver knows before it looks at the disk: a hook as the client told it, a runner and a router for each turn. */
+/** A hook as the client called it, before it looks at the disk. */
 export interface DriverContext {
   readonly input: HookInput;
   readonly env: NodeJS.ProcessEnv;
   readonly files: LoopFiles;
-  /** The wall clock, ISO-8601 UTC. */
+  /** Wall clock, ISO-8601 UTC. */
   readonly now: () => string;
 }
 
-/** The loop that the environment names, in the project the client was started in. */
+/** Returns the context of a hook: the loop that the environment names, in the project where the client was started. */
 export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverContext {
   const name = env['RALPH_LOOP'];
   const valid = name !== undefined && LOOP_NAME.test(name) ? name : null;
@@ -28,8 +28,8 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverC
 }
 
 /**
- * Whose loop this is, seen from the session that a hook runs in. `ours`: this session's. `unbound`: nobody's yet, and
- * this session may take it. `foreign`: somebody else's, which is left alone.
+ * Owner of a loop as seen from a hook's session. `ours`: this session. `unbound`: none yet, and this session may take
+ * it. `foreign`: another session or driver; the loop is left alone.
  */
 export type Ownership = 'ours' | 'unbound' | 'foreign';
 
@@ -43,24 +43,24 @@ export function ownership(state: LoopState, context: DriverContext): Ownership {
   return sameClient(state, clientIdentity(context)) ? 'ours' : 'foreign';
 }
 
-/** A runner or a host session drives the client that runs this hook: no loop here is decided by it. */
+/** Returns whether a runner or a host session drives the client of this hook. Such a hook decides no loop. */
 export function drivenElsewhere(env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router';
 }
 
-/** Whether this hook runs in the agent that the runner of this very loop has started: the runner decides, the rules hold. */
+/** Returns whether this hook runs in an agent of this loop’s runner: the runner decides, the guardrails apply. */
 export function runnersOwn(loopId: string, env: NodeJS.ProcessEnv): boolean {
   return env['RALPH_DRIVER'] === 'runner' && env['RALPH_LOOP_ID'] === loopId;
 }
 
-/** Whether this hook runs in a subagent that the host of this very loop has started: the router decides, the rules hold. */
+/** Returns whether this hook runs in a subagent of this loop’s host: the router decides, the guardrails apply. */
 export function routersOwn(state: LoopState, context: DriverContext): boolean {
   const { env, input } = context;
   if (env['RALPH_DRIVER'] !== 'router' || state.mode !== 'router') return false;
   return state.sessionId === input.sessionId || sameClient(state, clientIdentity(context));
 }
 
-/** The client that runs this hook. */
+/** Identifies the client that runs this hook. */
 export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
   const pid = Number(env['CLAUDE_PID']);
   const known = Number.isInteger(pid) && pid > 0;
@@ -71,7 +71,7 @@ export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
   };
 }
 
-/** `/clear` changes the session and keeps the process. */
+/** Compares processes, because `/clear` changes the session and keeps the process. */
 function sameClient(state: LoopState, client: ClientIdentity): boolean {
   return (
     client.clientPid !== null &&
@@ -80,14 +80,14 @@ function sameClient(state: LoopState, client: ClientIdentity): boolean {
   );
 }
 
-/** Whether the client that a loop is bound to still runs; an unknown process counts as gone. */
+/** Returns whether the client to which a loop is bound is alive; false if its process is unknown. */
 export function clientAlive(state: LoopState): boolean {
   return state.clientPid !== null && isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
 }
 
 /**
- * Whether somebody works on a loop: its client, or its runner, whose agents come and go. null while no client is bound,
- * or none whose process is known, and while a loop for a runner awaits consent: nobody is to work on it yet.
+ * Returns whether the loop's driver process is alive: its client, or its runner. null if no client is bound or its
+ * process is unknown, and while a runner's loop awaits consent.
  */
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);

@@ -46,10 +46,10 @@ function lacksConsent(state: LoopState, { contract }: StoredContract): boolean {
 }
 
 /**
- * The loop as its contract and its journals know it, for a state file that somebody rewrote: still without consent where
- * nobody gave it, paused where the user had paused it, else running. Counters come from the last iteration record;
- * streaks begin anew; the session is the one that asks. `epoch` is that of the state it replaces: with an older one the
- * loop, once it was resumed, could not be written.
+ * Restores the state of a loop whose state file was rewritten, from its contract and journals: awaiting consent if none
+ * was given, paused if the user had paused it, otherwise running. Counters come from the last iteration record, streaks
+ * restart, and the session is the caller. `epoch` is that of the replaced state, since an older one could no longer be
+ * written.
  */
 export function restoreState(
   files: LoopFiles,
@@ -86,14 +86,14 @@ export function restoreState(
   return pausedBy === null ? bound : pause(bound, at, pausedBy, PAUSED_TEXTS[pausedBy]);
 }
 
-/** The pauses that a person made, and that only a person ends. */
+/** Pauses made by the user, which only the user ends. */
 export type UsersPause = Extract<PauseReason, 'operator' | 'interrupted'>;
 
 const TAIL_BYTES = 64 * 1024;
-/** Events that say whether a loop goes on. What else is told of a paused loop (steering, notices) ends no pause. */
+/** Events that begin or end a pause. Steering and notices do neither. */
 const SAYS_SO = /^(?:loop|iteration)\./;
 
-/** How the user paused this loop, when its events journal says nothing later of its going on; null otherwise. */
+/** Returns how the user paused this loop; null unless that is the last word of its events journal. */
 export function lastPause(files: LoopFiles, loopId: string): UsersPause | null {
   let found: UsersPause | null = null;
   readTail(files.events, TAIL_BYTES, (line) => {

@@ -11,7 +11,7 @@ import { projectionOf } from '../records/status-projection.ts';
 import { dispatch, handleAbort } from './dispatch.ts';
 import type { Dispatched, Turn } from './turn.ts';
 
-/** Reacts within half a second, at a cost well under 0.2 % of a core. */
+/** Reaction time under half a second, at a cost below 0.2 % of a core. */
 const POLL_MS = 330;
 
 export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
@@ -19,10 +19,10 @@ export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'dead
 export interface Wait {
   /** Epoch milliseconds. */
   readonly until: number;
-  /** The hook must have answered before: epoch milliseconds. */
+  /** Epoch milliseconds by which the driver must answer. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** The loop as the caller has saved it: what others have changed since then counts, before this was called too. */
+  /** State as the caller saved it. Changes by other processes count from then on, even before this call. */
   readonly state: LoopState;
   /** Relative path of a file whose change ends the wait, or null. */
   readonly taskPath: string | null;
@@ -39,7 +39,7 @@ export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   return dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
 }
 
-/** Waits, with the heartbeat of a task folder kept up. */
+/** Waits and keeps up the heartbeat of a task folder. */
 export async function waitInTurn(turn: Turn, until: string, deadline: number): Promise<WaitEnd> {
   const { loaded, signal, task, context } = turn;
   const { state } = loaded;
@@ -70,11 +70,11 @@ export async function waitUntil(
   const leftNow = remainingMs(Math.min(wait.until, wait.deadline));
   const queue = watchQueue(transcriptPath, wait.tasks);
   const task = taskFile === null ? '' : stamp(taskFile);
-  // A change between the save and the first look here would be missed by comparing looks alone.
+  // Comparing polls alone would miss a change between the save and the first poll.
   if (taskFile !== null && modifiedSince(taskFile, wait.state)) return 'changed';
-  // None yet: a state that is gone by now has the stamp of nothing.
+  // A state that is missing by now has an empty stamp, so this is none.
   let state: string | null = null;
-  // Waits shorter than the work between them would follow each other without an end, deaf to the client's word to go.
+  // Consecutive waits of no length would never let an abort arrive.
   await new Promise((resolve) => setImmediate(resolve));
   for (;;) {
     if (wait.signal.aborted) return 'aborted';
@@ -90,7 +90,7 @@ export async function waitUntil(
   }
 }
 
-/** Steering for the next prompt and the like change the file, not the wait. */
+/** Returns whether a change of the state ends the wait. Steering for the next prompt does not. */
 function changesTheWait(before: LoopState, current: ReadState): boolean {
   if (current.kind !== 'loop') return true;
   const now = current.state;
@@ -100,11 +100,11 @@ function changesTheWait(before: LoopState, current: ReadState): boolean {
   return before.waiting.woken !== now.waiting.woken || before.waiting.until !== now.waiting.until;
 }
 
-/** Whether the task was written after the agent had said that there is nothing to do. */
+/** Returns whether the task was written after the agent had reported idle. */
 function modifiedSince(path: string, state: LoopState): boolean {
   if (state.status !== 'waiting') return false;
   const modified = statOf(path)?.mtimeMs;
-  // A time in the future is no change: it would end every wait at once.
+  // A modification time in the future is ignored: it would end every wait at once.
   return modified !== undefined && modified > Date.parse(state.waiting.since) && modified <= Date.now();
 }
 
@@ -113,7 +113,7 @@ function stamp(path: string): string {
   return stat === undefined ? '' : `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 }
 
-/** What is not there, or is no path at all, does not change. */
+/** A missing file or an invalid path never changes. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -135,9 +135,9 @@ function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Gives how many milliseconds are left until an instant (epoch milliseconds): by the clock on the wall, which counts
- * the time that the machine sleeps, and never more than there were when it was first asked, less the time since. So a
- * clock that is set back makes no wait longer.
+ * Returns a function that measures the milliseconds left until an instant (epoch milliseconds). It uses the wall clock,
+ * which counts the time that the machine sleeps, and is bounded by the steady clock, so that a clock that is set back
+ * prolongs no wait.
  */
 export function remainingMs(until: number): () => number {
   const steady = performance.now() + (until - Date.now());
@@ -148,8 +148,8 @@ const FIRST_MS = 60_000;
 const MAX_MS = 30 * 60_000;
 
 /**
- * How long to wait for the nth time (0 is the first) when a rate limit does not say until when: RALPH_RATE_LIMIT_WAIT,
- * or a minute, doubled each time up to half an hour. Throws RalphError on a value that is no duration.
+ * Returns the delay before retry `nth` (from 0) of a rate limit without a reset time: RALPH_RATE_LIMIT_WAIT or a
+ * minute, doubled each time, at most half an hour. Throws RalphError `usage` for an invalid duration.
  */
 export function rateLimitWait(env: NodeJS.ProcessEnv, nth: number): number {
   const named = env['RALPH_RATE_LIMIT_WAIT'];
