@@ -7,10 +7,10 @@ import { changeByGit } from '../../task/git/run-git.ts';
 import { ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
 /**
- * What the engine is about to write for a task that passed, noted outside the project before the first byte: a kill
- * between entry, tick and commit is undone by the next comer, and one behind the commit is known by its subject.
+ * Write-ahead record of a task's commit, stored outside the project. The next process rolls an interrupted commit back,
+ * and recognises a finished one by its subject.
  */
-export interface Settling {
+export interface CommitIntent {
   readonly loopId: string;
   /** Id of the task. */
   readonly task: string;
@@ -21,67 +21,67 @@ export interface Settling {
   readonly after: string;
   /** Bytes of the progress file before; null where there was none. */
   readonly progressBytes: number | null;
-  /** What was written behind these. */
+  /** Text appended behind these. */
   readonly entry: string;
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
-function settlingPath({ files }: PlanPlace): string {
+/** The name of the file is that of earlier versions, whose interrupted commits have to be found. */
+function intentPath({ files }: PlanPlace): string {
   return join(files.outsideDir, `settling${files.name === null ? '' : `.${files.name}`}.json`);
 }
 
-export function noteSettling(place: PlanPlace, settling: Settling): void {
+export function writeIntent(place: PlanPlace, intent: CommitIntent): void {
   mkdirSync(place.files.outsideDir, { recursive: true, mode: 0o700 });
-  writeAtomically(settlingPath(place), JSON.stringify(settling), 0o600);
+  writeAtomically(intentPath(place), JSON.stringify(intent), 0o600);
 }
 
-export function dropSettling(place: PlanPlace): void {
-  removeIfThere(settlingPath(place));
+export function clearIntent(place: PlanPlace): void {
+  removeIfThere(intentPath(place));
 }
 
 /**
- * Brings what a killed engine left half done to one of its ends: committed, then the id of the task that is done is
- * given; or as if it had never begun. Gives null where nothing was committed. The note of a commit stays until
- * dropSettling, for whoever has not yet told the engine. Throws what the disk says.
+ * Recovers from an interrupted commit. Returns the id of the task if its commit was made; the record then stays until
+ * `clearIntent`, because the engine may not know of it yet. Otherwise rolls back and returns null. Throws disk errors.
  */
-export async function recoverSettling(place: PlanPlace): Promise<string | null> {
+export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract, env, signal } = place;
-  const settling = readSettling(place);
-  if (settling?.loopId === contract.loopId) {
+  const intent = readIntent(place);
+  if (intent?.loopId === contract.loopId) {
     const last = await lastCommit(files.projectDir, { env, signal });
-    if (last?.parent === settling.parent && last.subject === settling.subject) return settling.task;
-    await undoSettling(place, settling);
+    if (last?.parent === intent.parent && last.subject === intent.subject) return intent.task;
+    await rollBack(place, intent);
   }
-  if (settling !== null) dropSettling(place);
+  if (intent !== null) clearIntent(place);
   return null;
 }
 
-function readSettling(place: PlanPlace): Settling | null {
-  const text = readRegularFile(settlingPath(place), MOST_BYTES);
+function readIntent(place: PlanPlace): CommitIntent | null {
+  const text = readRegularFile(intentPath(place), MOST_BYTES);
   try {
-    return text === null ? null : (JSON.parse(text) as Settling);
+    return text === null ? null : (JSON.parse(text) as CommitIntent);
   } catch {
-    return null; // written whole or not at all: whatever else this is, it is nothing that was begun
+    return null; // records are written atomically, so this is none
   }
 }
 
-/** Takes back the tick and the entry, where they are still as the engine wrote them. */
-export async function undoSettling(place: PlanPlace, settling: Settling): Promise<void> {
+/** Removes the tick and the entry, unless they were changed since. */
+export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<void> {
   const { files, contract, env } = place;
   const plan = join(files.projectDir, contract.taskPath);
-  if (readRegularFile(plan, MOST_BYTES) === settling.after) replaceText(plan, settling.before);
+  if (readRegularFile(plan, MOST_BYTES) === intent.after) replaceText(plan, intent.before);
   const progress = join(files.projectDir, progressOf(place));
-  cutEntry(progress, settling);
+  cutEntry(progress, intent);
   const directory = files.projectDir;
-  // What was staged for the commit that did not come. Where git knows none of them there is nothing to unstage.
+  // Unstages what was staged for the commit. git refuses for paths it does not know, which need no unstaging.
   for (const path of ownPaths(directory, contract.taskPath)) {
     await changeByGit({ directory, words: ['reset', '--quiet', '--', path], env });
   }
 }
 
-/** Cuts the entry from the end of the progress file, or what of it was written before a kill. */
-function cutEntry(path: string, { progressBytes, entry }: Settling): void {
+/** Cuts the entry, or the part that was written, from the end of the progress file. */
+function cutEntry(path: string, { progressBytes, entry }: CommitIntent): void {
   if (!existsSync(path)) return;
   const begin = progressBytes ?? 0;
   const rest = readFileSync(path).subarray(begin);
@@ -91,7 +91,7 @@ function cutEntry(path: string, { progressBytes, entry }: Settling): void {
   else truncateSync(path, begin);
 }
 
-/** Puts a text into a file with its mode kept, and behind a link into what the link names. */
+/** Replaces a file's text and keeps its mode. A link is followed. */
 export function replaceText(path: string, text: string): void {
   const real = realpathSync(path);
   writeAtomically(real, text, statSync(real).mode & 0o777);

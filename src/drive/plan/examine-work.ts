@@ -28,7 +28,7 @@ export interface LookedAt {
  * and every changed file is held to the scope. Away from the branch of the plan nothing is written: what lies there is
  * another tree. Rejects with the abort's reason; throws what the disk says.
  */
-export async function lookAtWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
+export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
   const { files, contract, env, signal } = place;
   const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
   const none = { changes: [], notes: [] };

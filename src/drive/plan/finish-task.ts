@@ -6,37 +6,37 @@ import { planStop, withDone } from '../../engine/plan/attempt.ts';
 import { type ProgressEntry, pausedEntry, progressEntry } from '../../engine/plan/progress-entry.ts';
 import { nextPlanTask } from '../../engine/plan/task-order.ts';
 import { blockTask, type PlanFileTask, readPlan, tickTask } from '../../task/plan/read-plan.ts';
-import { dropSettling, noteSettling, replaceText, type Settling, undoSettling } from './commit-journal.ts';
+import { type CommitIntent, clearIntent, replaceText, rollBack, writeIntent } from './commit-journal.ts';
 import { commitTask } from './commit-task.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
-export interface Settled {
+export interface CheckedWork {
   /** Files of the attempt, relative to the project, without plan and progress file. */
   readonly changes: readonly string[];
   readonly results: readonly CheckResult[];
 }
 
-/** What came of the commit: why there is none, or what the user has to hear of it. */
-export type SettledTask =
+/** Result of a commit: the failed check, or notes for the user. */
+export type FinishedTask =
   | { readonly problem: CheckResult }
   | { readonly problem: null; readonly notes: readonly string[] };
 
 /**
- * Writes what a task that passed leaves: its entry, its tick, and the one commit of both and of the work. Where the
- * commit failed, entry and tick are taken back. Throws what the disk says.
+ * Writes the progress entry and the tick of a task that passed, and commits both with the work. If the commit fails, entry
+ * and tick are rolled back. Throws disk errors.
  */
-export async function settleTask(place: PlanPlace, task: OpenTask, settled: Settled): Promise<SettledTask> {
+export async function finishTask(place: PlanPlace, task: OpenTask, work: CheckedWork): Promise<FinishedTask> {
   const { files, contract } = place;
   const planFile = join(files.projectDir, contract.taskPath);
   const before = readFileSync(planFile, 'utf8');
   const found = taskIn(before, task.id);
   if (found === null) return { problem: failed(`${task.id} is no longer in ${contract.taskPath}.`) };
   const after = tickTask(before, found);
-  const entry = entryOf(place, task, settled, after);
+  const entry = entryOf(place, task, work, after);
   const progressFile = join(files.projectDir, progressOf(place));
   const progressBytes = statSync(progressFile, { throwIfNoEntry: false })?.size ?? null;
-  const settling: Settling = {
+  const intent: CommitIntent = {
     loopId: contract.loopId,
     task: task.id,
     parent: task.commit,
@@ -46,29 +46,29 @@ export async function settleTask(place: PlanPlace, task: OpenTask, settled: Sett
     progressBytes,
     entry: progressBytes === null ? `${title(contract.taskPath)}${entry}` : entry,
   };
-  noteSettling(place, settling);
-  appendFileSync(progressFile, settling.entry);
+  writeIntent(place, intent);
+  appendFileSync(progressFile, intent.entry);
   replaceText(planFile, after);
-  const committed = await commitTask(place, task, settling.subject);
+  const committed = await commitTask(place, task, intent.subject);
   if (committed.ok) return { problem: null, notes: committed.notes };
-  await undoSettling(place, settling);
-  dropSettling(place);
+  await rollBack(place, intent);
+  clearIntent(place);
   return { problem: failed(committed.said) };
 }
 
-/** Marks a task as blocked in the plan, and says why in the progress file. Nothing is committed: a person looks first. */
-export function settleBlocked(place: PlanPlace, task: OpenTask, settled: Settled): void {
+/** Marks a task as blocked in the plan and notes why in the progress file. Commits nothing: the user reviews it first. */
+export function finishBlocked(place: PlanPlace, task: OpenTask, work: CheckedWork): void {
   const { files, contract } = place;
   const planFile = join(files.projectDir, contract.taskPath);
   const before = readFileSync(planFile, 'utf8');
   const found = taskIn(before, task.id);
-  append(place, note(place, task, settled, 'blocked', 'a person has to mend what blocks it'));
+  append(place, note(place, task, work, 'blocked', 'a person has to mend what blocks it'));
   if (found !== null) replaceText(planFile, blockTask(before, found));
 }
 
-/** Notes what an attempt that goes on has done. */
-export function settlePartial(place: PlanPlace, task: OpenTask, settled: Settled): void {
-  append(place, note(place, task, settled, 'partial', `${task.id} goes on`));
+/** Notes the work of an attempt that continues in the next iteration. */
+export function finishPartial(place: PlanPlace, task: OpenTask, work: CheckedWork): void {
+  append(place, note(place, task, work, 'partial', `${task.id} goes on`));
 }
 
 function append(place: PlanPlace, entry: string): void {
@@ -83,15 +83,15 @@ function taskIn(text: string, id: string): PlanFileTask | null {
   return readPlan(text).tasks.find((task) => task.id === id) ?? null;
 }
 
-/** The entry of a task that is done; where the session ends with it for review, with the word of that. */
-function entryOf(place: PlanPlace, task: OpenTask, settled: Settled, ticked: string): string {
+/** The entry of a finished task, with a note if the loop pauses for review after it. */
+function entryOf(place: PlanPlace, task: OpenTask, work: CheckedWork, ticked: string): string {
   const { policy } = place.contract;
   const { tasks } = readPlan(ticked);
   const plan = withDone(planIn(place), task.id);
   const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
   const { next: following } = nextPlanTask(tasks, policy.plan?.from);
   const next = following === null ? (stop?.as ?? 'nothing') : `${following.id}, ${following.title}`;
-  const entry = note(place, task, settled, 'completed', next);
+  const entry = note(place, task, work, 'completed', next);
   const pauses = stop?.as === 'paused-for-review' && stop.why === 'max-tasks';
   return pauses ? `${entry}${pausedEntry(plan.done.length, place.now(), next)}` : entry;
 }
@@ -99,7 +99,7 @@ function entryOf(place: PlanPlace, task: OpenTask, settled: Settled, ticked: str
 function note(
   place: PlanPlace,
   task: OpenTask,
-  { changes, results }: Settled,
+  { changes, results }: CheckedWork,
   status: ProgressEntry['status'],
   next: string,
 ): string {
@@ -123,7 +123,7 @@ function title(planPath: string): string {
   return `# Progress of ${planPath.slice(planPath.lastIndexOf('/') + 1)}\n`;
 }
 
-/** One line, whatever the plan has in its title. */
+/** One line, even if the title has several. */
 function subjectOf({ id, title: said }: OpenTask): string {
   return `feat: ${id} - ${said}`.replace(/\s+/g, ' ').trim();
 }

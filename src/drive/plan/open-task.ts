@@ -12,7 +12,7 @@ import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
 import { extraSections } from '../prompt/extra-sections.ts';
 import { guardrailsPath } from '../prompt/plain-prompt.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
-import { dropSettling, recoverSettling } from './commit-journal.ts';
+import { clearIntent, recoverCommit } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts';
 import { linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-place.ts';
@@ -27,7 +27,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const { files, contract, env, signal, dispatch, now } = place;
   const directory = files.projectDir;
-  const committed = await recoverSettling(place);
+  const committed = await recoverCommit(place);
   const stands = await readRepository(directory, { env, signal });
   const { current: atWork, blocked } = planIn(place);
   const begins = blocked === null;
@@ -54,7 +54,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const effects = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const { current } = planIn(place);
   // A commit whose word the engine had not yet is known now.
-  if (committed !== null && current?.id !== committed) dropSettling(place);
+  if (committed !== null && current?.id !== committed) clearIntent(place);
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
   const isSame = before !== null && planKey(before.id) === planKey(task.id);

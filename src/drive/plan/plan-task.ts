@@ -12,9 +12,9 @@ import { dispatch, handleAbort } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import { isStep, type PromptStep, type Turn } from '../turn/turn.ts';
-import { recoverSettling } from './commit-journal.ts';
-import { lookAtWork } from './examine-work.ts';
-import { settleBlocked, settlePartial, settleTask } from './finish-task.ts';
+import { recoverCommit } from './commit-journal.ts';
+import { examineWork } from './examine-work.ts';
+import { finishBlocked, finishPartial, finishTask } from './finish-task.ts';
 import { PLAN_TEXTS } from './messages.ts';
 import { openTask, planPrompt } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
@@ -80,7 +80,7 @@ export interface VerifiedAttempt {
  */
 export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
   const { files, contract } = place;
-  const committed = await recoverSettling(place);
+  const committed = await recoverCommit(place);
   const plan = planIn(place);
   const task = readOpenTask(files, contract.loopId);
   // A turn that a user began by hand, before any task was opened: the next prompt opens one.
@@ -95,7 +95,7 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   if (committed !== null && planKey(committed) === planKey(task.id)) {
     return { results: [], plan: { task, as: 'done', tasks: tasksOf(place), notes: [] } };
   }
-  const { notes, changes, ...looked } = await lookAtWork(place, task, plan.report?.said === 'done');
+  const { notes, changes, ...looked } = await examineWork(place, task, plan.report?.said === 'done');
   const results: CheckResult[] = [...looked.results];
   // What is done in part, or not at all by the agent's own word, has nothing to prove.
   if (plan.report?.said === 'done') results.push(...(await runChecks()));
@@ -106,14 +106,14 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   if (as === 'done') {
     // Half of a commit is worse than one that came late.
     const calm = { ...place, signal: new AbortController().signal };
-    const done = await settleTask(calm, task, settled);
+    const done = await finishTask(calm, task, settled);
     if (done.problem !== null) {
       results.push(done.problem);
       as = attemptVerdict(plan, false);
     } else told.push(...done.notes);
   }
-  if (as === 'blocked') settleBlocked(place, task, settled);
-  if (as === 'partial') settlePartial(place, task, settled);
+  if (as === 'blocked') finishBlocked(place, task, settled);
+  if (as === 'partial') finishPartial(place, task, settled);
   return { results, plan: { task: { id: task.id, title: task.title }, as, tasks: tasksOf(place), notes: told } };
 }
 

@@ -44,10 +44,8 @@ type Structure = Partial<Omit<Line, 'text' | 'number' | 'raw' | 'column' | 'inCo
 const RULE = /^(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const MARKERS = /^(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*/;
 const MARKER = /(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/y;
-const NO_STRUCTURE = {
-  ...{ inFence: false, fence: null, inQuote: false, indentedCode: false, isProse: false },
-  ...{ itemsBegun: 0, content: '', heading: null },
-} as const;
+const NONE: Structure = {};
+const NO_COMMENTS: readonly Span[] = [];
 
 /**
  * Reads a Markdown text line by line, with blocks as CommonMark has them. An unclosed fence runs to the end of its list
@@ -86,25 +84,41 @@ class BlockReader {
   read(raw: string, at: number, number: number): Line {
     const trimmed = raw.trim();
     const start = columnOf(raw);
-    const line = { ...NO_STRUCTURE, text: raw, number, raw, column: start, comments: [] };
-    const rest = { inComment: false, listDepth: this.#items.length };
-    if (this.#comments.isInside(at + raw.length)) return { ...line, ...rest, text: '', inComment: true };
+    const line = (structure: Structure, text = raw, inComment = false, comments = NO_COMMENTS): Line => ({
+      text,
+      number,
+      raw,
+      column: start,
+      inFence: structure.inFence ?? false,
+      fence: structure.fence ?? null,
+      inComment,
+      inQuote: structure.inQuote ?? false,
+      indentedCode: structure.indentedCode ?? false,
+      isProse: structure.isProse ?? false,
+      listDepth: this.#items.length,
+      itemsBegun: structure.itemsBegun ?? 0,
+      content: structure.content ?? '',
+      heading: structure.heading ?? null,
+      comments,
+    });
+    if (this.#comments.isInside(at + raw.length)) return line(NONE, '', true);
     const isContinued = this.#comments.isInside(at);
     if (trimmed === '' && !isContinued) {
-      if (this.#fence !== null) return { ...line, ...rest, inFence: true, fence: 'inside' };
+      if (this.#fence !== null) return line({ inFence: true, fence: 'inside' });
       this.#endParagraph();
-      return { ...line, inComment: false, listDepth: this.#items.length };
+      return line(NONE);
     }
     const fence = isContinued ? null : this.#readFence(trimmed, start);
-    if (fence !== null) return { ...line, ...rest, inFence: true, fence, content: trimmed };
+    if (fence !== null) return line({ inFence: true, fence, content: trimmed });
     const isCode = this.#isDeep(start, depthAt(this.#items, start)) && this.#continues === null && !isContinued;
-    const hasComments = !isCode && openingMarks(trimmed.replace(MARKERS, '')) === null;
-    const { text, comments } = hasComments ? this.#comments.read(raw, at, trimmed.startsWith('>')) : line;
+    const mayHave = isContinued || (!isCode && raw.includes('<!--'));
+    if (!mayHave || (!isContinued && openingMarks(trimmed.replace(MARKERS, '')) !== null))
+      return line(this.#readStructure(trimmed, start, true));
+    const { text, comments } = this.#comments.read(raw, at, trimmed.startsWith('>'));
     const shown = text.trim();
     // Where a comment is left out, the rest stands in its place.
     const structure = this.#readStructure(shown, start, text === raw);
-    const inComment = shown === '' && (comments.length > 0 || isContinued);
-    return { ...line, ...structure, text, comments, inComment, listDepth: this.#items.length };
+    return line(structure, text, shown === '' && (comments.length > 0 || isContinued), comments);
   }
 
   /** A blank line: what is open goes on only with an indented line. */

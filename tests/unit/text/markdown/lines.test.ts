@@ -64,6 +64,7 @@ test('a fence that is never closed ends with its list item', () => {
 
 test('a fence in a comment and a comment in a fence are no more than that', () => {
   assert.deepEqual(shown('<!--\n```\n-->\na'), ['', '', '', 'a']);
+  assert.deepEqual(shown('<!--\n``` -->\na'), ['', '', 'a']);
   assert.deepEqual(shown('```\n<!--\n```\na'), ['a']);
 });
 

@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+
+/** Grows by 2 with a linear function and by 4 with a quadratic one, on an input of twice the length. */
+const MOST_GROWTH = 3;
+const ROUNDS = 3;
+
+/**
+ * Returns whether a function takes linear time: in a process of its own, which ends after `limitMs`, it uses less than
+ * three times the processor time for an input of twice the length. `module` exports the function as `name`; `part` is
+ * repeated `n` and `2 n` times. Uses processor time, which other processes on the machine do not change.
+ */
+export function isLinear(module: URL, name: string, part: string, n: number, limitMs = 120_000): boolean {
+  const code = `
+    import { ${name} as run } from ${JSON.stringify(module.href)};
+    const used = (text) => {
+      const before = process.cpuUsage();
+      run(text);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const texts = [${JSON.stringify(part)}.repeat(${n}), ${JSON.stringify(part)}.repeat(${2 * n})];
+    for (const text of texts) used(text);
+    const best = texts.map(() => Infinity);
+    for (let round = 0; round < ${ROUNDS}; round++)
+      for (const [index, text] of texts.entries()) best[index] = Math.min(best[index], used(text));
+    process.stdout.write(String(best[1] / best[0]));
+  `;
+  const node = [...process.execArgv.filter((flag) => !flag.startsWith('--test')), '--input-type=module', '-e', code];
+  const { stdout, stderr, error } = spawnSync(process.execPath, node, { encoding: 'utf8', timeout: limitMs });
+  if (error !== undefined) return false;
+  if (stdout === '') throw new Error(stderr);
+  return Number(stdout) < MOST_GROWTH;
+}

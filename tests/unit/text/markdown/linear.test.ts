@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isLinear } from '../../../support/linear.ts';
+
+const WORK = new URL('support/markdown-work.ts', import.meta.url);
+
+const PARTS = {
+  'unclosed comments': 'a <!-- ',
+  'comments on lines of their own': '<!--\n',
+  'comments beside blank lines': 'a <!--\n\n',
+  'backticks beside comments': '`a ``b <!-- c --> ',
+  'items on one line': '- + ',
+  'fences in items': '- ```\n  a\n',
+  'quotes and prose': '> a\nb\n',
+  headings: '# a\n=\n',
+};
+
+for (const [what, part] of Object.entries(PARTS)) {
+  test(`Markdown is read in linear time: ${what}`, () => {
+    assert.equal(isLinear(WORK, 'readMarkdown', part, Math.ceil(150_000 / part.length)), true);
+  });
+}
+
+test('the control: a reader that looks for the end of each comment in all the rest does not take linear time', () => {
+  assert.equal(isLinear(WORK, 'readQuadratically', 'a <!-- ', 6_000), false);
+});
