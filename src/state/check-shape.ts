@@ -15,7 +15,7 @@ export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape
  * object has beside its named properties is let be. Of the names `text` is a string that is not empty, `count` an
  * integer from 0, `amount` a number from 0; the others are those of JSON, and `instant`.
  * Interprets data instead of running generated code: for the state that code is 41 KB, and the whole Stop hook has 40
- * (see docs/decisions.md). A property test holds it against ajv on the published schema.
+ * (see docs/decisions/). A property test holds it against ajv on the published schema.
  */
 export function checkShape(value: unknown, shape: Shape, path = ''): string | null {
   const must = (what: string): string => `${path || 'it'} must be ${what}`;
