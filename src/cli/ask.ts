@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Whether a person at the terminal says yes; whatever else they say, or do not say, is none. */
+/** Asks a yes-or-no question at the terminal; anything but yes is a no. */
 export async function agrees(question: string): Promise<boolean> {
   return /^y(es)?$/i.test((await ask(`${question} [y/N] `)) ?? '');
 }
 
-/** Asks a person at the terminal; null where the input ends instead of an answer. */
+/** Asks the user at the terminal. Returns null if the input ends without an answer. */
 export async function ask(question: string): Promise<string | null> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -14,7 +14,7 @@ import { table } from '../../term/table.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
-import { startFlags, wantedExisting } from '../start/start-request.ts';
+import { existingLoopPolicy, startFlags } from '../start/start-request.ts';
 import { startTarget } from '../start/start-target.ts';
 
 export interface PlacedRun {
@@ -63,7 +63,7 @@ function requestOf(called: CommandContext, resumed: string | null): WorktreeRequ
   if (resumed !== null) return { projectDir, name: resumed, taskPath: null, existing: 'resume', env };
   const { files, task } = startTarget({ ...called, values: { ...values, resume: false } });
   if (files.name === null) throw new RalphError('usage', WORKTREE_TEXTS.needsName);
-  const existing = wantedExisting(values);
+  const existing = existingLoopPolicy(values);
   return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
 }
 

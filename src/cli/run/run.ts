@@ -12,10 +12,10 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { approveList } from '../start/approve.ts';
-import { advising, tellDoubts } from '../start/print-warnings.ts';
+import { advising, printWarnings } from '../start/print-warnings.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from '../start/start-plan.ts';
-import { wantedStart } from '../start/start-request.ts';
+import { startRequest } from '../start/start-request.ts';
 import { startTarget } from '../start/start-target.ts';
 import { withInput } from '../start/with-input.ts';
 import { approveAsked, askedLoop } from './asked-loop.ts';
@@ -87,7 +87,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
   const client = once(() => requireClient(env));
   const request: StartRequest = {
-    ...wantedStart(context, target),
+    ...startRequest(context, target),
     plan,
     headless: true,
     launched: true,
@@ -152,7 +152,7 @@ async function show({ values, env, forPeople, out }: CommandContext): Promise<Sh
 const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
 
 function warn(context: CommandContext, started: StartedLoop): void {
-  tellDoubts(context, started);
+  printWarnings(context, started);
   const offered = offeredValidation(context, started.stored.contract);
   if (offered !== null) context.err(said(offered));
 }

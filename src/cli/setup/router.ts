@@ -18,10 +18,10 @@ import type { Command, CommandContext } from '../command.ts';
 import { briefly, liveLoops, loopTable } from '../live-loops.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../run/runner-lines.ts';
-import { tellDoubts } from '../start/print-warnings.ts';
+import { printWarnings } from '../start/print-warnings.ts';
 import { TASK_OPTIONS } from '../start/start-options.ts';
-import { offeredValidation, PLAN_OPTIONS, planAsked, planToStart } from '../start/start-plan.ts';
-import { wantedStart } from '../start/start-request.ts';
+import { offeredValidation, PLAN_OPTIONS, planToStart, requestedPlan } from '../start/start-plan.ts';
+import { startRequest } from '../start/start-request.ts';
 import { startTarget } from '../start/start-target.ts';
 import { withInput } from '../start/with-input.ts';
 import { routerStatus, routerText } from './router-status.ts';
@@ -95,12 +95,12 @@ function actionOf({ positionals }: CommandContext): Action {
 async function start(context: CommandContext): Promise<LoopFiles> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
-  const request = { ...wantedStart(context, target), byUser: !isAgent(context.env), clientVersion: null };
+  const request = { ...startRequest(context, target), byUser: !isAgent(context.env), clientVersion: null };
   // The plan of a loop at work has files that are not committed: a start that is made again is not about them.
-  if (isDriven(files, { ...request, plan: planAsked(context) })) return files;
+  if (isDriven(files, { ...request, plan: requestedPlan(context) })) return files;
   const started = startRouter(files, { ...request, plan: await planToStart(context, files, task, false) });
   if (started === null) return files;
-  tellDoubts(context, started);
+  printWarnings(context, started);
   const offered = offeredValidation(context, started.stored.contract);
   if (offered !== null) context.err(said(offered));
   return files;

@@ -8,22 +8,22 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import { verifiesNothing } from './start-request.ts';
 
-/** Tells on standard error what speaks against a loop that was started all the same. */
-export function tellDoubts({ err }: CommandContext, { warnings, stored }: StartedLoop): void {
+/** Prints the warnings about a loop that was started, on standard error. */
+export function printWarnings({ err }: CommandContext, { warnings, stored }: StartedLoop): void {
   for (const { message, line } of warnings) err(said(`${line === null ? '' : `line ${line}: `}${message}`));
   if (verifiesNothing(stored.contract)) err(said(START_TEXTS.nothingToVerify));
 }
 
-/** Whether `init` has put the hooks into this project, without which no session takes part in a loop. */
-export function hooksAreInstalled(projectDir: string): boolean {
+/** Returns whether `init` has installed the hooks in this project; without them no session takes part in a loop. */
+export function areHooksInstalled(projectDir: string): boolean {
   return existsSync(join(projectDir, '.claude', 'hooks', 'ralph-stop-hook.cjs'));
 }
 
-/** Tells on standard error what a client that the user starts by hand will not do for this loop. */
-export function tellByHand({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
+/** Prints on standard error what a client that the user starts by hand will not do for this loop. */
+export function printManualStartWarnings({ err, projectDir }: CommandContext, { stored, state }: StartedLoop): void {
   if (state.mode !== 'hook') return;
   const { guardrails } = stored.contract;
-  if (!hooksAreInstalled(projectDir)) err(said(START_TEXTS.noHooks));
+  if (!areHooksInstalled(projectDir)) err(said(START_TEXTS.noHooks));
   // A plan has rules of its own, and `lifted` says that this is one.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(said(START_TEXTS.unguardedByHand));
 }
@@ -38,7 +38,7 @@ export function advising<T>(loop: AdvisedLoop, work: () => T): T {
   }
 }
 
-/** What is wrong with a task advises commands that are about no loop. */
+/** Returns whether the error is about a loop, and not about its task. */
 function isAboutALoop({ code, message }: RalphError): boolean {
   return code === 'refused' || code === 'no-loop' || /main\.cjs start --(?:resume|fresh)\b/.test(message);
 }

@@ -1,6 +1,6 @@
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
-import { refuseOver } from '../../drive/start/existing-loop.ts';
+import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
 import { said } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -15,7 +15,7 @@ import { agrees } from '../ask.ts';
 import type { CommandContext, OptionDefinition } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { advising } from './print-warnings.ts';
-import { wantedExisting } from './start-request.ts';
+import { existingLoopPolicy } from './start-request.ts';
 
 /** How a plan is executed, for every command that begins a loop. */
 export const PLAN_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
@@ -74,12 +74,12 @@ export async function planToStart(
  */
 export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles, mode: AdvisedLoop['mode']): void {
   if (values['plan'] !== true) return;
-  const request = { existing: wantedExisting(values), consented: !isAgent(env) };
-  advising({ name: files.name, mode }, () => refuseOver(readState(files.state), request));
+  const request = { existing: existingLoopPolicy(values), consented: !isAgent(env) };
+  advising({ name: files.name, mode }, () => checkExistingLoop(readState(files.state), request));
 }
 
 /** What the command line says of a plan, not checked; null where it does not say that the task is one. */
-export function planAsked({ values }: CommandContext): { readonly from: string | null } | null {
+export function requestedPlan({ values }: CommandContext): { readonly from: string | null } | null {
   const { plan, from } = values;
   return plan === true ? { from: typeof from === 'string' ? from : null } : null;
 }

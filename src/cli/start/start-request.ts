@@ -9,8 +9,8 @@ import type { StartTarget } from './start-target.ts';
 
 type Alike = Omit<StartRequest, 'plan' | 'clientVersion' | 'consented' | 'headless' | 'launched'>;
 
-/** What `start`, `run` and `router start` read from their command line alike. */
-export function wantedStart(
+/** Builds the part of a StartRequest that `start`, `run` and `router start` read from their command line alike. */
+export function startRequest(
   context: CommandContext,
   { files, task, args, formerArgs, formerFlags }: StartTarget,
 ): Alike {
@@ -24,19 +24,19 @@ export function wantedStart(
     flags: keptFlags(formerFlags, startFlags(context)),
     env,
     at: context.now(),
-    existing: wantedExisting(values),
+    existing: existingLoopPolicy(values),
     tdd: values['tdd'] === true,
     bundleDir: bundleDir(),
   };
 }
 
-/** What the command line wants done about a loop that lies here. */
-export function wantedExisting(values: CommandContext['values']): StartRequest['existing'] {
+/** Returns what the command line asks to do about an existing loop. */
+export function existingLoopPolicy(values: CommandContext['values']): StartRequest['existing'] {
   if (values['resume'] === true) return 'resume';
   return values['fresh'] === true ? 'fresh' : 'refuse';
 }
 
-/** Settings that flags give, by key path of the frontmatter. */
+/** Returns the settings that options give, by key path of the frontmatter. */
 export function startFlags({ values, rest }: CommandContext): Record<string, string> {
   const out: Record<string, string> = {};
   const passed = modeIn(rest);
@@ -76,12 +76,12 @@ export function keptFlags(former: Contract['flags'], given: Readonly<Record<stri
   return { ...Object.fromEntries(kept), ...given };
 }
 
-/** Whether one is the other, or part of it: `idle` and `idle.delay`. */
+/** Returns whether one key is the other, or part of it: `idle` and `idle.delay`. */
 function overlaps(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
 }
 
-/** The permission mode among the client's own options, or null. */
+/** Returns the permission mode among the client's own options, or null. */
 export function modeIn(rest: readonly string[]): string | null {
   if (rest.includes('--dangerously-skip-permissions')) return 'bypassPermissions';
   const at = rest.findIndex((word) => word === '--permission-mode' || word.startsWith('--permission-mode='));
@@ -89,7 +89,7 @@ export function modeIn(rest: readonly string[]): string | null {
   return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
 }
 
-/** A claim would be believed. A required gate asks for outputs and open questions even where it runs no command. */
+/** Returns whether a completion would be accepted unverified. A required gate checks outputs and open questions even without commands. */
 export function verifiesNothing({ validation, task, policy, tdd, taskPath }: Contract): boolean {
   if (tdd !== undefined) return false; // the scenarios are proved one by one
   return (
@@ -98,5 +98,3 @@ export function verifiesNothing({ validation, task, policy, tdd, taskPath }: Con
     (policy.completion.kind !== 'none' || taskKind(taskPath) === 'checklist')
   );
 }
-
-/** Lines to copy into the shell, as they stand. */

@@ -19,10 +19,10 @@ import type { Command, CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { whileItRuns } from '../run/while-it-runs.ts';
 import { ASKED_FOR, approveList, approves } from './approve.ts';
-import { advising, hooksAreInstalled, tellByHand, tellDoubts } from './print-warnings.ts';
+import { advising, areHooksInstalled, printManualStartWarnings, printWarnings } from './print-warnings.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
-import { modeIn, wantedStart } from './start-request.ts';
+import { modeIn, startRequest } from './start-request.ts';
 import { startTarget } from './start-target.ts';
 import { withInput } from './with-input.ts';
 
@@ -81,11 +81,11 @@ export const START_COMMAND: Command = {
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
     const client = wanted ? requireClient(context.env) : null;
-    if (wanted && !hooksAreInstalled(context.projectDir)) {
+    if (wanted && !areHooksInstalled(context.projectDir)) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
     }
     const request: StartRequest = {
-      ...wantedStart(context, { files, task, args, formerArgs, formerFlags }),
+      ...startRequest(context, { files, task, args, formerArgs, formerFlags }),
       headless: values['headless'] === true,
       launched: wanted,
       consented: !byAgent,
@@ -96,10 +96,10 @@ export const START_COMMAND: Command = {
     const approved = byAgent ? undefined : await approveList(context, files, request);
     if (approved === null) return 1;
     const loop = advising({ name: files.name, mode }, () => startLoop({ ...request, ...(approved && { approved }) }));
-    tellDoubts(context, loop);
+    printWarnings(context, loop);
     const offered = offeredValidation(context, loop.stored.contract);
     if (offered !== null) context.err(said(offered));
-    if (!wanted && !byAgent) tellByHand(context, loop);
+    if (!wanted && !byAgent) printManualStartWarnings(context, loop);
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
   },
 };

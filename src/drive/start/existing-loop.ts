@@ -13,8 +13,8 @@ import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';
 import type { StartRequest } from './prepare-contract.ts';
 
-/** Throws RalphError where a start leaves the state that lies there alone, and has to say so; changes nothing. */
-export function refuseOver(
+/** Throws RalphError `refused` where a start must leave the existing loop alone. Changes nothing. */
+export function checkExistingLoop(
   current: ReadState,
   { existing, consented }: Pick<StartRequest, 'existing' | 'consented'>,
 ): void {
@@ -26,15 +26,15 @@ export function refuseOver(
   }
 }
 
-/** Made, agreed to, and never begun: that is the loop to begin. A user who starts it agrees to it. */
+/** Returns whether no session has worked on the loop yet. A user who starts it agrees to it. */
 function isUntouched({ sessionId, iteration, status }: LoopState): boolean {
   return sessionId === null && iteration === 0 && status !== 'paused';
 }
 
-/** What is done about the state that lies there; the loop to go on with, or null for a new one. */
-export function settleState(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
+/** Archives or resumes the existing state. Returns the loop to continue, or null for a new one. */
+export function loopToContinue(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
   const { at, existing, consented } = request;
-  refuseOver(current, request);
+  checkExistingLoop(current, request);
   switch (current.kind) {
     case 'absent':
       return existing === 'resume' ? resumeState(lostOrArchived(files, at), at, consented) : null;
@@ -73,7 +73,7 @@ function settleLoop(state: LoopState, { at, existing, consented }: StartRequest,
   return null;
 }
 
-/** A loop whose contract stands outlived its state file: contract and journal know it. Else the last one archived. */
+/** Returns a loop whose state file was lost, from its contract and journal, or else the last one archived. */
 function lostOrArchived(files: LoopFiles, at: string): LoopState {
   const stored = readContract(files);
   if (stored === null) return lastArchived(files);

@@ -10,8 +10,8 @@ import { START_TEXTS } from '../turn/messages.ts';
 const PROJECT_CONFIG = '.claude/ralph/config.json';
 
 /**
- * The configuration files that count for a loop on this task, parsed. `runs`: it is a checklist, or a runner drives it,
- * so that the project's `.ralph/config.json` counts too. Throws `task-invalid` for one that is no JSON.
+ * Reads the configuration files that apply to a loop on this task. `runs`: it is a checklist, or a runner drives it, and
+ * the project's `.ralph/config.json` applies too. Throws RalphError `task-invalid` for invalid JSON.
  */
 export function readConfigs(
   projectDir: string,
@@ -41,7 +41,7 @@ export function userConfigPath(env: NodeJS.ProcessEnv): string {
   return join(base, 'ralph-loop', 'config.json');
 }
 
-/** Parsed JSON, undefined where there is no file. */
+/** Returns the parsed file; undefined if there is none. */
 function readJson(path: string, shown: string): unknown {
   if (!existsSync(path)) return undefined;
   try {

@@ -23,7 +23,7 @@ import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { preparedTerms, withConsentDigest } from './consent.ts';
 import { requireApproved } from './consent-terms.ts';
-import { settleState } from './existing-loop.ts';
+import { loopToContinue } from './existing-loop.ts';
 import { type PreparedContract, prepareContract, type StartRequest } from './prepare-contract.ts';
 
 export interface StartedLoop {
@@ -46,7 +46,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   tidy(files, at);
   makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
-    const before = settleState(current, request, files);
+    const before = loopToContinue(current, request, files);
     const loopId = before?.loopId ?? `loop-${randomUUID()}`;
     const tdd = tddTerms(files, request, before?.loopId ?? null);
     const list = tdd === undefined ? null : peekTdd(files);
