@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Ajv } from 'ajv';
+import * as z from 'zod';
+import contractShapes from '../../.build/contract-shapes.json' with { type: 'json' };
+import recordShapes from '../../.build/record-shapes.json' with { type: 'json' };
 import schemas from '../../.build/state-schemas.json' with { type: 'json' };
 import shapes from '../../.build/state-shapes.json' with { type: 'json' };
 import { commonPart, fourKeyState, statusPart } from '../../src/engine/schema/state.ts';
+import * as views from '../../src/engine/schema/stored-views.ts';
 import { checkShape, type Shape } from '../../src/state/check-shape.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import fc from '../support/property.ts';
@@ -150,4 +154,83 @@ test('control: changed states are valid in some cases and invalid in others', ()
     seen[checkShape(value, shapes.commonPart as Shape) === null ? 'valid' : 'invalid']++;
   }
   assert.ok(seen.valid > 50 && seen.invalid > 50, JSON.stringify(seen));
+});
+
+const AT = '2026-02-28T10:00:00Z';
+const MARKS = { files: { 'a.ts': 'mark' }, complete: true, limits: [] };
+const COMPLETION = { promiseSeen: true, gateChecked: true, gatePassed: false, reasons: ['tests failed'] };
+/** One valid record of each view, with its shape. */
+const RECORDS: readonly (readonly [z.ZodType, Shape, unknown])[] = [
+  [
+    views.guardrailsView,
+    contractShapes.guardrails,
+    {
+      blockCommands: [
+        'rm',
+        { command: 'git', args: ['push'], reason: null },
+        { pipeline: ['curl', 'sh'], reason: 'x' },
+      ],
+      ...{ shellAllow: ['ls'], protectedFiles: ['.env'], privateFiles: [], strict: true, lifted: ['a'] },
+    },
+  ],
+  [views.countersView, recordShapes.counters, { iteration: 1, idleIterations: 0, findings: null, endedAt: AT }],
+  [
+    views.lostIterationView,
+    recordShapes.lostIteration,
+    { startedAt: AT, endedAt: AT, durationMs: 0.5, claimed: false },
+  ],
+  [
+    views.taskIterationView,
+    recordShapes.taskIteration,
+    {
+      ...{ loopId: 'l', iteration: 1, endedAt: AT, durationMs: 1, changedFiles: ['a'], completion: COMPLETION },
+      ...{ status: 'idle', progress: 'unknown', commands: [{ name: 'n', outcome: 'ok' }] },
+    },
+  ],
+  [
+    views.promptedTurnView,
+    recordShapes.promptedTurn,
+    {
+      ...{ loopId: 'l', iteration: 1, at: AT, prompt: 'p', evidence: [] },
+      snapshot: {
+        ...{ version: 1, taskDir: 't', task: MARKS, gitLimit: null },
+        git: { head: 'h', index: {}, tree: MARKS, committed: { since: 's', files: [], onlyLeftOut: true } },
+      },
+    },
+  ],
+  [
+    views.spawnView,
+    recordShapes.spawn,
+    {
+      ...{ loopId: 'l', epoch: 1, heard: true, heardOf: null, doubts: 0 },
+      answer: {
+        ...{ action: 'spawn', spawn: 1, loopId: 'l', loop: null, iteration: 0, maxIterations: 5 },
+        ...{ agentType: 'a', description: 'd', allowedScope: ['src'], timeoutSeconds: 1, prompt: 'p' },
+      },
+    },
+  ],
+];
+
+test('the shape of every stored record says what ajv says of its definition', () => {
+  for (const [view, shape, sample] of RECORDS) {
+    // check-shape keeps properties that it does not know, as another version may have written them.
+    const schema = JSON.parse(
+      JSON.stringify(z.toJSONSchema(view, { target: 'draft-7', io: 'input' })).replaceAll(
+        ',"additionalProperties":false',
+        '',
+      ),
+    ) as object;
+    const validate = ajv.compile(schema);
+    assert.equal(checkShape(sample, shape), null);
+    assert.ok(validate(sample));
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
+        const value = mutations.reduce<unknown>(mutated, sample);
+        fc.pre(!/[0-9]{16}|e\+|__proto__/.test(JSON.stringify(value)));
+        const said = checkShape(value, shape);
+        assert.equal(said === null, validate(value), `ajv says otherwise: ${said}`);
+      }),
+      { numRuns: Math.ceil(RUNS / RECORDS.length), includeErrorInReport: true },
+    );
+  }
 });
