@@ -102,9 +102,9 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   }
   const forged = isRewritten(state, stored, files);
   if (!forged) return { next: held, result: { answer: null, effects, loop: { state: held, stored } } };
-  const mended = mend(held, stored, files, options, host);
-  effects.push(...mended.effects);
-  return { next: mended.state, result: { answer: null, effects, loop: { state: mended.state, stored } } };
+  const restored = restore(held, stored, files, options, host);
+  effects.push(...restored.effects);
+  return { next: restored.state, result: { answer: null, effects, loop: { state: restored.state, stored } } };
 }
 
 function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession): Effect {
@@ -118,7 +118,7 @@ function takenOver(state: LoopState, { now }: RouterOptions, host: HostSession):
 }
 
 /** Restores a rewritten state and adds a warning for the user and the next prompt. Called under the lock. */
-function mend(
+function restore(
   held: LoopState,
   stored: StoredContract,
   files: LoopFiles,
@@ -130,5 +130,5 @@ function mend(
   const client = { sessionId, clientPid, clientStartedAt };
   const restored: LoopState = { ...restoreState(files, stored, client, at, held.epoch), mode: 'router' };
   const warning = HOOK_TEXTS.restored(moved, restored.iteration);
-  return transition(restored, { type: 'noticed', at, key: `mended ${at}`, warning }, stored.contract.policy);
+  return transition(restored, { type: 'noticed', at, key: `restored ${at}`, warning }, stored.contract.policy);
 }

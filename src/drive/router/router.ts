@@ -14,7 +14,7 @@ export interface RouterOptions {
   readonly options: string;
   /** Epoch milliseconds until which this call may wait; the host waits longer. */
   readonly sitUntil: number;
-  /** Aborted when the caller is told to exit, or its client has exited. The loop is left as it is. */
+  /** Aborted when the call has to end, or its client has exited. The loop is left as it is. */
   readonly signal: AbortSignal;
   /** Receives the progress of commands and checks. */
   readonly tell: Tell;
@@ -34,7 +34,7 @@ export function notesOf({ files, notes }: Router): string[] {
   return notes.map((note) => inRouter(note, files.name));
 }
 
-/** Thrown when this process is told to exit before there is an answer. */
+/** Thrown when this process has to exit before there is an answer. */
 export class RouterLeft extends Error {}
 
 /** Reason why a router's host has to wait. `working`: another call of the same host works on the loop. */

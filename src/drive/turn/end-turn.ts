@@ -123,7 +123,7 @@ function notices(
   const at = context.now();
   const events: EngineEvent[] = [];
   const add = (key: string, warning: string): void => void events.push({ type: 'noticed', at, key, warning });
-  if (restored !== null) add(`mended ${at}`, restored);
+  if (restored !== null) add(`restored ${at}`, restored);
   if (stored === null) return events;
   if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
     add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
@@ -138,7 +138,7 @@ export function announceRestored(turn: Turn): Dispatched {
   const { restored } = turn.loaded;
   if (restored === null) return { turn, effects: [] };
   const at = turn.context.now();
-  const { turn: after, effects } = dispatch(turn, { type: 'noticed', at, key: `mended ${at}`, warning: restored });
+  const { turn: after, effects } = dispatch(turn, { type: 'noticed', at, key: `restored ${at}`, warning: restored });
   return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
 }
 

@@ -35,7 +35,7 @@ export interface Turn {
   readonly transcriptPath: string | null;
   /** Epoch milliseconds by which the driver must have answered. */
   readonly deadline: number;
-  /** Aborted when the driver is told to exit, or its client has exited. */
+  /** Aborted when the driver has to exit, or its client has exited. */
   readonly signal: AbortSignal;
   /** What a task folder records of the iteration that ended; null for other tasks. */
   readonly task: TaskTurn | null;
