@@ -40,7 +40,7 @@ function aLoop(name: string): { files: LoopFiles; env: NodeJS.ProcessEnv } {
   const files = loopFiles(projectDir, null, env);
   startRouter(files, {
     ...{ projectDir, name: null, task: null, flags: {}, env, at: new Date().toISOString(), existing: 'refuse' },
-    ...{ byUser: true, clientVersion: null, bundleDir: null },
+    ...{ mode: 'router', consented: true, headless: false, launched: false, clientVersion: null, bundleDir: null },
   });
   return { files, env };
 }

@@ -1,7 +1,6 @@
 import { requireClient } from '../../claude/find-client.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
-import type { StartRequest } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { said } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
@@ -86,8 +85,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   refuseOverLoop(context, files, 'runner');
   const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
   const client = once(() => requireClient(env));
-  const request: StartRequest = {
-    ...startRequest(context, target),
+  const request = startRequest(context, target, {
     plan,
     headless: true,
     launched: true,
@@ -95,7 +93,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
     clientVersion: () => client().version,
     clientArgs: context.rest,
     mode: 'runner',
-  };
+  });
   const approved = await (asked === null
     ? approveList(context, files, request)
     : approveAsked(context, asked, request));

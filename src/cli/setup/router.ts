@@ -95,7 +95,9 @@ function actionOf({ positionals }: CommandContext): Action {
 async function start(context: CommandContext): Promise<LoopFiles> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
-  const request = { ...startRequest(context, target), byUser: !isAgent(context.env), clientVersion: null };
+  const consented = !isAgent(context.env);
+  const own = { mode: 'router', consented, headless: false, launched: false, clientVersion: null } as const;
+  const request = startRequest(context, target, own);
   // The plan of a loop at work has files that are not committed: a start that is made again is not about them.
   if (isDriven(files, { ...request, plan: requestedPlan(context) })) return files;
   const started = startRouter(files, { ...request, plan: await planToStart(context, files, task, false) });

@@ -7,13 +7,18 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import type { StartTarget } from './start-target.ts';
 
-type Alike = Omit<StartRequest, 'plan' | 'clientVersion' | 'consented' | 'headless' | 'launched'>;
+/** What `start`, `run` and `router start` ask for each in its own way. */
+type OwnTerms = Pick<
+  StartRequest,
+  'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched'
+>;
 
-/** Builds the part of a StartRequest that `start`, `run` and `router start` read from their command line alike. */
+/** Builds the request of `start`, `run` and `router start` from their command line. */
 export function startRequest(
   context: CommandContext,
   { files, task, args, formerArgs, formerFlags }: StartTarget,
-): Alike {
+  own: OwnTerms,
+): StartRequest {
   const { values, env, projectDir } = context;
   return {
     projectDir,
@@ -27,6 +32,7 @@ export function startRequest(
     existing: existingLoopPolicy(values),
     tdd: values['tdd'] === true,
     bundleDir: bundleDir(),
+    ...own,
   };
 }
 

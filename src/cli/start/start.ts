@@ -4,7 +4,6 @@ import { requireClient } from '../../claude/find-client.ts';
 import { giveConsent, pendingTerms } from '../../drive/start/consent.ts';
 import { showTerms } from '../../drive/start/consent-terms.ts';
 import { launch } from '../../drive/start/launch.ts';
-import type { StartRequest } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, said } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
@@ -84,15 +83,18 @@ export const START_COMMAND: Command = {
     if (wanted && !areHooksInstalled(context.projectDir)) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
     }
-    const request: StartRequest = {
-      ...startRequest(context, { files, task, args, formerArgs, formerFlags }),
-      headless: values['headless'] === true,
-      launched: wanted,
-      consented: !byAgent,
-      clientVersion: client?.version ?? null,
-      mode,
-      plan,
-    };
+    const request = startRequest(
+      context,
+      { files, task, args, formerArgs, formerFlags },
+      {
+        headless: values['headless'] === true,
+        launched: wanted,
+        consented: !byAgent,
+        clientVersion: client?.version ?? null,
+        mode,
+        plan,
+      },
+    );
     const approved = byAgent ? undefined : await approveList(context, files, request);
     if (approved === null) return 1;
     const loop = advising({ name: files.name, mode }, () => startLoop({ ...request, ...(approved && { approved }) }));

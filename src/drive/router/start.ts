@@ -13,22 +13,16 @@ import { holdOf } from './holder.ts';
 import { inRouter, ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
-export interface RouterStart extends Omit<StartRequest, 'mode' | 'consented' | 'headless' | 'launched'> {
-  /** Started by the user at a terminal. What an agent starts may need their consent. */
-  readonly byUser: boolean;
-}
-
 /**
  * Starts a router loop and returns it. Returns null and changes nothing if the loop is driven already, or is to be
  * taken up by this host. A loop that an agent starts or resumes awaits consent if there is anything to agree to. Throws
  * RalphError with all problems, and if this host’s own loop differs from the request.
  */
-export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop | null {
+export function startRouter(files: LoopFiles, request: StartRequest): StartedLoop | null {
   if (isDriven(files, request)) return null;
-  const { byUser, ...rest } = request;
-  const started = startLoop({ ...rest, mode: 'router', consented: byUser, headless: false, launched: false });
+  const started = startLoop(request);
   const { contract } = started.stored;
-  if (!byUser && request.existing !== 'resume' && !needsConsent(files, contract)) {
+  if (!request.consented && request.existing !== 'resume' && !needsConsent(files, contract)) {
     giveConsent(files, request.env, request.at, pendingTerms(files));
   }
   return started;
@@ -38,14 +32,14 @@ export function startRouter(files: LoopFiles, request: RouterStart): StartedLoop
  * Returns whether the loop is driven already or is to be taken up, so that nothing has to be started. Throws as
  * `startRouter` does.
  */
-export function isDriven(files: LoopFiles, request: RouterStart): boolean {
-  const { env, existing, task, byUser } = request;
+export function isDriven(files: LoopFiles, request: StartRequest): boolean {
+  const { env, existing, task, consented } = request;
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') return false;
   const { state } = current;
   const hold = state.mode === 'router' ? holdOf(state, hostSession(env)) : null;
   // A loop that the user prepared for the first session that asks; the user may also change it.
-  const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !byUser;
+  const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !consented;
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
     throw new RalphError('refused', inRouter(ROUTER_TEXTS.lies(state.taskPath, state.iteration), files.name));
   }
@@ -66,7 +60,7 @@ export function isDriven(files: LoopFiles, request: RouterStart): boolean {
 }
 
 /** Returns the options of a start with which the live loop was not begun. */
-function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: RouterStart): string[] {
+function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: StartRequest): string[] {
   const contract = readContract(files)?.contract;
   if (contract === undefined) return []; // the next call reports it
   const differ = (given: Readonly<Record<string, unknown>>, stands: Readonly<Record<string, unknown>>): string[] =>

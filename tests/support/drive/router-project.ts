@@ -25,7 +25,16 @@ export function startedRouter(
 ): ReturnType<typeof startRouter> {
   return startRouter(files, {
     ...{ projectDir: directory, name: null, task: null, flags: {}, env: { ...env, ...host() } },
-    ...{ at: new Date().toISOString(), existing: 'refuse', byUser: true, clientVersion: null, bundleDir: null },
+    ...{
+      at: new Date().toISOString(),
+      existing: 'refuse',
+      mode: 'router',
+      consented: true,
+      headless: false,
+      launched: false,
+      clientVersion: null,
+      bundleDir: null,
+    },
     ...more,
   });
 }

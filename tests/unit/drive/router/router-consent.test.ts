@@ -10,7 +10,7 @@ const CHECKED = '---\nvalidation:\n  - test -f done\n---\n\nDo the work.\n';
 
 test('a loop that runs no command needs no consent', async (t) => {
   const project = aProject(t);
-  startedRouter(project, { byUser: false });
+  startedRouter(project, { consented: false });
   assert.equal((await spawned(project)).spawn, 1);
 });
 
@@ -20,7 +20,7 @@ test('whatever a loop would run awaits consent, however long it has been there',
     const project = aProject(t, task);
     put(join(project.directory, 'check.sh'), 'true\n');
     for (const path of ['.claude/ralph/PROMPT.md', 'check.sh']) utimesSync(join(project.directory, path), 0, 0);
-    startedRouter(project, { byUser: false });
+    startedRouter(project, { consented: false });
     assert.equal(stateOf(project).status, 'awaiting-consent');
   }
   const byUser = aProject(t, CHECKED);
@@ -31,18 +31,18 @@ test('whatever a loop would run awaits consent, however long it has been there',
 test('settings of the command line need consent where nothing runs as well: whoever resumes the loop keeps them', async (t) => {
   const project = aProject(t);
   for (const flags of [{ agent: 'touch evil' }, { worktree_setup: 'touch evil' }, { 'idle.delay': '1s' }]) {
-    startedRouter(project, { byUser: false, existing: 'fresh', flags });
+    startedRouter(project, { consented: false, existing: 'fresh', flags });
     assert.equal(stateOf(project).status, 'awaiting-consent', JSON.stringify(flags));
   }
   const wait = await called(project);
   assert.ok(wait.action === 'wait' && /its start has set idle\.delay=1s\./.test(wait.message), JSON.stringify(wait));
-  startedRouter(project, { byUser: false, existing: 'fresh', flags: { max_iterations: '3' } });
+  startedRouter(project, { consented: false, existing: 'fresh', flags: { max_iterations: '3' } });
   assert.equal(stateOf(project).status, 'running');
 });
 
 test('without consent the host waits and is shown what would run; with it the loop goes on', async (t) => {
   const project = aProject(t, CHECKED);
-  startedRouter(project, { byUser: false });
+  startedRouter(project, { consented: false });
   const wait = await called(project);
   assert.ok(wait.action === 'wait' && wait.why === 'awaiting-consent', JSON.stringify(wait));
   assert.deepEqual(wait.commands, ['test -f done']);
@@ -54,12 +54,12 @@ test('without consent the host waits and is shown what would run; with it the lo
 
 test('what was not begun yet may be asked for otherwise by its own session', async (t) => {
   const project = aProject(t, CHECKED);
-  startedRouter(project, { byUser: false });
+  startedRouter(project, { consented: false });
   await called(project);
   const { loopId } = stateOf(project);
   put(join(project.directory, '.claude/ralph/PROMPT.md'), 'Nothing to run.\n');
-  assert.equal(startedRouter(project, { byUser: false }), null, 'a plain start goes on with what lies there');
-  assert.ok(startedRouter(project, { byUser: false, existing: 'fresh' }) !== null);
+  assert.equal(startedRouter(project, { consented: false }), null, 'a plain start goes on with what lies there');
+  assert.ok(startedRouter(project, { consented: false, existing: 'fresh' }) !== null);
   assert.notEqual(stateOf(project).loopId, loopId);
   assert.equal((await spawned(project)).iteration, 1);
 });
@@ -69,7 +69,7 @@ test('what an agent resumes awaits consent, whatever it was', async (t) => {
   startedRouter(project);
   await spawned(project);
   assert.equal((await called(project, { spawn: 1, text: 'One.' })).action, 'stop');
-  startedRouter(project, { byUser: false, existing: 'resume', flags: { max_iterations: '5' } });
+  startedRouter(project, { consented: false, existing: 'resume', flags: { max_iterations: '5' } });
   const wait = await called(project);
   assert.ok(wait.action === 'wait' && wait.why === 'awaiting-consent', JSON.stringify(wait));
 });
@@ -101,8 +101,8 @@ test('a loop that a user has made ready at a terminal is taken up by the session
   const project = aProject(t, CHECKED);
   startedRouter(project);
   const { loopId } = stateOf(project);
-  assert.throws(() => startedRouter(project, { byUser: false, flags: { agent: 'x' } }), /cannot be heard: agent/);
-  assert.equal(startedRouter(project, { byUser: false }), null);
+  assert.throws(() => startedRouter(project, { consented: false, flags: { agent: 'x' } }), /cannot be heard: agent/);
+  assert.equal(startedRouter(project, { consented: false }), null);
   const first = await spawned(project);
   assert.deepEqual([first.spawn, first.loopId], [1, loopId]);
 });
@@ -113,6 +113,6 @@ test('a start over the loop of a session that is gone is refused with the ways t
   await spawned(project);
   rewrite(project, await goneClient());
   const env = { ...project.env, ...host('host-2') };
-  assert.throws(() => startedRouter(project, { byUser: false, env }), /router next.*router start --fresh/);
-  assert.ok(startedRouter(project, { byUser: false, env, existing: 'fresh' }) !== null);
+  assert.throws(() => startedRouter(project, { consented: false, env }), /router next.*router start --fresh/);
+  assert.ok(startedRouter(project, { consented: false, env, existing: 'fresh' }) !== null);
 });
