@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 /** Grows by 2 with a linear function and by 4 with a quadratic one, on an input of twice the length. */
 const MOST_GROWTH = 3;
-const ROUNDS = 3;
+const ROUNDS = 5;
 
 /**
  * Returns whether a function takes linear time: in a process of its own, which ends after `limitMs`, it uses less than
