@@ -15,7 +15,7 @@ void runHook(
     const signal = AbortSignal.any([terminated.signal, clientGone(context)]);
     return stop(context, { timeoutMs: timeoutSeconds() * 1000, signal });
   },
-  (message, log) => (terminated.signal.aborted ? null : { systemMessage: said(failedText(message, log)) }),
+  (message, log) => (terminated.signal.aborted ? null : { systemMessage: withPrefix(failedText(message, log)) }),
 );
 
 /** The registered timeout, passed as `--timeout SECONDS`: a hook cannot ask the client. */

@@ -4,7 +4,7 @@ import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
 
 /**
- * `main.cjs statusline` as a program of its own: the client runs it every second, and loading the whole command line
+ * `ralph-loop statusline` as a program of its own: the client runs it every second, and loading the whole command line
  * for it would be half of its time.
  */
 const STDIN_LIMIT = 4 * 1024 * 1024;

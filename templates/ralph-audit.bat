@@ -6,13 +6,13 @@ set "MAIN=%PROJECT%\.claude\skills\ralph-loop\scripts\main.cjs"
 if not defined RALPH_NODE (
   where node >nul 2>nul
   if errorlevel 1 (
-    echo ralph: node was not found. Install Node.js 20.12 or newer, or set RALPH_NODE to its path. 1>&2
+    echo ralph-loop: node was not found. Install Node.js 20.12 or newer, or set RALPH_NODE to its path. 1>&2
     exit /b 1
   )
   set "RALPH_NODE=node"
 )
 if not exist "%MAIN%" (
-  echo ralph: %MAIN% is missing. Install the bundle again: main.cjs init. 1>&2
+  echo ralph-loop: %MAIN% is missing. Install the bundle again: main.cjs init. 1>&2
   exit /b 1
 )
 set "RALPH_ACTIVE=1"

@@ -20,11 +20,11 @@ if [ -z "$node" ]; then
   done
 fi
 if [ -z "$node" ]; then
-  echo "ralph: node was not found. Install Node.js 20.12 or newer, or set RALPH_NODE to its path." >&2
+  echo "ralph-loop: node was not found. Install Node.js 20.12 or newer, or set RALPH_NODE to its path." >&2
   exit 1
 fi
 if [ ! -f "$main" ]; then
-  echo "ralph: $main is missing. Install the bundle again: main.cjs init." >&2
+  echo "ralph-loop: $main is missing. Install the bundle again: main.cjs init." >&2
   exit 1
 fi
 

@@ -1,7 +1,9 @@
+import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
 import { projectDirOf } from '../install/places.ts';
 import { LOOP_NAME, loopFiles } from '../state/loop-files.ts';
 import { isTerminal, writeText } from '../term/write-text.ts';
+import type { LoopMode, MessageContext } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
@@ -13,8 +15,13 @@ import { systemErrorText } from './system-error-text.ts';
 /** What is about a loop finds it where it lies, in a worktree too; every other command is about the project. */
 const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));
 
+const MODES: Readonly<Record<string, LoopMode>> = { run: 'runner', router: 'router' };
+
 /** `init` begins a project where the user stands; every other command finds the one it is called in. */
 const IN_THIS_DIRECTORY = new Set(['init']);
+
+/** The loop that the command is about, for the commands that an error advises. */
+let loop: Pick<MessageContext, 'name' | 'mode'> = { name: null, mode: 'hook' };
 
 /** Runs one command line, and sets the exit code of the process. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -23,7 +30,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   } catch (error) {
     const { message, stack } = error as Error;
     const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
-    writeText(2, `ralph: ${known ?? `this should not happen, please report it: ${stack}`}`);
+    const advised = error instanceof RalphError ? error.advised : known;
+    writeText(2, withPrefix(advised ?? `internal error, please report it: ${stack}`, loop));
     process.exitCode = 1;
   }
 }
@@ -40,7 +48,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (load === undefined) {
     writeText(
       2,
-      `${line.name === null ? 'ralph: no command given.' : `ralph: unknown command ${line.name}.`}\n\n${await help()}`,
+      `${line.name === null ? 'ralph-loop: no command given.' : `ralph-loop: unknown command ${line.name}.`}\n\n${await help()}`,
     );
     return 1;
   }
@@ -50,7 +58,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
 async function run(command: Command, args: readonly string[]): Promise<number> {
   const parsed = parseOptions(command, args);
   if (parsed.problem !== null) {
-    writeText(2, `ralph: ${parsed.problem}\n\n${commandHelp(command)}`);
+    writeText(2, `ralph-loop: ${parsed.problem}\n\n${commandHelp(command)}`);
     return 1;
   }
   const { values, positionals, rest } = parsed;
@@ -64,6 +72,7 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
     search: !IN_THIS_DIRECTORY.has(command.name),
   });
   const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
+  loop = { name, mode: MODES[command.name] ?? 'hook' };
   const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(called, name, env) : called;
   return command.run({
     values,

@@ -3,7 +3,7 @@ import { COMMON_OPTIONS, type Command, type OptionDefinition } from './command.t
 
 /** The help of one command. */
 export function commandHelp(command: Command): string {
-  const usage = `Usage: main.cjs ${command.name}${command.usage === '' ? '' : ` ${command.usage}`}`;
+  const usage = `Usage: ralph-loop ${command.name}${command.usage === '' ? '' : ` ${command.usage}`}`;
   const own = optionLines(command.options);
   return [
     usage,
@@ -30,12 +30,12 @@ function optionLines(options: Readonly<Record<string, OptionDefinition>>): strin
 export function commandList(commands: readonly Command[]): string {
   const width = Math.max(0, ...commands.map(({ name }) => name.length));
   return [
-    'Usage: main.cjs COMMAND [options]',
+    'Usage: ralph-loop COMMAND [options]',
     '',
     'Commands:',
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     '',
-    'main.cjs COMMAND --help says more about one. main.cjs --version gives the version.',
+    'ralph-loop COMMAND --help says more about one. ralph-loop --version gives the version.',
     'Exit code 0: done; 1: refused, or something is wrong. start --launch leaves with the exit code of its loop.',
   ].join('\n');
 }

@@ -92,7 +92,7 @@ export function onlyOf<T extends BriefLoop>(loops: readonly T[], command: string
   if (loops.length <= 1) return loops[0];
   throw new RalphError(
     'usage',
-    `${loops.length} ${what}. Say which one: main.cjs ${command} PATH, or --loop NAME.\n${loopTable(loops)}`,
+    `${loops.length} ${what}. Say which one: ralph-loop ${command} PATH, or --loop NAME.\n${loopTable(loops)}`,
   );
 }
 
@@ -115,7 +115,7 @@ export function loopTable(loops: readonly BriefLoop[]): string {
 function nothingOn(path: string): never {
   throw new RalphError(
     'no-loop',
-    `no live loop works on ${path === '' ? '""' : path}. main.cjs list shows the loops of this project.`,
+    `no live loop works on ${path === '' ? '""' : path}. ralph-loop list shows the loops of this project.`,
   );
 }
 

@@ -10,7 +10,7 @@ export function isAgent(env: NodeJS.ProcessEnv): boolean {
 export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   if (!isAgent(env)) return;
   const wayOut =
-    what === 'run' ? ' An agent can ask for a loop: main.cjs start --mode runner; the user then agrees.' : '';
+    what === 'run' ? ' An agent can ask for a loop: ralph-loop start --mode runner; the user then agrees.' : '';
   throw new RalphError(
     'refused',
     `"${what}" is for the user at a terminal, and this is the shell of an agent (a Claude Code session, CLAUDECODE=1, or a runner's), where it could run it as well. The user can run it in another terminal, outside Claude Code: ${process.argv[1] ?? 'main.cjs'} ${what}${wayOut === '' ? '' : `.${wayOut}`}`,

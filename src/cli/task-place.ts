@@ -36,19 +36,22 @@ export function taskPlace(projectDir: string, given: string): TaskPlace {
     const what = /\.md$/i.test(given) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
     throw new RalphError(
       'usage',
-      `${given}: there is no such ${what}. main.cjs list shows what the loops of this project work on.`,
+      `${given}: there is no such ${what}. ralph-loop list shows what the loops of this project work on.`,
     );
   }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {
     throw new RalphError(
       'usage',
-      `${given} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: main.cjs plan check ${shellWord(given)}`,
+      `${given} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: ralph-loop plan check ${shellWord(given)}`,
     );
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
   if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {
-    throw new RalphError('usage', `${given} is no task folder: it has no RALPH.md. main.cjs scaffold NAME makes one.`);
+    throw new RalphError(
+      'usage',
+      `${given} is no task folder: it has no RALPH.md. ralph-loop scaffold NAME makes one.`,
+    );
   }
   const root = realpathSync(projectDir);
   const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);

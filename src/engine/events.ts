@@ -1,4 +1,5 @@
 import type { ChecklistCount } from '../text/markdown/checklist.ts';
+import type { Message } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
 import type { PauseReason, UsageState } from './schema/state.ts';
@@ -101,12 +102,17 @@ export type EngineEvent =
   | { readonly type: 'api-error'; readonly at: string; readonly error: ApiError }
   | { readonly type: 'interrupted'; readonly at: string; readonly by: 'signal' | 'client-exit' }
   | { readonly type: 'block-overridden'; readonly at: string }
-  | { readonly type: 'suspended'; readonly at: string; readonly reason: PauseReason; readonly message: string }
-  | { readonly type: 'task-missing'; readonly at: string; readonly message: string }
+  | {
+      readonly type: 'suspended';
+      readonly at: string;
+      readonly reason: PauseReason;
+      readonly message: Message | string;
+    }
+  | { readonly type: 'task-missing'; readonly at: string; readonly message: Message | string }
   /** A driver cannot have the agent work: the loop ends as an error, and the message says how to go on. */
-  | { readonly type: 'agent-failed'; readonly at: string; readonly message: string }
+  | { readonly type: 'agent-failed'; readonly at: string; readonly message: Message | string }
   /** Something that the user and the next prompt have to hear; the same key is told once. */
-  | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: string }
+  | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: Message | string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
   /**

@@ -16,6 +16,8 @@ export interface NewLoop {
   readonly consented: boolean;
   /** Of a task that is a checklist, as it stands at the start. */
   readonly checklist?: ChecklistCount | null;
+  /** Program as the user can call it, for the commands in messages. */
+  readonly program?: string;
 }
 
 /** The state of a loop that begins now: no iteration finished, no session bound. */
@@ -62,6 +64,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     told: [],
     waitedOut: [],
     projectMark: null,
+    ...(loop.program !== undefined && { program: loop.program }),
     ...(loop.checklist && { checklist: counted(loop.checklist, undefined) }),
   };
 }

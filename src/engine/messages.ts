@@ -1,12 +1,10 @@
 import { formatDuration } from '../text/duration.ts';
 import { shorten } from '../text/excerpt.ts';
-import type { CheckResult } from './events.ts';
+import { advise, type Message } from '../text/message.ts';
+import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
 import type { LoopState } from './schema/state.ts';
 
-/**
- * What the engine says to people and to the agent, in one place: what happened, where, what to do next.
- */
 const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   findings: 'findings',
   noProgress: 'no-progress',
@@ -16,107 +14,171 @@ const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   tdd: 'tdd',
 };
 
-/** Of an error in a message: it can quote a whole page. */
+/** Maximum length of a quoted error. */
 const ERROR_LIMIT = 500;
 
 export function signalName(signal: BreakerSignal): string {
   return SIGNAL_NAMES[signal];
 }
 
-/** `open`: items of a checklist that are not checked, where the agent said that it is done all the same. */
+/** `open`: items of a checklist that are unchecked although the agent claimed completion. */
 export function completeText(checks: number, iteration: number, open = 0): string {
-  const left = open === 0 ? '' : ` with ${open === 1 ? '1 item' : `${open} items`} of the checklist still open`;
+  const left = open === 0 ? '' : ` with ${open === 1 ? '1 checklist item' : `${open} checklist items`} still open`;
   return checks > 0
-    ? `complete after ${iterations(iteration)}${left}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
-    : `complete after ${iterations(iteration)}${left} (verified: false, because nothing had to be checked). Add "validation:" commands to the task file's frontmatter, or "completion_gate: required" to a task folder's, to have a claim verified.`;
+    ? `Complete after ${iterations(iteration)}${left}, verified by ${checks === 1 ? '1 check' : `${checks} checks`}.`
+    : `Complete after ${iterations(iteration)}${left}, unverified: no checks are configured. Add "validation:" commands to the task file, or "completion_gate: required" to a task folder.`;
 }
 
-/** `unknown` is of how many nobody could tell whether they changed something. */
-export function maxIterationsText(iteration: number, as: string, unknown = 0): string {
+/** `unknown`: number of iterations whose progress could not be measured. */
+export function maxIterationsText(iteration: number, as: string, unknown = 0): Message {
   const doubt = unknown > 0 ? ` (progress unknown in ${unknown})` : '';
-  return `stopped after ${iterations(iteration)}, the limit (${as}), without completion${doubt}. Grant more: main.cjs start --resume --max-iterations N.`;
+  return advise(
+    `Stopped after ${iterations(iteration)}, the limit (${as}), without completion${doubt}.`,
+    'Grant more',
+    'resume',
+    { 'max-iterations': 'N' },
+  );
 }
 
-export function timedOutText(iteration: number, limitMs: number | null): string {
-  return `stopped, because time ran out in iteration ${iteration}${limitText(limitMs)}. Go on: main.cjs start --resume.`;
+export function timedOutText(iteration: number, limitMs: number | null): Message {
+  const limit = limitMs === null ? '' : ` after ${formatDuration(limitMs)}`;
+  return advise(`Stopped: iteration ${iteration} timed out${limit}.`, 'Resume', 'resume');
 }
 
-export function failedText(iteration: number, error: string): string {
-  return `stopped, because iteration ${iteration} failed: ${shorten(error, ERROR_LIMIT)}. Go on: main.cjs start --resume.`;
+export function failedText(iteration: number, error: string): Message {
+  return advise(`Stopped: iteration ${iteration} failed: ${shorten(error, ERROR_LIMIT)}.`, 'Resume', 'resume');
 }
 
-/** For the next prompt of a loop that goes on. */
+/** For the next prompt of a loop that continues. */
 export function timeIsUpText(limitMs: number | null): string {
-  return `Time ran out in your last iteration${limitText(limitMs)}. Do less in one iteration, and end your message earlier.`;
+  const limit = limitMs === null ? '' : ` (timeout: ${formatDuration(limitMs)})`;
+  return `Your last iteration timed out${limit}. Do less in one iteration and end your message earlier.`;
 }
 
 export function struggleText(failed: number): string {
-  return `${failed} shell commands failed in your last iteration. Find out why, and change the approach instead of trying again.`;
+  return `${failed} shell commands failed in your last iteration. Find the cause and change the approach instead of retrying.`;
 }
 
-function limitText(milliseconds: number | null): string {
-  return milliseconds === null ? '' : ` (timeout: ${formatDuration(milliseconds)})`;
-}
-
-export function tripText(trip: Trip): string {
-  return `stopped by the circuit breaker, signal ${signalName(trip.signal)}: ${trip.evidence}. Go on with the breaker closed: main.cjs start --resume.`;
+export function tripText(trip: Trip): Message {
+  return advise(
+    `Stopped by the circuit breaker, signal ${signalName(trip.signal)}: ${trip.evidence}.`,
+    'Close the breaker and resume',
+    'resume',
+  );
 }
 
 export function budgetText(name: string, reading: string): string {
-  return `stopped because the budget ${name} is used up: ${reading}.`;
+  return `Stopped: the budget ${name} is used up: ${reading}.`;
 }
 
 export function budgetWarningText(name: string, reading: string): string {
-  return `budget ${name}: ${reading} used.`;
+  return `Budget ${name}: ${reading} used.`;
 }
 
 export function idleLimitText(idleMs: number, limitMs: number): string {
-  return `stopped after being idle for ${formatDuration(idleMs)} (idle.max is ${formatDuration(limitMs)}).`;
+  return `Stopped after ${formatDuration(idleMs)} of idling (idle.max is ${formatDuration(limitMs)}).`;
 }
 
 export function stoppedText({ iteration, stopFlag }: Pick<LoopState, 'iteration' | 'stopFlag'>): string {
-  return `stopped by ${stopFlag ? 'the file stop.flag' : 'the user'} after ${iterations(iteration)}.`;
+  return `Stopped by ${stopFlag ? 'the file stop.flag' : 'the user'} after ${iterations(iteration)}.`;
 }
 
-export function cancelledText(iteration: number, flag: boolean): string {
-  return `cancelled by ${flag ? 'the file cancel.flag' : 'the user'} after ${iterations(iteration)}. Nothing was deleted: main.cjs archive shows where it lies.`;
+export function cancelledText(iteration: number, flag: boolean): Message {
+  const by = flag ? 'the file cancel.flag' : 'the user';
+  return advise(
+    `Cancelled by ${by} after ${iterations(iteration)}. Nothing was deleted.`,
+    'Show the archive',
+    'archive',
+  );
 }
 
-/** In another terminal: the client runs `!command` as it runs the agent's, and control commands refuse there. */
-function resumable(text: string): string {
-  return `${text} To go on: main.cjs resume in another terminal, then send any message in the session.`;
+/** In another terminal: control commands refuse in the client's own shell (`!command`). */
+const RESUME_ELSEWHERE = 'Resume in another terminal, then send any message in the session';
+
+export const PAUSED_BY_USER: Message = advise('Paused by the user.', RESUME_ELSEWHERE, 'resume');
+export const PAUSED_INTERRUPTED: Message = advise('Paused: the turn was interrupted.', RESUME_ELSEWHERE, 'resume');
+export const CLIENT_ENDED: Message = advise(
+  'Interrupted: the client exited while the loop was live.',
+  'Resume',
+  'resume',
+);
+
+export const AWAITING_CONSENT: Message = advise('This loop awaits your consent.', 'Agree', 'consent');
+
+export function apiErrorText({ kind, message, resetsAt }: ApiError): Message {
+  const resume = 'Resume, then send any message in the session';
+  switch (kind) {
+    case 'rate-limited':
+      return resetsAt === null
+        ? advise('Paused by a rate limit; the client did not report when it resets.', resume, 'resume')
+        : {
+            text: `Paused by a rate limit until ${resetsAt}. After that, send any message in the session to continue.`,
+          };
+    case 'authentication':
+      return advise(`Paused: the API refused the credentials (${message}). Log in again (/login).`, resume, 'resume');
+    case 'billing':
+      return advise(
+        `Paused: the API refused for billing reasons (${message}). Fix the billing problem.`,
+        resume,
+        'resume',
+      );
+    case 'invalid-request':
+    case 'overloaded':
+    case 'other':
+      return advise(`Paused by an API error (${kind}: ${message}).`, resume, 'resume');
+    default:
+      return kind satisfies never;
+  }
 }
 
-// Pure to the bundler, so that a hook which says neither carries neither.
-export const PAUSED_BY_USER = /* @__PURE__ */ resumable('paused by the user.');
-export const PAUSED_INTERRUPTED = /* @__PURE__ */ resumable('paused, because it was interrupted.');
-export const CLIENT_ENDED =
-  'interrupted: the client ended while the loop was live. Go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
+/** Names the refused checks; only the user can adopt a changed script. */
+export function rejectedText(failed: readonly CheckResult[]): Message {
+  const names = (of: readonly CheckResult[]): string => of.map(({ name }) => name).join(', ');
+  const changed = failed.filter(({ outcome }) => outcome === 'changed');
+  const text = `Completion rejected: ${names(failed)}.`;
+  if (changed.length === 0) return { text };
+  return advise(
+    `${text} Not run because a script changed during the loop: ${names(changed)}.`,
+    'Review the change, then adopt it',
+    'accept',
+  );
+}
+
+/** `most` and `now`: items that the checklist had and has. */
+export function lostItemsText(path: string, most: number, now: number): Message {
+  const lost = most - now;
+  const [items, they] = lost === 1 ? ['1 item was', 'it is'] : [`${lost} items were`, 'they are'];
+  return advise(
+    `${items} removed from ${path}: it had ${most} and has ${now}. The loop cannot complete by its checklist until ${they} back. Check off an unneeded item with the reason instead.`,
+    'Accept the shorter list',
+    'accept',
+  );
+}
 
 export function misplacedText(wanted: string): string {
   return `Your last message contained ${wanted} inside other text, where it does not count. To claim completion, put it alone on a line of your final message, outside code and quotes.`;
 }
 
 export const OVERRIDDEN_TEXT =
-  'the client overrode a block of the Stop hook (its cap on consecutive blocks). Set CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment that starts claude; the launcher does so by itself.';
+  'The client ended the turn despite the Stop hook (its cap on consecutive blocks). Set CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment that starts claude; the launcher does this.';
 
 export function iterations(count: number): string {
   return count === 1 ? '1 iteration' : `${count} iterations`;
 }
 
-/** Maximum length of the reason of a failed check: a whole test run would fill the state and the prompt. */
+/** Maximum length of a failed check's reason in the state and the prompt. */
 const REASON_LIMIT = 2_000;
 
 export function reasonText({ name, outcome, detail }: CheckResult): string {
   return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT)}`;
 }
 
-/** A message of an end as a line shows it: behind its status, unless it begins with that itself, as most do. */
+/** Returns the message of an end with its status before it, unless it begins with the status. */
 export function withStatus(status: string, message: string): string {
-  return message.startsWith(status) ? message : `${status}: ${message}`;
+  return message.toLowerCase().startsWith(status) ? message : `${status}: ${message}`;
 }
 
-/** `$0.12`; below a cent as exact as the client says it: `$0.0008`. */
+/** Returns `$0.12`, or four decimals below a cent: `$0.0008`. */
 export function dollarText(amount: number): string {
   return `$${amount.toFixed(amount > 0 && amount < 0.01 ? 4 : 2)}`;
 }

@@ -5,21 +5,11 @@ import { apiError } from './transitions/api-error.ts';
 import type { Transition } from './transitions/build.ts';
 import { event } from './transitions/build.ts';
 import { withChecklist } from './transitions/checklist.ts';
-import {
-  cannotGoOn,
-  firstPrompt,
-  noticed,
-  overridden,
-  promptMade,
-  released,
-  steeringDelivered,
-  suspended,
-  waitedOut,
-} from './transitions/delivery.ts';
+import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { planRead, planTurnEnded } from './transitions/plan-events.ts';
-import { interrupted } from './transitions/suspend.ts';
+import { cannotGoOn, interrupted, noticed, suspended, waitedOut } from './transitions/suspend.ts';
 import { timePassed } from './transitions/time-passed.ts';
 import { userPrompt } from './transitions/user-prompt.ts';
 import { verified } from './transitions/verified.ts';
@@ -27,8 +17,8 @@ import { verified } from './transitions/verified.ts';
 export type { Transition } from './transitions/build.ts';
 
 /**
- * The whole engine: what a loop becomes and what has to be done when something happens to it. Pure and total: any
- * valid state and any event give an answer; time comes in with the event, and nothing is read or written here.
+ * Returns the loop's next state and the effects of an event. Pure and total: any valid state and any event give an
+ * answer, time comes in with the event, and nothing is read or written.
  */
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
   if (state.status === 'ended') return endedAlready(state, happened);
@@ -75,7 +65,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
   }
 }
 
-/** A loop that ended and was not archived (the process died in between) is archived by whoever comes next. */
+/** Archives a loop that ended without being archived, because its process died in between. */
 function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: EngineEvent): Transition {
   const { as, message } = state.ended;
   return {

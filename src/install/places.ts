@@ -65,7 +65,7 @@ export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): voi
   if (claude === null || claude !== real(clientConfigDir(env))) return;
   throw new RalphError(
     'refused',
-    `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project, or name it: main.cjs init --project DIR.`,
+    `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project, or name it: ralph-loop init --project DIR.`,
   );
 }
 

@@ -31,7 +31,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): Unini
   const live = liveLoop(projectDir, env);
   if (live !== null) {
     const which = live.name === null ? '' : ` --loop ${live.name}`;
-    throw new RalphError('refused', `a loop is live in ${projectDir}. End it first: main.cjs cancel${which}.`);
+    throw new RalphError('refused', `a loop is live in ${projectDir}. End it first: ralph-loop cancel${which}.`);
   }
   const settings = withdrawSettings(projectDir, manifest.settings);
   const removed: string[] = [];

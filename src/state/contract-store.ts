@@ -43,7 +43,7 @@ export function readContract(files: LoopFiles): StoredContract | null {
   if (found !== 'unreadable') return found === 'absent' ? null : found;
   throw new RalphError(
     'contract-changed',
-    `the contract ${files.contract} cannot be read. Start anew: main.cjs start --fresh.`,
+    `the contract ${files.contract} cannot be read. Start anew: ralph-loop start --fresh.`,
   );
 }
 

@@ -116,7 +116,7 @@ function readRecord({ record: path }: TddFiles): TddRecord | null {
   const unreadable = (why: string): RalphError =>
     new RalphError(
       'contract-changed',
-      `the record of the TDD list, ${path}, cannot be read (${why}) and was left as it is. Put it back, or move it away and make the list anew: main.cjs tdd init.`,
+      `the record of the TDD list, ${path}, cannot be read (${why}) and was left as it is. Put it back, or move it away and make the list anew: ralph-loop tdd init.`,
     );
   if (value.kind === 'empty') throw unreadable('it is empty');
   if (value.kind === 'unusable') throw unreadable(value.problem);
@@ -225,7 +225,7 @@ function write(
 
 /** What nobody could read again is not written. */
 function tooLong(path: string, bytes: number): string {
-  return `${path} would have ${bytes} bytes, and at most ${MAX_BYTES} can be read again: nothing was recorded. Make a list of the scenarios that are left: main.cjs tdd init --fresh --input FILE.`;
+  return `${path} would have ${bytes} bytes, and at most ${MAX_BYTES} can be read again: nothing was recorded. Make a list of the scenarios that are left: ralph-loop tdd init --fresh --input FILE.`;
 }
 
 /** Moves what lies in the state's place aside, whole, and gives back where it went. Called under the lock. */

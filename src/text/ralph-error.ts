@@ -1,3 +1,5 @@
+import { type Message, render } from './message.ts';
+
 export type ErrorCode =
   | 'lock-timeout'
   | 'state-corrupt'
@@ -18,10 +20,13 @@ export type ErrorCode =
 /** The one error of this program: a stable code, a message that says what, where and what to do, and the cause. */
 export class RalphError extends Error {
   readonly code: ErrorCode;
+  /** The message with its advice as data, to be shown for a loop and a user. */
+  readonly advised: Message;
 
-  constructor(code: ErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(code: ErrorCode, message: Message | string, cause?: unknown) {
+    super(render(message, { name: null, mode: 'hook' }), cause === undefined ? undefined : { cause });
     this.name = 'RalphError';
     this.code = code;
+    this.advised = typeof message === 'string' ? { text: message } : message;
   }
 }

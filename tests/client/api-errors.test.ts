@@ -73,7 +73,7 @@ test('refused credentials pause the loop, and its message says what to do', asyn
       assert.equal(run.code, 3, run.said);
       const paused = project.state()?.['paused'] as Record<string, unknown>;
       assert.equal(paused['reason'], 'api-error');
-      assert.match(run.said, /paused: the API refused the credentials .* Log in again \(\/login\)/);
+      assert.match(run.said, /Paused: the API refused the credentials .* Log in again \(\/login\)/);
       assert.match(run.said, /start --resume/);
       assert.equal(project.state()?.['iteration'], 1);
     },

@@ -23,7 +23,7 @@ test('a claim whose validation passes completes the loop, which leaves a learnin
       assert.equal(project.state(), null);
       assert.match(project.archive()[0]?.name ?? '', /^\d{4}-\d\d-\d\dT.*Z-complete\.json$/);
       const added = project.workspace.read(learnings).slice(before.length);
-      assert.match(added, /^\n- .* UTC, the loop, complete after 1 iteration/);
+      assert.match(added, /^\n- .* UTC, the loop, Complete after 1 iteration/);
     },
   );
 });

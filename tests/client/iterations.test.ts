@@ -20,7 +20,7 @@ test('twenty-five iterations without a tool call are twenty-five turns and twent
     assert.equal(project.iterations().length, 25);
     assert.equal(project.ended().as, 'max-iterations');
     assert.equal(run.code, 2);
-    assert.match(run.said, /stopped after 25 iterations, the limit \(max-iterations\)/);
+    assert.match(run.said, /Stopped after 25 iterations, the limit \(max-iterations\)/);
   });
 });
 

@@ -42,7 +42,7 @@ test('a plan of twelve tasks is executed by the runner, one commit a task, with 
     assert.equal(first.code, 3, first.stdout + first.stderr);
     assertCommits(plan, ORDER.slice(0, 5));
     assertPaused(plan);
-    assert.match(first.stdout, /passed over: Task 4 \(blocked\), Task 5 \(waits for Task 4\), Task 10/);
+    assert.match(first.stdout, /Skipped: Task 4 \(blocked\), Task 5 \(waits for Task 4\), Task 10/);
     const second = await runRunner(project, {
       args: [PLAN, '--plan', '--from', 'Task 7', '--max-tasks', '20'],
     });

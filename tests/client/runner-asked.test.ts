@@ -26,7 +26,7 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
         `${RALPH} run --consent make >> refused.txt 2>&1; true`,
       ].join('; '),
     ),
-    text('I have asked for a loop. Please agree: main.cjs run --consent make'),
+    text('I have asked for a loop. Please agree: ralph-loop run --consent make'),
     bash('touch made.txt'),
     text('Made.\n\n<promise>DONE</promise>'),
   ]);
@@ -36,7 +36,7 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
     assert.equal(asking.code, 0, asking.stderr);
     assert.deepEqual(
       ['status', 'mode', 'consent'].map((key) => workspace.json('asked.json')[key]),
-      ['awaiting-consent', 'runner', 'main.cjs run --consent make'],
+      ['awaiting-consent', 'runner', 'ralph-loop run --consent make'],
     );
     assert.equal(workspace.json('status.json')['status'], 'awaiting-consent');
     assert.equal(workspace.read('refused.txt').match(/is for the user at a terminal/g)?.length, 2);

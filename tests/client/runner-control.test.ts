@@ -178,7 +178,7 @@ test('a loop that is stopped and one that is paused from another terminal end th
     await working(project, 1);
     assert.equal(project.main(['pause']).code, 0);
     one.open();
-    await until('it rests', () => notices(running).some((line) => line.includes('main.cjs resume')));
+    await until('it rests', () => notices(running).some((line) => line.includes('ralph-loop resume')));
     assert.equal(project.main(['resume']).code, 0);
     await working(project, 2);
     assert.equal(project.main(['stop']).code, 0);

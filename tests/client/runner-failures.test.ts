@@ -57,7 +57,7 @@ test('refused credentials end the loop at once, with what to do, whatever patien
     assert.ok(project.model.mainRequests().length <= 4, `${project.model.mainRequests().length} requests`);
     const [end] = ofType(run.events, 'loop-ended');
     assert.equal(end?.status, 'error');
-    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*main\.cjs run --resume/);
+    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*ralph-loop run --resume/);
     assert.equal(project.iterations().length, 0);
   });
 });

@@ -112,7 +112,7 @@ test('ten iterations know nothing of each other but what the files hold, and cos
     );
 
     const warned = ofType(run.events, 'notice').filter(({ message }) =>
-      /budget max_tokens: [\d,]+ of 13,?300/.test(message),
+      /Budget max_tokens: [\d,]+ of 13,?300/.test(message),
     );
     assert.equal(warned.length, 1, 'the soft warning came once');
   });

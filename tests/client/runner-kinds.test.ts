@@ -20,7 +20,7 @@ const KINDS: readonly {
   {
     kind: 'billing',
     reply: status(400, { message: 'Your credit balance is too low to access the Anthropic API.' }),
-    told: /billing.*Mend the account, then: main\.cjs run --resume/,
+    told: /billing.*Mend the account, then: ralph-loop run --resume/,
     ends: true,
   },
   {

@@ -94,7 +94,7 @@ test('an iteration that has had its time fails, and is counted', async () => {
       ofType(run.events, 'agent-ended').map(({ outcome }) => outcome),
       ['out-of-time', 'ok'],
     );
-    assert.match(prompt(), /Time ran out in your last iteration/);
+    assert.match(prompt(), /Your last iteration timed out/);
     assert.equal(project.events('iteration.failed').length, 1);
   });
 });
@@ -133,7 +133,7 @@ test('people read a header, the calls, the words and what it cost', async () => 
       run.stdout.replaceAll(/\((?:\d+ms|(?:\d+m )?\d+s|\d+m)\)/g, '(TIME)'),
       /─── Iteration 1 of 5 ───\n {2}✓ Bash echo hi \(TIME\)\n {2}✗ Bash exit 3 \(TIME\)\nDone\.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n─── \S+ │ 3 turns │ \$0\.00\d+ ───/,
     );
-    assert.match(run.stdout, /ralph: complete after 1 iteration/);
+    assert.match(run.stdout, /ralph: Complete after 1 iteration/);
   });
 });
 

@@ -32,7 +32,7 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is told'
       assert.match(moved?.name ?? '', /-corrupt\.json$/);
       assert.equal(moved?.text, broken);
       assert.equal(project.state(), null);
-      assert.match(run.said, /the state file could not be read .* Start anew with: main\.cjs start\./);
+      assert.match(run.said, /the state file could not be read .* Start anew with: ralph-loop start\./);
       assert.ok(run.said.includes(moved?.name ?? 'no name'));
       const again = project.main(['start', '--json']);
       assert.equal(again.code, 0, `the project is not stuck: ${again.stderr}`);
@@ -98,7 +98,7 @@ for (const [finished, turns] of [
         workspace.write(stateFile, fourKeys);
         const run = await runClient({ workspace, model, prompt: 'go on', env: { RALPH_ACTIVE: '1' } });
         model.check();
-        assert.match(run.stdout, /stopped after 25 iterations, the limit/);
+        assert.match(run.stdout, /Stopped after 25 iterations, the limit/);
         assert.equal(project.ended().as, 'max-iterations');
         const archived = project.archive()[0]?.state;
         assert.equal(archived?.['iteration'], 25);

@@ -113,7 +113,7 @@ test('after a cancel the next tool call does not run, and the turn ends there', 
     assert.equal(project.workspace.has('after'), false);
     assert.equal(project.model.mainRequests().length, 2);
     assert.equal(run.result?.['terminal_reason'], 'hook_stopped');
-    assert.match(run.said, /cancelled by the user after 0 iterations/);
+    assert.match(run.said, /Cancelled by the user after 0 iterations/);
   });
 });
 
@@ -136,7 +136,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
     assert.equal(project.workspace.has('after'), true);
     assert.equal(project.model.mainRequests().length, 3);
     assert.equal(project.iterations().length, 2);
-    assert.match(run.said, /stopped by the user after 2 iterations/);
+    assert.match(run.said, /Stopped by the user after 2 iterations/);
     assert.match(run.said, /before the agent heard what you said: "too late"/);
   });
 });
@@ -154,7 +154,7 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
     known(project);
     const run = await project.run();
     assert.equal(run.code, 3, run.said);
-    assert.match(run.said, /paused by the user/);
+    assert.match(run.said, /Paused by the user/);
     assert.equal(project.state()?.['status'], 'paused');
     const resumed = await project.run({ args: ['--resume'] });
     project.model.check();

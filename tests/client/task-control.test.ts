@@ -44,7 +44,7 @@ test('a stop flag in the task folder ends the loop after the iteration at work, 
       const run = await loop.run();
       assert.equal(run.code, 0, run.said);
       assert.equal(loop.project.ended().as, 'stopped');
-      assert.match(run.said, /stopped by the file stop\.flag after 2 iterations/);
+      assert.match(run.said, /Stopped by the file stop\.flag after 2 iterations/);
       assert.equal(loop.workspace.has('after'), true);
       assert.equal(loop.workspace.has('my-task/.ralph-runner/stop.flag'), false);
       assert.deepEqual([loop.status().status, loop.records().length], ['stopped', 2]);
@@ -74,7 +74,7 @@ test('a cancel flag in the task folder meets the next tool call, which is refuse
       const run = await loop.run();
       assert.equal(run.code, 130, run.said);
       assert.deepEqual([loop.workspace.has('after'), loop.records().length], [false, 1]);
-      assert.match(loop.project.ended().message, /cancelled by the file cancel\.flag after 1 iteration\./);
+      assert.match(loop.project.ended().message, /Cancelled by the file cancel\.flag after 1 iteration\./);
       assert.equal(loop.status().status, 'cancelled');
     },
   );

@@ -46,7 +46,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
     assert.match(second, /Iteration 2 of 20/);
     const { as, verified, message } = project.ended();
     assert.deepEqual({ as, verified }, { as: 'complete', verified: true });
-    assert.match(message, /complete after 2 iterations, verified by 4 checks/);
+    assert.match(message, /Complete after 2 iterations, verified by 4 checks/);
     assert.deepEqual(
       loop.records().map(({ progress, changedFiles, completion, commands }) => ({
         progress,
@@ -81,7 +81,7 @@ test('the minimal loop has no promise to give and ends at its limit: max-iterati
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'max-iterations');
-    assert.match(run.said, /stopped after 10 iterations, the limit \(max-iterations\), without completion\./);
+    assert.match(run.said, /Stopped after 10 iterations, the limit \(max-iterations\), without completion\./);
     assert.deepEqual(
       loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
       turns.map((turn) => [turn === 4, turn < 4 ? turn : turn - 4]),
@@ -98,7 +98,7 @@ test('the minimal loop in which nothing ever changes ends as no-progress-exhaust
     const run = await loop.run({ args: ['--max-iterations', '3'] });
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');
-    assert.match(run.said, /stopped after 3 iterations, the limit \(no-progress-exhaustion\), without completion\./);
+    assert.match(run.said, /Stopped after 3 iterations, the limit \(no-progress-exhaustion\), without completion\./);
     assert.deepEqual(
       loop.records().map(({ progress, noProgressStreak }) => [progress, noProgressStreak]),
       [1, 2, 3].map((streak) => [false, streak]),

@@ -120,7 +120,7 @@ test('a script of the task that the agent changes is not run, as evidence or at 
     assert.match(second, /^\[not run: my-task\/verify\.sh was changed since the loop started\./m);
     assert.match(
       run.said,
-      /completion rejected: verify\. Not run, .*: verify\. .* main\.cjs accept --loop my-task adopts it/,
+      /Completion rejected: verify\. Not run, .*: verify\. .* ralph-loop accept --loop my-task adopts it/,
     );
     assertComplete(loop, run, true);
     assert.equal(loop.workspace.has('my-task/fooled'), true, 'control: it runs once it is adopted');

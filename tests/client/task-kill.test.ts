@@ -48,7 +48,7 @@ test('a client that is killed in the middle of an iteration leaves a loop that r
     assert.equal(run.code, 130, run.said);
     assert.match(
       run.said,
-      /interrupted: the client ended while the loop was live\. Go on with: main\.cjs start --loop my-task --resume/,
+      /Interrupted: the client exited while the loop was live\. Resume: ralph-loop resume my-task/,
     );
     assert.equal(loop.status().status, 'paused');
     await assertWentOn(loop);

@@ -52,7 +52,7 @@ test('an iteration that has had its time gets no further call, and ends the loop
       /\[blocked by guardrail: timeout\] time is up: end your message with what is done/,
     );
     assert.equal(loop.project.ended().as, 'timeout');
-    assert.match(run.said, /stopped, because time ran out in iteration 1 \(timeout: 1s\)/);
+    assert.match(run.said, /Stopped: iteration 1 timed out after 1s/);
     assert.deepEqual(
       loop.records().map(({ status }) => status),
       ['timeout'],
@@ -70,7 +70,7 @@ test('with stop_on_error off an iteration that ran out of time is told so in the
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.workspace.has('late'), false);
-    assert.match(loop.told()[2] ?? '', /Time ran out in your last iteration \(timeout: 1s\)/);
+    assert.match(loop.told()[2] ?? '', /Your last iteration timed out \(timeout: 1s\)/);
     assert.deepEqual(
       loop.records().map(({ status }) => status),
       ['timeout', 'timeout'],

@@ -45,7 +45,7 @@ test('Esc while a command of the task runs ends the command and pauses the loop;
     await terminal.waitFor('ralph: my-task │ paused (interrupted) │ iter 1/9');
 
     await terminal.submit('are you there?');
-    await terminal.waitFor('I am here.', /paused, because it was interrupted/);
+    await terminal.waitFor('I am here.', /Paused: the turn was interrupted/);
     await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
 
     workspace.write('go', 'went again\n');

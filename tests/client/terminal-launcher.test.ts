@@ -9,7 +9,7 @@ test('the launcher starts the client with the first prompt, the loop goes round 
   await inTerminal({ body: '# Mission\n\nKeep to the script.\n' }, script, async (loop) => {
     const terminal = await loop.launch();
     await terminal.waitFor(
-      /Stop says: ralph: complete after 3 iterations, verified by 1 check\./,
+      /Stop says: ralph: Complete after 3 iterations, verified by 1 check\./,
       ...['turn one is done', 'turn two is done', 'Stop says: ralph: iteration 3 of 25.'],
     );
     const [first, second] = loop.model.mainRequests();
@@ -20,7 +20,7 @@ test('the launcher starts the client with the first prompt, the loop goes round 
     assert.equal(await terminal.exitCode(), undefined, 'the session stays open for the user');
     await terminal.submit('/exit');
     assert.equal(await terminal.waitForExit(), 0);
-    assert.match(await terminal.history(), /^ralph: complete after 3 iterations/m);
+    assert.match(await terminal.history(), /^ralph-loop: Complete after 3 iterations/m);
   });
 });
 
@@ -32,7 +32,7 @@ test('the launcher asks for the commands that must pass, and hands the keyboard 
     await terminal.submit('test -f PROMPT.md || true');
     await terminal.waitFor(/must pass:[^\n]*\n+must pass:/);
     await terminal.key('Enter');
-    await terminal.waitFor(/ralph: complete after 1 iteration, verified by 1 check\./);
+    await terminal.waitFor(/ralph-loop: Complete after 1 iteration, verified by 1 check\./);
     assert.match(loop.workspace.read(promptFile), /test -f PROMPT\.md \|\| true/);
     await terminal.submit('thank you, that was quick');
     await terminal.waitFor('you are welcome');
@@ -51,7 +51,7 @@ test('a client started by hand with RALPH_ACTIVE=1 gets a loop of its own, bound
     ].join('\n');
     const terminal = await loop.open('/bin/bash', ['-c', start]);
     await terminal.waitFor(/SessionStart:startup says: ralph: a loop has begun/);
-    const screen = await terminal.waitFor(/Stop says: ralph: complete after 3 iterations/);
+    const screen = await terminal.waitFor(/Stop says: ralph: Complete after 3 iterations/);
     assert.ok(!screen.includes('BLOCK_CAP'), 'it was exported, so nobody has to be told');
     const ended = await loop.waitForEnd();
     assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const forEver = 'tail -f /dev/null';
 const wayBack =
-  /^ralph: interrupted: the client ended while the loop was live\. Go on with: .*ralph-audit\.sh --resume/m;
+  /^ralph-loop: Interrupted: the client exited while the loop was live\. Go on with: .*ralph-audit\.sh --resume/m;
 
 /** The launcher has left, and the loop lies there, interrupted after its first iteration. */
 const interrupted = async (loop: TerminalLoop, terminal: Terminal): Promise<void> => {
@@ -105,12 +105,12 @@ describe('a user who leaves', { concurrency: 2 }, () => {
       const terminal = await loop.launch();
       await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
       loop.main('pause');
-      await terminal.waitFor(/Stop says: ralph: paused by the user/);
+      await terminal.waitFor(/Stop says: ralph: Paused by the user/);
       await terminal.submit('/exit');
       assert.equal(await terminal.waitForExit(), 3);
       assert.match(
         await terminal.history(),
-        /^ralph: paused by the user\..*The client has ended, so go on with: .*--resume/m,
+        /^ralph-loop: Paused by the user\..*The client has ended, so go on with: .*--resume/m,
       );
     });
   });

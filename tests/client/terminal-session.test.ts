@@ -21,7 +21,7 @@ describe('a session', { concurrency: 2 }, () => {
       assert.deepEqual([limited.paused?.reason, limited.iteration], ['rate-limited', 1]);
       const resets = limited.paused?.resumesAt ?? '';
       assert.ok(Math.abs(Date.parse(resets) - Date.now()) < 60_000, resets);
-      await terminal.waitFor(`ralph: paused by a rate limit until ${resets}.`);
+      await terminal.waitFor(`ralph-loop: Paused by a rate limit until ${resets}.`);
       const ended = await loop.waitForEnd();
       assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
       assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /usage limit has reset/);
@@ -46,7 +46,7 @@ describe('a session', { concurrency: 2 }, () => {
       );
       await terminal.waitFor(
         'ralph: default │ paused (rate-limited) │ iter 1/25',
-        /ralph: paused by a rate limit; the client did not say until when\. Go on with: main\.cjs resume/,
+        /ralph: Paused by a rate limit; the client did not report when it resets\. Resume, then send any message in the session: ralph-loop resume/,
       );
       await terminal.submit('are you there?');
       await terminal.waitFor('I am here', /UserPromptSubmit says: ralph: paused by a rate limit/);

@@ -99,7 +99,7 @@ const CARELESS: Readonly<Record<string, readonly [Decide, RegExp]>> = {
   'forgets that a loop is paused': [
     (context) => {
       const paused = stateOf(context)?.status === 'paused';
-      return paused ? { decision: 'block', reason: 'on', systemMessage: 'ralph: on' } : HOOKS.Stop(context);
+      return paused ? { decision: 'block', reason: 'on', systemMessage: 'ralph-loop: on' } : HOOKS.Stop(context);
     },
     /no active loop of this session|a block leaves/,
   ],
@@ -115,7 +115,7 @@ const CARELESS: Readonly<Record<string, readonly [Decide, RegExp]>> = {
       try {
         return await HOOKS.Stop(context);
       } catch {
-        return { decision: 'block', reason: 'again', systemMessage: 'ralph: again' };
+        return { decision: 'block', reason: 'again', systemMessage: 'ralph-loop: again' };
       }
     },
     /no active loop of this session|a block |one Stop has two answers/,

@@ -26,7 +26,7 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
   const { json } = ask(p, 'fix', ['--set', 'inter_iteration_delay=1']);
   assert.deepEqual(
     ['status', 'mode', 'name', 'maxIterations', 'consent'].map((key) => json[key]),
-    ['awaiting-consent', 'runner', 'fix', 3, 'main.cjs run --consent fix'],
+    ['awaiting-consent', 'runner', 'fix', 3, 'ralph-loop run --consent fix'],
   );
   assert.equal(p.ralph(['status', '--loop', 'fix'], AGENT).json['status'], 'awaiting-consent');
   assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /main\.cjs run --loop fix --consent|run --consent/);
@@ -52,7 +52,7 @@ test('an agent runs nothing itself, and is told how to ask', (t) => {
   const tree = p.tree();
   const refused = p.ralph(['run', 'jobs/fix'], AGENT);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /An agent can ask for a loop: main\.cjs start --mode runner/);
+  assert.match(refused.stderr, /An agent can ask for a loop: ralph-loop start --mode runner/);
   assert.equal(p.ralph(['run', '--consent', 'fix'], AGENT).code, 1);
   assert.equal(p.ralph(['start', '--consent', '--loop', 'fix'], AGENT).code, 1);
   assert.match(p.ralph(['start', '--mode', 'router'], AGENT).stderr, /main\.cjs router start/);
@@ -103,7 +103,7 @@ test('at a terminal the user is shown the loop and asked; a no leaves it as it i
   await no.waitFor(/Start it\? \[y\/N\]/);
   await no.submit('n');
   assert.equal(await no.waitForExit(), 1);
-  assert.match(await no.history(), /still awaits your consent\. main\.cjs cancel --loop fix refuses it/);
+  assert.match(await no.history(), /still awaits your consent\. ralph-loop cancel --loop fix refuses it/);
   assert.equal(p.ralph(['status', '--loop', 'fix']).json['status'], 'awaiting-consent');
   const changed = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
   await changed.waitFor(/Start it\? \[y\/N\]/);
@@ -135,7 +135,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   await first.waitFor(() => p.has('up-'));
   const elsewhere = p.ralph(['run', '--agent', './agent.sh']);
   assert.equal(elsewhere.code, 1);
-  assert.match(elsewhere.stderr, /already.*process \d+.*main\.cjs status.*main\.cjs stop.*--loop NAME/);
+  assert.match(elsewhere.stderr, /already.*process \d+.*ralph-loop status.*ralph-loop stop.*--loop NAME/);
   const again = '$RALPH run --plain --max-iterations 1 --agent ./agent.sh';
   const watched = await peopleTerminal(t, p, again);
   await watched.waitFor(ASKED);
@@ -163,7 +163,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   assert.equal(await stopped.waitForExit(), 0);
   assert.match(await stopped.history(), /will stop when the iteration at work is over/);
   p.write('go', '');
-  assert.equal(await first.waitForExit(), 0, 'stopped by the user');
+  assert.equal(await first.waitForExit(), 0, 'Stopped by the user');
   assert.equal(await other.waitForExit(), 2);
   assert.ok(join(p.dir, 'up-second'));
 });

@@ -72,7 +72,7 @@ test('a session does not take the agent of a runner, and says so', (t) => {
   task(p, 'agent: ./agent.sh\nguardrails: {protected_files: [x]}');
   const { code, stderr } = p.ralph(['start']);
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /agent \(\.\/agent\.sh\) is for main\.cjs run; this loop is worked on by Claude Code/);
+  assert.match(stderr, /agent \(\.\/agent\.sh\) is for ralph-loop run; this loop is worked on by Claude Code/);
 });
 
 test('an agent that breaks is tried again, and after five times the loop ends and says what it said', (t) => {
@@ -167,7 +167,7 @@ test('a run over what a killed run left advises a run, and names the loop', (t) 
   p.ralph(['run', 'jobs/fix', '--agent', `exec ${cmd}`]);
   const { code, stderr } = p.ralph(['run', 'jobs/fix', '--agent', cmd]);
   assert.equal(code, 1);
-  assert.match(stderr, /main\.cjs run --loop fix --resume\. .*main\.cjs run --loop fix --fresh/);
+  assert.match(stderr, /main\.cjs run --loop fix --resume\. .*ralph-loop run --loop fix --fresh/);
 });
 
 /** Kills the runner in its first run, as the system would that is short of memory. */
@@ -202,5 +202,5 @@ test('an agent that deletes everything ends its loop, and the user is told what 
   task(p, 'max_iterations: 3');
   const { code, stderr } = p.ralph(['run', '--agent', 'cat > /dev/null; rm -rf .claude; echo hi']);
   assert.equal(code, 1);
-  assert.match(stderr, /^ralph: \/.*runtime is gone\. Somebody has deleted it.* begin anew: main\.cjs run\.$/m);
+  assert.match(stderr, /^ralph-loop: \/.*runtime is gone\. Somebody has deleted it.* begin anew: ralph-loop run\.$/m);
 });

@@ -27,8 +27,8 @@ test('an unknown command, or none, prints the usage on standard error and exits 
     const { code, stdout, stderr } = p.ralph(args);
     assert.equal(code, 1, args.join(' '));
     assert.equal(stdout, '');
-    assert.match(stderr, /^ralph: (unknown command|no command)/);
-    assert.match(stderr, /Usage: main\.cjs COMMAND/);
+    assert.match(stderr, /^ralph-loop: (unknown command|no command)/);
+    assert.match(stderr, /Usage: ralph-loop COMMAND/);
   }
 });
 
@@ -36,8 +36,8 @@ test('an unknown option prints what is wrong and the help of the command, and ex
   const { code, stdout, stderr } = project(t).ralph(['status', '--frob']);
   assert.equal(code, 1);
   assert.equal(stdout, '');
-  assert.match(stderr, /^ralph: Unknown option '--frob'\n/);
-  assert.match(stderr, /Usage: main\.cjs status/);
+  assert.match(stderr, /^ralph-loop: Unknown option '--frob'\n/);
+  assert.match(stderr, /Usage: ralph-loop status/);
 });
 
 test('a word that a command does not take is refused: "reset docs" must not reset the default loop', (t) => {
@@ -48,11 +48,11 @@ test('a word that a command does not take is refused: "reset docs" must not rese
   for (const name of new Set(['list', 'signs', 'doctor', ...CONTROL, ...TAKE_PATHS])) {
     const { code, stderr } = p.ralph([name, 'docs']);
     assert.equal(code, 1, name);
-    if (!TAKE_PATHS.includes(name)) assert.match(stderr, new RegExp(`^ralph: ${name} takes no "docs"`));
+    if (!TAKE_PATHS.includes(name)) assert.match(stderr, new RegExp(`^ralph-loop: ${name} takes no "docs"`));
     else
       assert.match(
         stderr,
-        /^ralph: (docs: there is no such task folder|no live loop works on docs|no loop has worked on docs)/,
+        /^ralph-loop: (docs: there is no such task folder|no live loop works on docs|no loop has worked on docs)/,
         name,
       );
   }
@@ -142,7 +142,7 @@ test('what the machine denies is told in a sentence, with the file and without a
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ralph: \/.*file\/ralph-loop\/.* cannot be used: a file lies where a folder should \(ENOTDIR, /,
+    /^ralph-loop: \/.*file\/ralph-loop\/.* cannot be used: a file lies where a folder should \(ENOTDIR, /,
   );
   assert.doesNotMatch(stderr, /please report|\n {4}at /);
 });

@@ -126,7 +126,7 @@ test('a word that is a task and a task folder opens the folder, and says how to 
   p.write('auth/RALPH.md', '---\n---\nWork.\n');
   p.write('lint/notes.md', 'no task folder');
   const opened = p.ralph(['draft', 'auth']);
-  assert.match(opened.stderr, /auth is a task folder and is opened\. .* main\.cjs draft --name NAME "auth"/);
+  assert.match(opened.stderr, /auth is a task folder and is opened\. .* ralph-loop draft --name NAME "auth"/);
   assert.equal(opened.json['path'], join(p.dir, 'auth/RALPH.md'));
   assert.equal(p.ralph(['draft', './auth']).stderr, '', 'a path alone needs no word about it');
   assert.equal(p.ralph(['draft', '--name', 'new', 'auth']).json['path'], join(p.dir, 'new/RALPH.md'));

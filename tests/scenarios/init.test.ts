@@ -260,7 +260,7 @@ test('uninit refuses while a loop is live, and keeps what loops have left behind
   assert.equal(p.ralph(['start']).code, 0);
   const refused = p.ralph(['uninit']);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /a loop is live in .*main\.cjs cancel/);
+  assert.match(refused.stderr, /a loop is live in .*ralph-loop cancel/);
   assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
   p.ralph(['cancel']);
   const { json } = p.ralph(['uninit']);

@@ -126,7 +126,7 @@ test('plain words draft a task folder, which is started at once only with --yes'
   assert.equal(first.code, 1);
   assert.match(
     first.stderr + first.stdout,
-    /nobody has seen the draft fix-parser\/RALPH\.md yet[\s\S]*main\.cjs run fix-parser/,
+    /nobody has seen the draft fix-parser\/RALPH\.md yet[\s\S]*ralph-loop run fix-parser/,
   );
   assert.ok(p.has('fix-parser/RALPH.md') && !p.has('prompt.txt'));
   const begun = p.ralph(['run', '--json', '--yes', '--max-iterations', '1', '--agent', agent, 'fix the parser']);

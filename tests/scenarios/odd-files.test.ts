@@ -154,7 +154,7 @@ test('A loop ends, whatever lies where it would leave a sign and a line of memor
     for (const file of ['ralph/guardrails.md', 'context/memory/learnings.md'])
       await replace(join(loop.made.dir, '.claude', file), lay, t);
     const answer = stop(loop, { last_assistant_message: 'RALPH_ITERATION_COMPLETE: 2 findings remain' });
-    assert.match(answer.systemMessage ?? '', /stopped by the circuit breaker/);
+    assert.match(answer.systemMessage ?? '', /Stopped by the circuit breaker/);
     assert.equal(loop.made.has(path), false);
   }
 });

@@ -25,7 +25,7 @@ test('who said something that the loop was over too soon for is told so, and a r
   p.write('go-2', '');
   assert.equal(await ended, 2);
   const left =
-    /ended before the agent heard what you said: "mind the gap", "and the step"\. It is kept: main\.cjs run --resume/;
+    /ended before the agent heard what you said: "mind the gap", "and the step"\. It is kept: ralph-loop run --resume/;
   assert.match(stdout, left);
   assert.match(String(p.ralph(['explain']).json['why']), left);
   const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
@@ -46,7 +46,7 @@ test('a runner that is told to go says that the loop is there, and how it goes o
   assert.equal(await ended, 130);
   assert.match(
     stdout,
-    /interrupted: this runner has left the loop, which is still there\. Go on with: main\.cjs run --resume\.\n/,
+    /interrupted: this runner has left the loop, which is still there\. Go on with: ralph-loop run --resume\.\n/,
   );
 });
 

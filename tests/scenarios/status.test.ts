@@ -110,7 +110,7 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
 test('a state that cannot be read, or that a newer version wrote, is inactive, named and left alone', (t) => {
   const p = project(t);
   for (const [content, message] of [
-    ['{"half":', /cannot be used .*main\.cjs reset/],
+    ['{"half":', /cannot be used .*ralph-loop reset/],
     ['{"schemaVersion":999}', /newer ralph-loop/],
   ] as const) {
     p.write(STATE, content);
@@ -200,11 +200,11 @@ test('the JSON of a paused loop advises what goes on with it as it is driven', (
   assert.equal(p.ralph(['start', '--mode', 'runner']).code, 0);
   const file = '.claude/context/runtime/ralph-state.json';
   const message =
-    'interrupted: the client ended. Go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
+    'interrupted: the client ended. Go on with: ralph-loop start --resume --launch (the launcher: ralph-audit.sh --resume).';
   const paused = { since: '2026-01-01T00:00:00.000Z', reason: 'interrupted', message, resumesAt: null };
   p.write(file, { ...JSON.parse(p.read(file)), status: 'paused', paused });
   assert.equal(
     (p.ralph(['status']).json['paused'] as { message: string }).message,
-    'interrupted: the client ended. Go on with: main.cjs run --resume.',
+    'interrupted: the client ended. Go on with: ralph-loop run --resume.',
   );
 });

@@ -21,7 +21,7 @@ function changeState(p: Project, name: string, more: object): void {
 
 const PAUSED = {
   status: 'paused',
-  paused: { since: '2026-01-01T00:00:00Z', reason: 'operator', message: 'paused by the user.', resumesAt: null },
+  paused: { since: '2026-01-01T00:00:00Z', reason: 'operator', message: 'Paused by the user.', resumesAt: null },
 };
 
 test('list names kind, status, iteration, path and heartbeat of every loop, live or over', (t) => {
@@ -114,7 +114,7 @@ for (const name of ['stop', 'cancel']) {
     const tree = p.tree();
     const { code, stderr } = p.ralph([name]);
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`^ralph: 2 loops are active here\\. Say which one: main\\.cjs ${name} PATH`));
+    assert.match(stderr, new RegExp(`^ralph-loop: 2 loops are active here\\. Say which one: main\\.cjs ${name} PATH`));
     assert.match(stderr, /a +running +tasks\/a\/RALPH\.md\n +b +running +tasks\/b\/RALPH\.md/);
     assert.deepEqual(p.tree(), tree);
     assert.equal(p.ralph([name, '--loop', 'a']).code, 0, 'a name will do, too');
@@ -166,7 +166,7 @@ test('resume of a path refuses while a loop is active on it, and says how to end
   started(p, 'a');
   const active = p.ralph(['resume', 'a']);
   assert.equal(active.code, 1);
-  assert.match(active.stderr, /a loop on a is active \(running\)\. End it first: main\.cjs stop a/);
+  assert.match(active.stderr, /a loop on a is active \(running\)\. End it first: ralph-loop stop a/);
   changeState(p, 'a', { clientPid: 2 ** 22, clientStartedAt: null, sessionId: 's' });
   const gone = p.ralph(['resume', 'a']);
   assert.deepEqual([gone.code, gone.json['status']], [0, 'running'], gone.stderr);
@@ -280,7 +280,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--follow'], /--follow is for printing/],
     [['a', '--loop', 'a'], /--loop is for printing/],
     [['taken'], /taken is no task folder/],
-    [['nowhere'], /there is no such task folder\. main\.cjs list shows what the loops of this project work on\./],
+    [['nowhere'], /there is no such task folder\. ralph-loop list shows what the loops of this project work on\./],
     [['nowhere.md'], /nowhere\.md: there is no such file/],
   ] as const) {
     const { code, stderr } = p.ralph(['logs', ...args]);
@@ -347,7 +347,7 @@ test('a path that is no task folder of this project has its own error in every c
       ['notes.md/RALPH.md', /there is no such task folder/],
       ['empty', /empty is no task folder: it has no RALPH\.md/],
       [join(p.home, 'other'), /lies outside the project/],
-      ['', /the path is empty: name a task folder|^ralph: name the task folder to export/],
+      ['', /the path is empty: name a task folder|^ralph-loop: name the task folder to export/],
     ] as const) {
       const { code, stderr } = p.ralph([name, path]);
       assert.equal(code, 1, `${name} ${path}`);
@@ -362,7 +362,7 @@ test('a path that is no task folder of this project has its own error in every c
   for (const name of ['stop', 'cancel', 'status']) {
     assert.match(p.ralph([name, 'a', '--loop', 'x']).stderr, new RegExp(`${name} takes a path or --loop, not both`));
   }
-  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run: main\.cjs resume PATH/);
+  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run: ralph-loop resume PATH/);
 });
 
 test('a task folder behind a link inside the project is the same folder', (t) => {

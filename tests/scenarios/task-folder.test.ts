@@ -126,7 +126,7 @@ test('check takes a task folder, and shows every problem to people and in JSON',
   assert.equal(p.ralph(['check', 'job']).code, 0);
   assert.match(
     p.ralph(['check', 'gone']).stderr,
-    /gone: there is no such file\. Name a task .* main\.cjs scaffold NAME/,
+    /gone: there is no such file\. Name a task .* ralph-loop scaffold NAME/,
   );
-  assert.match(p.ralph(['check']).stderr, /PROMPT\.md: there is no such file\. main\.cjs init writes one/);
+  assert.match(p.ralph(['check']).stderr, /PROMPT\.md: there is no such file\. ralph-loop init writes one/);
 });

@@ -329,7 +329,7 @@ test('a state that is missing, empty, broken or of a newer program is a clear wo
   for (const step of steps) {
     const { code, stderr } = tdd(where, step);
     assert.equal(code, 1);
-    assert.match(stderr, /^ralph: there are no TDD scenarios here\. Make the list/);
+    assert.match(stderr, /^ralph-loop: there are no TDD scenarios here\. Make the list/);
   }
   assert.equal(tdd(where, 'status').json['active'], false);
   assert.equal(where.has('.claude/context'), false, 'who only asks makes nothing');
@@ -356,12 +356,15 @@ test('what is in the way of a folder is named', (t) => {
   where.write(STATE, '{}');
   where.write('.claude/context/runtime/tdd-archive', 'in the way');
   const first = tdd(where, 'next');
-  assert.match(first.stderr, /^ralph: \S+tdd-archive cannot be used: a file, or a link that leads nowhere, lies where/);
+  assert.match(
+    first.stderr,
+    /^ralph-loop: \S+tdd-archive cannot be used: a file, or a link that leads nowhere, lies where/,
+  );
   rmSync(join(where.dir, '.claude/context'), { recursive: true });
   symlinkSync(join(where.dir, 'nowhere'), join(where.dir, '.claude/context'));
   assert.match(
     tdd(where, 'next').stderr,
-    /^ralph: \S+ cannot be used: a file, or a link that leads nowhere, lies where/,
+    /^ralph-loop: \S+ cannot be used: a file, or a link that leads nowhere, lies where/,
   );
 });
 

@@ -71,7 +71,7 @@ for (const [name, words, done] of COMMANDS) {
     const how = name === 'steer' ? 'steer --path' : name;
     assert.match(
       several.stderr,
-      new RegExp(`^ralph: 3 loops are active here\\. Say which one: main\\.cjs ${how} PATH`),
+      new RegExp(`^ralph-loop: 3 loops are active here\\. Say which one: main\\.cjs ${how} PATH`),
     );
     assert.match(
       several.stderr,
@@ -104,11 +104,11 @@ test('explain takes the only live loop, asks where there are several, and advise
   p.ralph(['pause']);
   const { json } = p.ralph(['explain']);
   assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
-  assert.match(String(json['next']), /^main\.cjs resume --loop a, then send any message/);
+  assert.match(String(json['next']), /^ralph-loop resume --loop a, then send any message/);
   startedDefault(p);
   const several = p.ralph(['explain']);
   assert.equal(several.code, 1);
-  assert.match(several.stderr, /2 loops are active here\. Say which one: main\.cjs explain PATH/);
+  assert.match(several.stderr, /2 loops are active here\. Say which one: ralph-loop explain PATH/);
   assert.equal(p.ralph(['explain', 'tasks/a']).json['name'], 'a');
   assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md']).json['name'], null);
 });
@@ -147,7 +147,10 @@ test('reset takes the only loop that lies here, asks where there are several, an
   started(p, 'tasks/a', 'tasks/b');
   const tree = p.tree();
   const several = p.ralph(['reset']);
-  assert.match(several.stderr, /^ralph: 2 loops are active here\. Say which one: main\.cjs reset PATH, or --loop NAME/);
+  assert.match(
+    several.stderr,
+    /^ralph-loop: 2 loops are active here\. Say which one: ralph-loop reset PATH, or --loop NAME/,
+  );
   assert.deepEqual([several.code, p.tree()], [1, tree]);
   assert.equal(p.ralph(['reset', 'tasks/b']).code, 0);
   assert.deepEqual(
@@ -165,7 +168,7 @@ test('start --resume without a name goes on with the only loop that lies here, a
   assert.equal(several.code, 1);
   assert.match(
     several.stderr,
-    /^ralph: 2 loops lie here\. Say which one: main\.cjs start --resume --task PATH, or --loop NAME\.\n +a +running +tasks\/a/,
+    /^ralph-loop: 2 loops lie here\. Say which one: ralph-loop start --resume --task PATH, or --loop NAME\.\n +a +running +tasks\/a/,
   );
   assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b']).json['name'], 'b');
 });
@@ -178,7 +181,7 @@ test('start --resume without a name goes on with the only loop that has ended, u
   p.ralph(['stop']);
   started(p, 'tasks/b');
   p.ralph(['stop']);
-  assert.match(p.ralph(['start', '--resume']).stderr, /^ralph: 2 loops have ended here\. Say which one/);
+  assert.match(p.ralph(['start', '--resume']).stderr, /^ralph-loop: 2 loops have ended here\. Say which one/);
   startedDefault(p);
   p.ralph(['stop']);
   assert.equal(p.ralph(['start', '--resume']).json['name'], null, 'the default one, as ever');
@@ -198,7 +201,10 @@ test('start --consent without a name agrees to the only loop that awaits it, and
   ask('tasks/b');
   ask('tasks/d');
   const several = p.ralph(['start', '--consent']);
-  assert.match(several.stderr, /^ralph: 2 loops await consent\. Say which one: main\.cjs start --consent --task PATH/);
+  assert.match(
+    several.stderr,
+    /^ralph-loop: 2 loops await consent\. Say which one: ralph-loop start --consent --task PATH/,
+  );
   assert.equal(p.ralph(['start', '--consent', '--task', 'tasks/d']).code, 0);
   assert.deepEqual(
     ['.b', '.d'].map((name) => stateOf(p, name)['status']),
@@ -209,7 +215,7 @@ test('start --consent without a name agrees to the only loop that awaits it, and
 test('what a command advises for a path with a space in it can be typed as it stands', (t) => {
   const p = project(t);
   started(p, 'tasks/a b');
-  const end = 'main.cjs stop "tasks/a b", or main.cjs cancel "tasks/a b".';
+  const end = 'ralph-loop stop "tasks/a b", or ralph-loop cancel "tasks/a b".';
   for (const command of ['archive', 'resume']) assert.ok(p.ralph([command, 'tasks/a b']).stderr.includes(end), command);
 });
 
@@ -220,7 +226,7 @@ test('commands that take no arguments of a task say which do', (t) => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      new RegExp(`^ralph: ${command} takes no --arg: .* when it starts, by start, run or resume\\.`),
+      new RegExp(`^ralph-loop: ${command} takes no --arg: .* when it starts, by start, run or resume\\.`),
     );
   }
 });

@@ -56,7 +56,7 @@ test('a loop in a worktree works on a branch of its own, and the main work tree 
     Object.fromEntries(Object.entries(before).filter(([path]) => !path.startsWith('.git/'))),
   );
   assert.match(stderr, /on the branch ralph\/fix \(1 commit, 1 file not committed\)/);
-  for (const advice of ['git log -p HEAD..ralph/fix', 'git merge ralph/fix', 'main.cjs worktree remove fix']) {
+  for (const advice of ['git log -p HEAD..ralph/fix', 'git merge ralph/fix', 'ralph-loop worktree remove fix']) {
     assert.ok(stderr.includes(advice), stderr);
   }
   assert.ok(existsSync(tree(p, '.claude/context/runtime/ralph-archive.fix')), 'its state lies in the worktree');

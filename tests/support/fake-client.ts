@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { COMMAND_PATH } from '../../support/command-path.ts';
 import type { Project } from './project.ts';
 
 /** A `claude` that only knows its version; gives the environment in which it is found. */
@@ -7,5 +8,5 @@ export function fakeClient(p: Project, version = '2.1.330'): NodeJS.ProcessEnv {
   const bin = join(p.home, `bin-${version}`);
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, 'claude'), `#!/bin/sh\necho "${version} (Claude Code)"\n`, { mode: 0o755 });
-  return { PATH: `${bin}:${process.env['PATH']}` };
+  return { PATH: `${bin}:${COMMAND_PATH}` };
 }

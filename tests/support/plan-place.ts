@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { COMMAND_PATH } from '../../support/command-path.ts';
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'scripts', 'main.cjs');
 
@@ -58,7 +59,7 @@ kill -9 $PPID
 `;
   writeFileSync(join(bin, 'git'), fake);
   chmodSync(join(bin, 'git'), 0o755);
-  const base = { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: state, XDG_CONFIG_HOME: join(root, 'config') };
+  const base = { PATH: COMMAND_PATH, HOME: home, XDG_STATE_HOME: state, XDG_CONFIG_HOME: join(root, 'config') };
   const git = (...args: string[]): string => execFileSync(real, args, { cwd: dir, env: base, encoding: 'utf8' });
   git('init', '-q', '-b', 'work');
   git('config', 'user.name', 'Test');

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { COMMAND_PATH } from './command-path.ts';
 import { TEST_TIMEOUT_MS } from './until.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -52,7 +53,7 @@ export function project(context: TestContext): Project {
   const [dir, home] = [join(base, 'project'), join(base, 'home')];
   for (const made of [dir, home]) mkdirSync(made);
   const env: NodeJS.ProcessEnv = {
-    PATH: process.env['PATH'],
+    PATH: COMMAND_PATH,
     HOME: home,
     XDG_STATE_HOME: join(base, 'state'),
     XDG_CONFIG_HOME: join(base, 'config'),

@@ -56,7 +56,7 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
       return {
         kind: 'unguarded',
         message:
-          'the agent called tools and the guardrails were never asked: its client runs no hooks. See: main.cjs doctor.',
+          'the agent called tools and the guardrails were never asked: its client runs no hooks. See: ralph-loop doctor.',
       };
     case 'login':
       return { kind: 'authentication', message: loginText(facts) };

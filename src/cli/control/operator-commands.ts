@@ -84,10 +84,10 @@ export const CANCEL_COMMAND = operatorCommand({
 export const PAUSE_COMMAND = operatorCommand({
   name: 'pause',
   summary: 'Let the session rest until resume.',
-  help: 'From now on every stop is allowed and nothing is counted. main.cjs resume goes on with the counters kept.',
+  help: 'From now on every stop is allowed and nothing is counted. ralph-loop resume goes on with the counters kept.',
   command: () => ({ kind: 'pause' }),
   answer: ({ after }) =>
-    after.status === 'paused' ? 'The loop is paused. Go on with: main.cjs resume.' : `The loop is ${after.status}.`,
+    after.status === 'paused' ? 'The loop is paused. Go on with: ralph-loop resume.' : `The loop is ${after.status}.`,
 });
 
 export const WAKE_COMMAND = operatorCommand({
@@ -117,7 +117,7 @@ export const STEER_COMMAND = operatorCommand({
   },
   command: ({ positionals, values }) => {
     const text = positionals.join(' ').trim();
-    if (text === '') throw new RalphError('usage', 'say what to tell the agent: main.cjs steer "TEXT".');
+    if (text === '') throw new RalphError('usage', 'say what to tell the agent: ralph-loop steer "TEXT".');
     return steering(randomUUID(), text, values['next'] === true ? 'next' : 'now');
   },
   answer: ({ after }) =>

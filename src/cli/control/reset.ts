@@ -3,10 +3,10 @@ import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import { adoptFourKeys } from '../../engine/initial-state.ts';
 import { archiveState, quarantine } from '../../state/archive.ts';
 import { dropContract } from '../../state/contract-store.ts';
+import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { forLoop } from '../../term/for-loop.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { chosenLoop } from '../live-loops.ts';
@@ -50,8 +50,14 @@ function resetLoop(called: CommandContext): string {
         const who = mode === 'runner' ? 'the runner of this loop' : `the client of this loop (process ${clientPid})`;
         throw new RalphError(
           'refused',
-          forLoop(
-            `${who} is alive. End the loop with main.cjs stop or main.cjs cancel, or force it: main.cjs reset --force.`,
+          show(
+            {
+              text: `Cannot reset: ${who} is alive.`,
+              advice: [
+                { verb: 'End the loop', command: 'stop' },
+                { verb: 'Or force the reset', command: 'reset', options: { force: true } },
+              ],
+            },
             found.state,
           ),
         );

@@ -120,15 +120,15 @@ function active(path: string, files: LoopFiles): RalphError {
   return new RalphError(
     'refused',
     found.kind === 'loop'
-      ? `a loop on ${path} is active (${found.state.status}). End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`
-      : `the state file ${files.state} cannot be used (${found.kind}). main.cjs reset${named} puts it away.`,
+      ? `a loop on ${path} is active (${found.state.status}). End it first: ralph-loop stop ${quoted(path)}, or ralph-loop cancel ${quoted(path)}.`
+      : `the state file ${files.state} cannot be used (${found.kind}). ralph-loop reset${named} puts it away.`,
   );
 }
 
 function newRun(context: CommandContext, path: string): Promise<number> | number {
   const { dir, taskPath } = taskPlace(context.projectDir, path);
   if (!existsSync(join(dir, 'RALPH.md'))) {
-    throw new RalphError('usage', `${taskPath} is gone. Write it again, or make another: main.cjs scaffold NAME.`);
+    throw new RalphError('usage', `${taskPath} is gone. Write it again, or make another: ralph-loop scaffold NAME.`);
   }
   const task = join(context.projectDir, taskPath);
   return START_COMMAND.run({ ...context, values: { ...context.values, task }, positionals: [] });

@@ -43,7 +43,7 @@ function putAway(context: CommandContext, path: string): number {
   if (live !== undefined) {
     throw new RalphError(
       'refused',
-      `a loop on ${path} is active. End it first: main.cjs stop ${quoted(path)}, or main.cjs cancel ${quoted(path)}.`,
+      `a loop on ${path} is active. End it first: ralph-loop stop ${quoted(path)}, or ralph-loop cancel ${quoted(path)}.`,
     );
   }
   const moved = archiveRun(run, now());
@@ -65,7 +65,7 @@ function listing({ files, projectDir, env, forPeople, out, now }: CommandContext
 function emptyText(name: string | null, names: readonly (string | null)[]): string {
   const whose = name === null ? 'the default loop' : `loop ${name}`;
   const others = names.some((other) => other !== name)
-    ? ' main.cjs list shows all loops; --loop NAME lists the archive of one.'
+    ? ' ralph-loop list shows all loops; --loop NAME lists the archive of one.'
     : '';
   return `The archive of ${whose} is empty.${others}`;
 }
@@ -80,7 +80,7 @@ function show({ files, out }: CommandContext, wanted: string): number {
   if (found === undefined) {
     throw new RalphError(
       'usage',
-      `there is no ${wanted} in the archive ${files.archiveDir}. main.cjs archive lists it.`,
+      `there is no ${wanted} in the archive ${files.archiveDir}. ralph-loop archive lists it.`,
     );
   }
   out(found.content.kind === 'loop' ? JSON.stringify(found.content.state, null, 2) : `${found.path} holds no loop.`);

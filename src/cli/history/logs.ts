@@ -6,7 +6,6 @@ import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { projectPath } from '../../task/project-file.ts';
-import type { AdvisedLoop } from '../../term/for-loop.ts';
 import { painter } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -48,16 +47,18 @@ export const LOGS_COMMAND: Command = {
     for (;;) {
       const read = journals.map(readNew);
       const torn = read.reduce((sum, lines) => sum + lines.torn, 0);
-      if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
+      if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
       const entries = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
-      for (const entry of entries) print(entry, loop, context);
+      for (const entry of entries) print(entry, context);
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
-          context.out('Nothing has been recorded yet. main.cjs list shows all loops; --loop NAME prints those of one.');
+          context.out(
+            'Nothing has been recorded yet. ralph-loop list shows all loops; --loop NAME prints those of one.',
+          );
         }
         return 0;
       }
-      if (!told && entries.length === 0) err('ralph: nothing yet; waiting.');
+      if (!told && entries.length === 0) err('ralph-loop: nothing yet; waiting.');
       told = true;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
@@ -72,7 +73,8 @@ function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: Command
   const { entries, torn } = iterationsOf(files);
   if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
-  else if (entries.length === 0) err('ralph: no iteration has been recorded yet. main.cjs list shows all loops.');
+  else if (entries.length === 0)
+    err('ralph-loop: no iteration has been recorded yet. ralph-loop list shows all loops.');
   else out(forPeople ? iterationTable(entries, painter(true, env)) : iterationColumns(entries));
   return 0;
 }
@@ -97,12 +99,8 @@ function readNew(journal: Journal): Lines {
   return lines;
 }
 
-function print(
-  entry: Readonly<Record<string, unknown>>,
-  loop: AdvisedLoop,
-  { forPeople, env, out }: CommandContext,
-): void {
-  out(forPeople ? journalLine(advisedEntry(entry, loop), env) : JSON.stringify(entry));
+function print(entry: Readonly<Record<string, unknown>>, { forPeople, env, out }: CommandContext): void {
+  out(forPeople ? journalLine(entry, env) : JSON.stringify(entry));
 }
 
 /** Returns the time of an event, or the end of an iteration. */
@@ -129,7 +127,7 @@ export function exportLogs(context: CommandContext): number {
   );
   const dest = isAgent(env) ? placeForAgent(projectDir, named) : named;
   const { exported, skipped } = exportRun(run, dest);
-  for (const path of skipped) err(`ralph: ${path} is no plain file and stays behind.`);
+  for (const path of skipped) err(`ralph-loop: ${path} is no plain file and stays behind.`);
   out(
     forPeople
       ? `${exported.length} files of ${taskPath} are in ${dest}.`
@@ -159,7 +157,7 @@ function pathOf({ values, positionals }: CommandContext): string {
   if (word !== null && option !== undefined) throw new RalphError('usage', 'logs takes PATH or --path, not both.');
   const path = word ?? option;
   if (typeof path !== 'string' || path === '') {
-    throw new RalphError('usage', 'name the task folder to export: main.cjs logs PATH --dest DIR.');
+    throw new RalphError('usage', 'name the task folder to export: ralph-loop logs PATH --dest DIR.');
   }
   if (values['dest'] === '') throw new RalphError('usage', '--dest is empty: name a new folder.');
   return path;

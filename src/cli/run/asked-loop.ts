@@ -87,17 +87,17 @@ function awaiting(called: CommandContext): LoopFiles {
   const [only, ...more] = meant;
   if (only === undefined) {
     const which = name === null ? 'no loop here awaits' : `there is no loop ${name} here that awaits`;
-    throw new RalphError('no-loop', `${which} your consent. main.cjs list shows the loops of this project.`);
+    throw new RalphError('no-loop', `${which} your consent. ralph-loop list shows the loops of this project.`);
   }
   if (more.length === 0) return only.files;
   throw new RalphError(
     'usage',
-    `${meant.length} loops await your consent. Say which one: main.cjs run --consent NAME.\n${loopTable(meant.map(briefly))}`,
+    `${meant.length} loops await your consent. Say which one: ralph-loop run --consent NAME.\n${loopTable(meant.map(briefly))}`,
   );
 }
 
 function isAwaiting(found: ReturnType<typeof readState>): boolean {
-  // A router's loop stays with its session: main.cjs start --consent.
+  // A router's loop stays with its session: ralph-loop start --consent.
   return found.kind === 'loop' && found.state.status === 'awaiting-consent' && found.state.mode !== 'router';
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { makeWorktree, setUpWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
 import { counted, WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { worktreeLoss } from '../../drive/worktree/remove-worktree.ts';
@@ -39,7 +39,7 @@ export async function inWorktree(called: CommandContext): Promise<PlacedRun> {
   // Whatever is wrong with the task is told before anything is made.
   const command = request.existing === 'resume' ? null : setUpCommand(called, request.projectDir, request.taskPath);
   const { place, needsSetUp, notices } = makeWorktree(request);
-  const tell = (message: string): void => called.err(said(message));
+  const tell = (message: string): void => called.err(withPrefix(message));
   for (const notice of notices) tell(notice);
   if (needsSetUp) {
     const { signal } = new AbortController();
@@ -116,9 +116,9 @@ export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.
       ? [['commit the rest', `git -C ${shellWord(dir)} add -A && git -C ${shellWord(dir)} commit`]]
       : []),
     ['merge it', `git merge ${branch}`],
-    ['clean up', `main.cjs worktree remove ${name}`],
+    ['clean up', `ralph-loop worktree remove ${name}`],
   ];
-  return `${said(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;
+  return `${withPrefix(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;
 }
 
 /** null where git does not say: the branch is there all the same. */

@@ -67,7 +67,7 @@ export async function loopDirectoryFile(context: CommandContext, name: string): 
   if (goal !== '') return path;
   throw new RalphError(
     'task-invalid',
-    `${shown} is there now, made from the template. Write the goals into it, and the first items ("- [ ] what") where you know them, then: main.cjs run ${name}`,
+    `${shown} is there now, made from the template. Write the goals into it, and the first items ("- [ ] what") where you know them, then: ralph-loop run ${name}`,
   );
 }
 
@@ -87,6 +87,6 @@ export function refuseArguments({ values }: CommandContext, word: string): void 
   if (values['arg'] === undefined) return;
   throw new RalphError(
     'usage',
-    `--arg gives a value to an argument that a task declares, and ${quoted(word)} is not there yet. Make it first (main.cjs draft or scaffold), declare the argument under "args:" in its RALPH.md, then run it.`,
+    `--arg gives a value to an argument that a task declares, and ${quoted(word)} is not there yet. Make it first (ralph-loop draft or scaffold), declare the argument under "args:" in its RALPH.md, then run it.`,
   );
 }

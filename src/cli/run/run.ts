@@ -82,7 +82,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   const { env } = context;
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // a bad value is told before anything begins
-  refuseOverLoop(context, files, 'runner');
+  refuseOverLoop(context, files);
   const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
   const client = once(() => requireClient(env));
   const request = startRequest(context, target, {
@@ -152,7 +152,7 @@ const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-del
 function warn(context: CommandContext, started: StartedLoop): void {
   printWarnings(context, started);
   const offered = offeredValidation(context, started.stored.contract);
-  if (offered !== null) context.err(said(offered));
+  if (offered !== null) context.err(withPrefix(offered));
 }
 
 const QUESTION =
@@ -171,7 +171,7 @@ export async function askingForMode(
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     if (!context.forPeople || process.stdin.isTTY !== true || context.values['yes'] === true) throw error;
-    context.err(said(error.message));
+    context.err(withPrefix(error.message));
     const mode = await ask(QUESTION);
     if (mode === null || mode === '') return 1;
     return begin({ ...context, values: { ...context.values, 'permission-mode': mode } });

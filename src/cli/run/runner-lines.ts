@@ -1,4 +1,4 @@
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { dollarText, withStatus } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { costText, timeText, turnsText } from '../../term/figures.ts';
@@ -9,7 +9,9 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
   switch (event.type) {
     case 'loop-started':
       return [
-        said(`loop ${event.name ?? event.loopId}, task ${event.taskPath}. Ctrl+C once stops after the iteration.`),
+        withPrefix(
+          `loop ${event.name ?? event.loopId}, task ${event.taskPath}. Ctrl+C once stops after the iteration.`,
+        ),
       ];
     case 'iteration-started':
       return ['', `─── Iteration ${event.iteration} of ${event.maxIterations} ───`];
@@ -23,7 +25,7 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
       return [`${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`];
     }
     case 'steered':
-      return [said('the agent was told what you said.')];
+      return [withPrefix('the agent was told what you said.')];
     case 'text-delta':
     case 'command-started':
     case 'tool-started':
@@ -36,21 +38,23 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'checklist':
       return [`  ☑ ${event.done} of ${event.total}`];
     case 'notice':
-      return [said(printable(event.message))];
+      return [withPrefix(printable(event.message))];
     case 'agent-ended': {
       // An agent that does not tell of its turns tells of no cost either.
       const told = event.turns === null ? [] : [turnsText(event.turns), costText(event.costUsd)];
       const parts = [timeText(event.durationMs), ...told];
-      const why = event.outcome === 'ok' ? [] : [said(printable(event.message))];
+      const why = event.outcome === 'ok' ? [] : [withPrefix(printable(event.message))];
       return [...why, `─── ${parts.join(' │ ')} ───`];
     }
     case 'waiting':
-      return event.why === 'idle' || event.why === 'pace' ? [said(`${event.why}: waiting until ${event.until}.`)] : [];
+      return event.why === 'idle' || event.why === 'pace'
+        ? [withPrefix(`${event.why}: waiting until ${event.until}.`)]
+        : [];
     case 'verifying':
-      return [said('completion claimed; checking it.')];
+      return [withPrefix('completion claimed; checking it.')];
     case 'loop-ended': {
       const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
-      return ['', said(`${withStatus(event.status, printable(event.message))}${cost}`)];
+      return ['', withPrefix(`${withStatus(event.status, printable(event.message))}${cost}`)];
     }
     default:
       return event satisfies never;

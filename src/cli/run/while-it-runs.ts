@@ -16,7 +16,7 @@ import { statusText } from '../show/status-text.ts';
 export async function whileItRuns(context: CommandContext): Promise<CommandContext | null> {
   const { forPeople, err } = context;
   if (!forPeople || process.stdin.isTTY !== true || !isRunning(context)) return context;
-  err(said(`the loop ${context.files.name ?? 'of this project'} runs already.`));
+  err(withPrefix(`the loop ${context.files.name ?? 'of this project'} runs already.`));
   for (;;) {
     const answer = await ask('[w]atch it, [s]top it after this iteration, [a]nother one beside it, [c]ancel: ');
     switch (answer?.toLowerCase()) {
@@ -51,7 +51,7 @@ function isRunning({ files }: CommandContext): boolean {
 /** How it stands, and then what happens, until Ctrl+C. */
 async function watch(context: CommandContext): Promise<void> {
   context.out(statusText(statusHere(context), context));
-  context.err(said('what follows is its journal; Ctrl+C leaves it, and the loop goes on.'));
+  context.err(withPrefix('what follows is its journal; Ctrl+C leaves it, and the loop goes on.'));
   const { LOGS_COMMAND } = await import('../history/logs.ts');
   await LOGS_COMMAND.run({ ...context, positionals: [], values: { follow: true } });
 }
@@ -61,7 +61,9 @@ async function another(context: CommandContext): Promise<CommandContext | null> 
   const name = (await ask('its name: ')) ?? '';
   if (!LOOP_NAME.test(name)) {
     context.err(
-      said(`"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit.`),
+      withPrefix(
+        `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit.`,
+      ),
     );
     return null;
   }
@@ -71,6 +73,6 @@ async function another(context: CommandContext): Promise<CommandContext | null> 
     values: { ...context.values, loop: name },
   };
   if (!isRunning(other)) return other;
-  context.err(said(`a loop ${name} runs, too.`));
+  context.err(withPrefix(`a loop ${name} runs, too.`));
   return null;
 }

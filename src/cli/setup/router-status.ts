@@ -3,9 +3,10 @@ import { holdOf } from '../../drive/router/holder.ts';
 import type { RouterAnswer } from '../../drive/router/router.ts';
 import { assignedSpawn, lastSpawn } from '../../drive/router/spawn-record.ts';
 import { over } from '../../drive/router/status-answers.ts';
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { withStatus } from '../../engine/messages.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { printable } from '../../term/paint.ts';
 import type { CommandContext } from '../command.ts';
@@ -13,14 +14,14 @@ import type { CommandContext } from '../command.ts';
 /** How a router loop stands, who drives it and what they have in hand. Changes nothing. */
 export function routerStatus(context: CommandContext, files: LoopFiles): number {
   const status = statusOf(context, files);
-  context.out(context.forPeople ? said(status.message) : JSON.stringify(status, null, 2));
+  context.out(context.forPeople ? withPrefix(status.message) : JSON.stringify(status, null, 2));
   return 0;
 }
 
 function statusOf({ env }: CommandContext, files: LoopFiles) {
   const current = readState(files.state);
   if (current.kind !== 'loop' || current.state.status === 'ended') {
-    const { status, message, verified, loopId } = over(files, { program: 'main.cjs' });
+    const { status, message, verified, loopId } = over(files, { program: programName() });
     const ended = current.kind === 'loop' && current.state.status === 'ended' ? current.state.ended : null;
     return {
       active: false,
@@ -57,21 +58,21 @@ function statusOf({ env }: CommandContext, files: LoopFiles) {
 
 /** An answer of the router for people. */
 export function routerText(answer: RouterAnswer): string {
-  const notes = answer.notes.map((note) => said(printable(note)));
+  const notes = answer.notes.map((note) => withPrefix(printable(note)));
   switch (answer.action) {
     case 'spawn': {
       const { iteration, maxIterations, agentType, spawn, prompt } = answer;
       const head = `spawn ${spawn}: iteration ${iteration} of ${maxIterations}, for a subagent of type ${agentType}.`;
-      return [...notes, said(head), printable(answer.next), '', printable(prompt)].join('\n');
+      return [...notes, withPrefix(head), printable(answer.next), '', printable(prompt)].join('\n');
     }
     case 'wait':
       return [
         ...notes,
-        said(`wait (${answer.why}): ${printable(answer.message)}`),
+        withPrefix(`wait (${answer.why}): ${printable(answer.message)}`),
         ...(answer.commands ?? []).map((run) => `  ${printable(run)}`),
       ].join('\n');
     case 'stop':
-      return [...notes, said(withStatus(answer.status, printable(answer.message)))].join('\n');
+      return [...notes, withPrefix(withStatus(answer.status, printable(answer.message)))].join('\n');
     default:
       return answer satisfies never;
   }

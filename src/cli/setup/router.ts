@@ -7,7 +7,7 @@ import { GIVE_TEXT } from '../../drive/router/messages.ts';
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
 import type { RouterOptions } from '../../drive/router/router.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isTerminal } from '../../term/write-text.ts';
@@ -88,7 +88,7 @@ function actionOf({ positionals }: CommandContext): Action {
   const action = ACTIONS.find((name) => name === word);
   if (action !== undefined && more.length === 0) return action;
   const said = positionals.length === 0 ? 'say what' : `"${positionals.join(' ')}" is none of its actions`;
-  throw new RalphError('usage', `${said}: main.cjs router ${ACTIONS.join(', ')}.`);
+  throw new RalphError('usage', `${said}: ralph-loop router ${ACTIONS.join(', ')}.`);
 }
 
 /** The files of the loop that was started, or that this session drives already. */
@@ -104,7 +104,7 @@ async function start(context: CommandContext): Promise<LoopFiles> {
   if (started === null) return files;
   printWarnings(context, started);
   const offered = offeredValidation(context, started.stored.contract);
-  if (offered !== null) context.err(said(offered));
+  if (offered !== null) context.err(withPrefix(offered));
   return files;
 }
 
@@ -193,6 +193,6 @@ export function routerLoop(context: CommandContext, action: string): LoopFiles {
   if (meant.length <= 1) return meant[0]?.files ?? context.files;
   throw new RalphError(
     'usage',
-    `${meant.length} router loops are live here. Say which one: main.cjs router ${action} --loop NAME.\n${loopTable(meant.map(briefly))}`,
+    `${meant.length} router loops are live here. Say which one: ralph-loop router ${action} --loop NAME.\n${loopTable(meant.map(briefly))}`,
   );
 }

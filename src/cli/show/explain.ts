@@ -4,8 +4,8 @@ import { loopNames } from '../../drive/status/project-loops.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { instantText } from '../../term/figures.ts';
-import { type AdvisedLoop, forLoop } from '../../term/for-loop.ts';
 import { painter, printable } from '../../term/paint.ts';
+import type { MessageContext } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../live-loops.ts';
@@ -77,8 +77,11 @@ function unusable(texts: Explained, files: LoopFiles): Explanation {
   return { active: false, name: files.name, ...nothing, ...advised(texts, { name: files.name, mode: 'hook' }) };
 }
 
-function advised({ why, next }: Explained, loop: AdvisedLoop): Explained {
-  return { why: forLoop(why, loop), next: forLoop(next, loop) };
+function advised(
+  { why, next }: Explained,
+  loop: Pick<MessageContext, 'name' | 'mode'>,
+): Pick<Explanation, 'why' | 'next'> {
+  return { why, next: show(next, loop) };
 }
 
 function explained(state: LoopState, { files, live }: LoopReport): Explanation {
@@ -140,7 +143,7 @@ function explainedLoop(context: CommandContext): LoopReport {
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
     if (ended !== null) return ended;
-    throw new RalphError('no-loop', `no loop has worked on ${path}. main.cjs list shows the loops of this project.`);
+    throw new RalphError('no-loop', `no loop has worked on ${path}. ralph-loop list shows the loops of this project.`);
   }
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;

@@ -1,5 +1,4 @@
 import { dollarText } from '../../engine/messages.ts';
-import { type AdvisedLoop, forLoop } from '../../term/for-loop.ts';
 import { type Paint, painter, printable } from '../../term/paint.ts';
 import { formatDuration } from '../../text/duration.ts';
 

@@ -122,7 +122,7 @@ const HEAD = [
 ];
 
 function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: CommandContext): string {
-  if (loops.length === 0) return 'There has been no loop in this project. Start one: main.cjs start.';
+  if (loops.length === 0) return 'There has been no loop in this project. Start one: ralph-loop start.';
   const paint = painter(forPeople, env);
   const at = now();
   const rows = loops.map((loop) => {

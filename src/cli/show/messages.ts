@@ -1,80 +1,101 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
+import { advise, type Message } from '../../text/message.ts';
 
-/** What `explain` says, in plain words: why it is so, and what to do next. */
+/** The answer of `explain`: the reason, and the next step. */
 export interface Explained {
   readonly why: string;
-  readonly next: string;
+  readonly next: Message | string;
 }
 
 export const EXPLAIN_TEXTS = {
   none: {
-    why: 'There has been no loop here.',
-    next: 'write the task into .claude/ralph/PROMPT.md and run .claude/ralph/ralph-audit.sh, or main.cjs start.',
+    why: 'No loop has run here.',
+    next: advise(
+      'Write the task into .claude/ralph/PROMPT.md and run .claude/ralph/ralph-audit.sh.',
+      'Or start it',
+      'start',
+    ),
   },
   putAway: {
-    why: 'this loop was put into the archive before it ended, because a new one was started in its place.',
-    next: 'main.cjs start --resume goes on with it, as long as no other loop is live here.',
+    why: 'This loop was archived before it ended, because a new one was started in its place.',
+    next: advise('While no other loop is live here, it can be resumed.', 'Resume', 'resume'),
   },
   fourKeys: {
-    why: 'a state file with the four basic keys lies here; it goes on at the next Stop of a session with RALPH_ACTIVE=1.',
-    next: 'nothing, while such a session runs. Otherwise main.cjs start --resume, or main.cjs reset to put it away.',
+    why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
+    next: {
+      text: 'Nothing, while such a session runs.',
+      advice: [
+        { verb: 'Otherwise resume', command: 'resume' },
+        { verb: 'Or archive it', command: 'reset' },
+      ],
+    },
   },
   newer: (path: string): Explained => ({
-    why: `the state file ${path} was written by a newer ralph-loop.`,
-    next: 'update this one.',
+    why: `The state file ${path} was written by a newer ralph-loop.`,
+    next: 'Update this one.',
   }),
   corrupt: (path: string, problem: string): Explained => ({
-    why: `the state file ${path} cannot be used: ${problem}.`,
-    next: 'main.cjs reset moves it into the archive, whole; then start again.',
+    why: `The state file ${path} is corrupt: ${problem}.`,
+    next: advise('Archive the file, then start again.', 'Archive it', 'reset'),
   }),
 } as const;
 
-const RESUME = 'main.cjs start --resume goes on, with the counters kept.';
+function resume(text: string): Message {
+  return advise(text, 'Resume', 'resume');
+}
 
-/** Why a loop is over. `message` is the engine's own word. */
+/** Explains why a loop is over; `message` is the engine's. */
 export function explainEnd(as: TerminalStatus, message: string, verified: boolean): Explained {
   return { why: message, next: afterEnd(as, verified) };
 }
 
-function afterEnd(as: TerminalStatus, verified: boolean): string {
+function afterEnd(as: TerminalStatus, verified: boolean): Message | string {
   switch (as) {
     case 'complete':
       return verified
-        ? 'nothing; look at what it did, and commit it.'
-        : 'look at the result yourself: nothing was checked. Name commands under "validation:" in the task file for the next time.';
+        ? 'Nothing; review the result and commit it.'
+        : 'Review the result: nothing was checked. Next time, add commands under "validation:" in the task file.';
     case 'stopped':
     case 'interrupted':
-      return RESUME;
+      return resume('Continue when you like; the counters are kept.');
     case 'cancelled':
-      return `look at what it left unfinished. ${RESUME}`;
+      return resume('Review what it left unfinished.');
     case 'max-iterations':
-      return 'look at main.cjs logs whether it was getting anywhere. To grant more: main.cjs start --resume --max-iterations N.';
+      return {
+        text: 'Check in the journals whether it made progress.',
+        advice: [
+          { verb: 'Show them', command: 'logs' },
+          { verb: 'Grant more', command: 'resume', options: { 'max-iterations': 'N' } },
+        ],
+      };
     case 'no-progress-exhaustion':
-      return 'the iterations changed nothing. Make the task smaller or clearer, then main.cjs start --fresh.';
+      return advise('The iterations changed nothing. Make the task smaller or clearer.', 'Then start over', 'restart');
     case 'circuit-open':
-      return `it was going round in circles. Read the evidence above, tell the agent what it missed (in the task file or guardrails.md), then: ${RESUME}`;
+      return resume(
+        'The iterations repeated themselves. Read the evidence above and tell the agent what it missed, in the task file or guardrails.md.',
+      );
     case 'idle-limit':
-      return 'there was nothing to do for as long as you allowed (idle.max). Start it again when there is, or raise idle.max.';
+      return 'There was nothing to do for as long as you allowed (idle.max). Start it again later, or raise idle.max.';
     case 'budget-exhausted':
-      return `raise the budget in the task file's frontmatter. ${RESUME}`;
+      return resume("Raise the budget in the task file's frontmatter.");
     case 'rate-limited':
-      return `wait until the limit has reset. ${RESUME}`;
+      return resume('Wait until the limit has reset.');
     case 'blocked':
-      return 'a task that others depend on is blocked. Unblock it in the plan, then start again.';
+      return 'A task that others depend on is blocked. Unblock it in the plan, then start again.';
     case 'needs-verification':
-      return 'only manual work is left. Do it, tick it off in the plan, then start again.';
+      return 'Only manual work is left. Do it, tick it off in the plan, then start again.';
     case 'paused-for-review':
-      return `review what it did. ${RESUME}`;
+      return resume('Review what it did.');
     case 'timeout':
-      return `the iteration took longer than its timeout. Raise it or make the task smaller. ${RESUME}`;
+      return resume('The iteration exceeded its timeout. Raise the timeout or make the task smaller.');
     case 'error':
-      return `mend what the message names. ${RESUME}`;
+      return resume('Fix what the message names.');
     default:
       return as satisfies never;
   }
 }
 
-/** What a live loop waits for. `clientAlive` is null while no client is bound. */
+/** Explains what a live loop waits for. `clientAlive` is null while no client is bound. */
 export function explainLive(
   state: Exclude<LoopState, { status: 'ended' }>,
   clientAlive: boolean | null,
@@ -84,9 +105,15 @@ export function explainLive(
       at: state.lastRunAt,
       why:
         state.mode === 'runner'
-          ? 'its runner is gone, so nobody works on it.'
-          : `its client (process ${state.clientPid}) is gone, so nobody works on it.`,
-      next: `${RESUME} main.cjs start --fresh puts it away and begins anew.`,
+          ? 'Its runner has exited; no process is working on the loop.'
+          : `Its client (process ${state.clientPid}) has exited; no process is working on the loop.`,
+      next: {
+        text: 'Continue it or replace it.',
+        advice: [
+          { verb: 'Resume', command: 'resume' },
+          { verb: 'Archive it and start over', command: 'restart' },
+        ],
+      },
     };
   }
   switch (state.status) {
@@ -95,29 +122,41 @@ export function explainLive(
     case 'verifying':
       return {
         at: state.verifying.since,
-        why: 'the agent says that it is done, and the checks are running.',
-        next: 'nothing; the loop ends when they pass, and goes on with their reasons when not.',
+        why: 'The agent claims completion, and the checks are running.',
+        next: 'Nothing; the loop ends if they pass and otherwise continues with their reasons.',
       };
     case 'waiting':
       if (state.waiting.why === 'pace') {
         return {
           at: state.waiting.since,
-          why: `the task asks for a delay between two iterations; the next one begins at ${state.waiting.until}.`,
-          next: 'nothing, or main.cjs wake to begin it now.',
+          why: `The task sets a delay between iterations; the next one begins at ${state.waiting.until}.`,
+          next: advise('Nothing.', 'Begin it now', 'wake'),
         };
       }
       return {
         at: state.waiting.since,
-        why: `the agent has nothing to do (${state.idle.consecutive} times in a row); the next look is at ${state.waiting.until}.`,
-        next: 'nothing, or main.cjs wake to go on now, main.cjs steer "TEXT" to give it something to do.',
+        why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the next check is at ${state.waiting.until}.`,
+        next: {
+          text: 'Nothing.',
+          advice: [
+            { verb: 'Continue now', command: 'wake' },
+            { verb: 'Give it something to do', command: 'steer' },
+          ],
+        },
       };
     case 'paused':
       return { at: state.paused.since, why: state.paused.message, next: afterPause(state) };
     case 'awaiting-consent':
       return {
         at: state.startedAt,
-        why: 'an agent asked for this loop, and the user has not agreed yet.',
-        next: `main.cjs ${state.mode === 'runner' ? 'run' : 'start'} --consent in a terminal agrees; main.cjs cancel refuses.`,
+        why: 'An agent asked for this loop, and the user has not agreed yet.',
+        next: {
+          text: 'Decide in a terminal.',
+          advice: [
+            { verb: 'Agree', command: 'consent' },
+            { verb: 'Refuse', command: 'cancel' },
+          ],
+        },
       };
     default:
       return state satisfies never;
@@ -127,37 +166,40 @@ export function explainLive(
 function running(state: LoopState, clientAlive: boolean | null): Explained {
   if (state.stopRequested) {
     return {
-      why: 'it was told to stop, and finishes its iteration first.',
-      next: 'nothing; main.cjs cancel ends it now.',
+      why: 'The user stopped it; it finishes its iteration first.',
+      next: advise('Nothing.', 'End it now', 'cancel'),
     };
   }
   if (clientAlive === null && state.mode === 'hook') {
     return {
-      why: 'it was started, and no client has taken it up yet.',
-      next: 'start the client: .claude/ralph/ralph-audit.sh --resume, or main.cjs start --resume --launch.',
+      why: 'It was started, but no client has joined it yet.',
+      next: advise('Start the client: .claude/ralph/ralph-audit.sh --resume.', 'Or', 'resume'),
     };
   }
   return {
-    why: `the agent works on iteration ${state.iteration + 1} of ${state.maxIterations}.`,
-    next: 'nothing; main.cjs logs --follow shows what happens.',
+    why: `The agent works on iteration ${state.iteration + 1} of ${state.maxIterations}.`,
+    next: advise('Nothing.', 'Follow it', 'logs', { follow: true }),
   };
 }
 
-function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): string {
-  const resume =
-    mode === 'runner'
-      ? 'main.cjs resume, and its runner goes on.'
-      : 'main.cjs resume, then send any message in the session.';
+function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): Message {
+  const verb = mode === 'runner' ? 'Resume' : 'Resume, then send any message in the session';
   switch (reason) {
     case 'operator':
     case 'interrupted':
-      return resume;
+      return advise('Continue when you like.', verb, 'resume');
     case 'rate-limited':
-      return `wait until the limit has reset; then ${resume}`;
+      return advise('Wait until the limit has reset.', verb, 'resume');
     case 'api-error':
-      return `mend what the message names; then ${resume}`;
+      return advise('Fix what the message names.', verb, 'resume');
     case 'contract-changed':
-      return 'main.cjs accept adopts what has changed; main.cjs cancel ends the loop.';
+      return {
+        text: 'Decide about the change.',
+        advice: [
+          { verb: 'Adopt it', command: 'accept' },
+          { verb: 'End the loop', command: 'cancel' },
+        ],
+      };
     default:
       return reason satisfies never;
   }

@@ -29,7 +29,8 @@ function list({ projectDir, env, forPeople, out }: CommandContext): number {
     loss: worktreeLoss(projectDir, place, env),
   }));
   if (!forPeople) out(JSON.stringify({ worktrees }, null, 2));
-  else if (worktrees.length === 0) out('There is no worktree of a loop here. Make one: main.cjs run TASK --worktree.');
+  else if (worktrees.length === 0)
+    out('There is no worktree of a loop here. Make one: ralph-loop run TASK --worktree.');
   else out(table(worktrees.map(row)));
   return 0;
 }

@@ -12,7 +12,7 @@ export const TASK_OPTIONS: Options = {
   path: { type: 'string', value: 'PATH', help: 'The same as --task.' },
   tdd: {
     type: 'boolean',
-    help: 'Work by tests first, over the scenarios of main.cjs tdd init; without --task by .claude/ralph/TDD.md.',
+    help: 'Work by tests first, over the scenarios of ralph-loop tdd init; without --task by .claude/ralph/TDD.md.',
   },
   input: {
     type: 'string',

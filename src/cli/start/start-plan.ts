@@ -2,19 +2,17 @@ import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import { checkPlanStart, hasBranch, makePlanBranch, planBranch } from '../../drive/plan/plan-start.ts';
 import { checkExistingLoop } from '../../drive/start/existing-loop.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { hideRuntimeDir } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
-import type { AdvisedLoop } from '../../term/for-loop.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext, OptionDefinition } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { advising } from './print-warnings.ts';
 import { existingLoopPolicy } from './start-request.ts';
 
 /** How a plan is executed, for every command that begins a loop. */
@@ -61,7 +59,7 @@ export async function planToStart(
   const from = typeof values['from'] === 'string' ? values['from'] : asked;
   const resumed = resumes && before !== null ? { files, state: before } : null;
   const start = await checkPlanStart({ projectDir, planPath: task, from, resumed, env });
-  for (const note of start.notes) context.err(said(note));
+  for (const note of start.notes) context.err(withPrefix(note));
   if (start.mainBranch !== null) await leaveMain(context, task, start.mainBranch, mayAsk);
   // A tree that is clean after each task has no state of the loop in it.
   hideRuntimeDir(files);
@@ -72,10 +70,10 @@ export async function planToStart(
  * Refuses to begin a plan over a loop that is at work, before a word is said on the files that it works on. Throws
  * RalphError.
  */
-export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles, mode: AdvisedLoop['mode']): void {
+export function refuseOverLoop({ values, env }: CommandContext, files: LoopFiles): void {
   if (values['plan'] !== true) return;
   const request = { existing: existingLoopPolicy(values), consented: !isAgent(env) };
-  advising({ name: files.name, mode }, () => checkExistingLoop(readState(files.state), request));
+  checkExistingLoop(readState(files.state), request);
 }
 
 /** What the command line says of a plan, not checked; null where it does not say that the task is one. */
@@ -100,5 +98,5 @@ async function leaveMain(context: CommandContext, plan: string, branch: string, 
   const agreed = mayAsk && (await agrees(`A plan is not executed on ${branch}. Make the branch ${name} for it?`));
   if (!agreed) throw new RalphError('refused', PLAN_TEXTS.mainBranch(branch, name));
   await makePlanBranch(context.projectDir, name, context.env);
-  context.err(said(`on the branch ${name} now.`));
+  context.err(withPrefix(`on the branch ${name} now.`));
 }

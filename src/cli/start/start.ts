@@ -11,8 +11,9 @@ import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
 import { launcherSettings, userStatusLine } from '../../install/settings/session-settings.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
-import { forLoop } from '../../term/for-loop.ts';
+import { commandLine } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -40,7 +41,7 @@ export const START_COMMAND: Command = {
     mode: {
       type: 'string',
       value: 'MODE',
-      help: 'What is to drive the loop: hook (a session, the default) or runner (main.cjs run; the default where an agent asks). For a router: main.cjs router start.',
+      help: 'What is to drive the loop: hook (a session, the default) or runner (ralph-loop run; the default where an agent asks). For a router: ralph-loop router start.',
     },
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
@@ -62,7 +63,7 @@ export const START_COMMAND: Command = {
     if (byAgent && values['launch'] === true) {
       throw new RalphError(
         'refused',
-        'an agent cannot launch a client. It can ask for a loop with: main.cjs start; the user then agrees with: main.cjs start --consent.',
+        'an agent cannot launch a client. It can ask for a loop with: ralph-loop start; the user then agrees with: ralph-loop start --consent.',
       );
     }
     const mode = modeOf(values, byAgent);
@@ -75,13 +76,13 @@ export const START_COMMAND: Command = {
       const { askValidation } = await import('./adopt-validation.ts');
       await askValidation(context, task);
     }
-    refuseOverLoop(context, files, mode);
+    refuseOverLoop(context, files);
     const plan = await planToStart(context, files, task, mayAsk(context) && !byAgent);
     const wanted = values['launch'] === true;
     if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
     const client = wanted ? requireClient(context.env) : null;
     if (wanted && !areHooksInstalled(context.projectDir)) {
-      throw new RalphError('usage', 'the hooks are not installed in this project. Run: main.cjs init.');
+      throw new RalphError('usage', 'the hooks are not installed in this project. Run: ralph-loop init.');
     }
     const request = startRequest(
       context,
@@ -100,7 +101,7 @@ export const START_COMMAND: Command = {
     const loop = advising({ name: files.name, mode }, () => startLoop({ ...request, ...(approved && { approved }) }));
     printWarnings(context, loop);
     const offered = offeredValidation(context, loop.stored.contract);
-    if (offered !== null) context.err(said(offered));
+    if (offered !== null) context.err(withPrefix(offered));
     if (!wanted && !byAgent) printManualStartWarnings(context, loop);
     return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
   },
@@ -125,9 +126,9 @@ async function launched(context: CommandContext, loop: StartedLoop, client: stri
     effort: loop.settings.effort,
     rest,
     env: { ...env, ...settings.env },
-    say: (line) => context.err(said(line)),
+    say: (line) => context.err(withPrefix(line)),
   });
-  context.err(said(forLoop(message, loop.state)));
+  context.err(withPrefix(message));
   return code;
 }
 
@@ -136,7 +137,7 @@ function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): n
   if (!context.forPeople) {
     const { status, maxIterations, taskPath, mode } = state;
     const { contract } = files;
-    const consent = byAgent ? consentCommand(loop) : null;
+    const consent = byAgent ? commandFor('consent', loop) : null;
     context.out(
       JSON.stringify({
         success: true,
@@ -154,33 +155,27 @@ function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): n
   }
   context.out(
     byAgent
-      ? `The loop awaits the consent of the user: ${consentCommand(loop)} in a terminal.`
+      ? `The loop awaits the user's consent. Agree in a terminal: ${commandFor('consent', loop)}`
       : `The loop ${files.name ?? loopId} is ready.`,
   );
   if (byAgent) return 0;
-  context.out(state.mode === 'runner' ? `Run it: main.cjs run --resume${loopOption(files)}` : byHand(loopId, files));
+  context.out(state.mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loopId, files));
   return 0;
 }
 
-function consentCommand({ files, state }: StartedLoop): string {
-  return state.mode === 'runner'
-    ? `main.cjs run --consent${files.name === null ? '' : ` ${files.name}`}`
-    : `main.cjs start --consent${loopOption(files)}`;
-}
-
-function loopOption({ name }: LoopFiles): string {
-  return name === null ? '' : ` --loop ${name}`;
+function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop): string {
+  return commandLine({ command }, { name: files.name, mode: state.mode, program: programName() });
 }
 
 /** What an agent asks for runs by itself, once the user has agreed: no session of theirs is taken for it. */
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
-  if (mode === 'router') throw new RalphError('usage', 'a router begins with: main.cjs router start.');
+  if (mode === 'router') throw new RalphError('usage', 'a router begins with: ralph-loop router start.');
   if (mode !== 'hook' && mode !== 'runner') {
     throw new RalphError('usage', `--mode ${String(mode)}: it is hook or runner.`);
   }
   if (mode === 'runner' && values['launch'] === true) {
-    throw new RalphError('usage', '--launch starts a session, and --mode runner has none: main.cjs run.');
+    throw new RalphError('usage', '--launch starts a session, and --mode runner has none: ralph-loop run.');
   }
   return mode;
 }

@@ -36,8 +36,8 @@ export const CHECK_COMMAND: Command = {
 
 function howToGet(file: string): string {
   return file === DEFAULT_TASK
-    ? 'main.cjs init writes one to fill in.'
-    : 'Name a task file or a task folder; main.cjs scaffold NAME makes one.';
+    ? 'ralph-loop init writes one to fill in.'
+    : 'Name a task file or a task folder; ralph-loop scaffold NAME makes one.';
 }
 
 function forReading(file: string, problems: readonly Problem[], { env, forPeople }: CommandContext): string {

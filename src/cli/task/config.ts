@@ -26,7 +26,7 @@ export const CONFIG_COMMAND: Command = {
     const { maxIterations, completionSignal, sources } = effectiveSettings(projectDir, env);
     const source = sources['max_iterations'] ?? 'default';
     if (typeof wanted === 'string' && source !== 'project config') {
-      context.err(`ralph: written, but the ${source} says ${maxIterations}, which wins.`);
+      context.err(`ralph-loop: written, but the ${source} says ${maxIterations}, which wins.`);
     }
     const answer = {
       maxIterations,

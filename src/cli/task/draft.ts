@@ -33,11 +33,11 @@ export const DRAFT_COMMAND: Command = {
 
 /** The draft of a task in plain words, by what the project offers. Throws `usage` for none, and for a whole document. */
 export function draftOf({ projectDir }: CommandContext, task: string): Draft {
-  if (task === '') throw new RalphError('usage', 'say what is to be done: main.cjs draft "TEXT".');
+  if (task === '') throw new RalphError('usage', 'say what is to be done: ralph-loop draft "TEXT".');
   if (task.length > LIMIT) {
     throw new RalphError(
       'usage',
-      `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with main.cjs scaffold, and put the text into its RALPH.md.`,
+      `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with ralph-loop scaffold, and put the text into its RALPH.md.`,
     );
   }
   return draftTask(task, projectSignals(projectDir));
@@ -66,7 +66,7 @@ function write({ forPeople, out, err }: CommandContext, draft: Draft, path: stri
     out(JSON.stringify({ success: true, path, name, kind, commands, notes, problems }));
     return 0;
   }
-  for (const note of notes) err(`ralph: ${note}`);
+  for (const note of notes) err(`ralph-loop: ${note}`);
   out(relative(process.cwd(), path));
   return 0;
 }
@@ -106,11 +106,11 @@ export async function draftToRun(context: CommandContext, words: string): Promis
     return answer === 'start' ? path : null;
   }
   writeTaskFile(path, draft.text);
-  for (const note of draft.notes) err(`ralph: ${note}`);
-  err(`ralph: the draft is ${shown}.`);
+  for (const note of draft.notes) err(`ralph-loop: ${note}`);
+  err(`ralph-loop: the draft is ${shown}.`);
   if (agreed) return path;
   throw new RalphError(
     'refused',
-    `nobody has seen the draft ${shown} yet, so it was not started. Read it, then: main.cjs run ${quoted(shown)}. With --yes a draft is started at once.`,
+    `nobody has seen the draft ${shown} yet, so it was not started. Read it, then: ralph-loop run ${quoted(shown)}. With --yes a draft is started at once.`,
   );
 }

@@ -21,7 +21,7 @@ export const PLAN_COMMAND: Command = {
   run(context) {
     const [verb, file, ...more] = context.positionals;
     if (verb !== 'check' || file === undefined || more.length > 0) {
-      throw new RalphError('usage', 'write it as main.cjs plan check FILE.');
+      throw new RalphError('usage', 'write it as ralph-loop plan check FILE.');
     }
     const checked = checkedPlan(resolve(file), file);
     const { ok } = checked;
@@ -130,7 +130,7 @@ export function planStatus({ projectDir, forPeople, env }: CommandContext, given
   if (forPeople) {
     const errors = problems.filter(({ severity }) => severity === 'error').length;
     const wrong =
-      errors === 0 ? [] : [`It has ${errors === 1 ? 'an error' : `${errors} errors`}: main.cjs plan check ${given}`];
+      errors === 0 ? [] : [`It has ${errors === 1 ? 'an error' : `${errors} errors`}: ralph-loop plan check ${given}`];
     const paint = painter(forPeople, env);
     return [printable(shown), '', planTable({ plan, choice }, paint), ...wrong.map(printable)].join('\n');
   }

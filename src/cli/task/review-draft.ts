@@ -20,7 +20,7 @@ export interface Reviewed {
 export async function reviewDraft({ env, err }: CommandContext, draft: Draft, shown: string): Promise<Reviewed> {
   let { text } = draft;
   err(`A draft for ${shown} (${draft.kind}):\n\n${printable(text)}`);
-  for (const note of draft.notes) err(`ralph: ${note}`);
+  for (const note of draft.notes) err(`ralph-loop: ${note}`);
   for (;;) {
     const answer = (await ask('[s]tart, [e]dit, [k]eep for later, [c]ancel: '))?.toLowerCase();
     if (answer === undefined || answer === 'c' || answer === 'cancel') return { answer: 'cancel', text };
@@ -103,7 +103,7 @@ export function taskToOpen({ values, positionals, projectDir, err }: CommandCont
   const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
     err(
-      `ralph: ${word} is a task folder and is opened. To draft a task of these words: main.cjs draft --name NAME "${word}"`,
+      `ralph-loop: ${word} is a task folder and is opened. To draft a task of these words: ralph-loop draft --name NAME "${word}"`,
     );
   }
   return join(dir, basename(taskPath));

@@ -16,13 +16,13 @@ export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',
   summary: 'Make a task folder with a RALPH.md to fill in.',
   usage: '[--preset P] NAME',
-  help: `Makes NAME/RALPH.md below the current directory from a template, or from a preset: ${PRESETS.slice(1).join(', ')}. Quote a name with spaces. An existing RALPH.md is never overwritten, and nothing is written outside the current directory. Edit it, check it with main.cjs check NAME/RALPH.md, start it with main.cjs start --task NAME.`,
+  help: `Makes NAME/RALPH.md below the current directory from a template, or from a preset: ${PRESETS.slice(1).join(', ')}. Quote a name with spaces. An existing RALPH.md is never overwritten, and nothing is written outside the current directory. Edit it, check it with ralph-loop check NAME/RALPH.md, start it with ralph-loop start --task NAME.`,
   options: { preset: { type: 'string', value: 'P', help: `One of ${PRESETS.slice(1).join(', ')}.` } },
   control: false,
   run(context) {
     const { values, positionals, forPeople, out } = context;
     const [name, ...more] = positionals;
-    if (name === undefined) throw new RalphError('usage', 'name the task folder: main.cjs scaffold NAME.');
+    if (name === undefined) throw new RalphError('usage', 'name the task folder: ralph-loop scaffold NAME.');
     if (more.length > 0) {
       throw new RalphError('usage', `scaffold takes one name, not ${positionals.length}. Quote a name with spaces.`);
     }
@@ -32,7 +32,7 @@ export const SCAFFOLD_COMMAND: Command = {
     const shown = relative(process.cwd(), path);
     out(
       forPeople
-        ? `${shown} is there. Edit it, then: main.cjs check ${quoted(shown)}`
+        ? `${shown} is there. Edit it, then: ralph-loop check ${quoted(shown)}`
         : JSON.stringify({ success: true, path, preset }),
     );
     return 0;

@@ -25,7 +25,7 @@ export async function tddInit(context: CommandContext): Promise<number> {
   if (decides.length > 0 && byAgent) {
     throw new RalphError(
       'refused',
-      `--${decides[0]} is the user's, in a terminal of their own: main.cjs tdd init --${decides[0]}`,
+      `--${decides[0]} is the user's, in a terminal of their own: ralph-loop tdd init --${decides[0]}`,
     );
   }
   const making = MAKING.find((option) => values[option] !== undefined);
@@ -124,11 +124,11 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
   if (!fresh) {
     throw new RalphError(
       'refused',
-      `${standing}: main.cjs tdd next goes on with it; main.cjs tdd init --fresh puts it aside and makes a new one.`,
+      `${standing}: ralph-loop tdd next goes on with it; ralph-loop tdd init --fresh puts it aside and makes a new one.`,
     );
   }
   if (live) {
-    throw new RalphError('refused', `${standing}, and a loop works on it. End that first: main.cjs stop, or cancel.`);
+    throw new RalphError('refused', `${standing}, and a loop works on it. End that first: ralph-loop stop, or cancel.`);
   }
   if (byAgent && consented) {
     throw new RalphError('refused', `${standing}, and it is the user's: they replace it, in a terminal of their own.`);

@@ -20,7 +20,7 @@ export function tddNext(context: CommandContext): number {
       result: { ...next, notes: list.notes },
     };
   });
-  for (const note of notes) err(`ralph: ${note}`);
+  for (const note of notes) err(`ralph-loop: ${note}`);
   if (scenario === null) {
     out(values['json'] === true ? JSON.stringify({ complete: true, signal: COMPLETE }) : COMPLETE);
     return 0;
@@ -57,9 +57,9 @@ export function tddNext(context: CommandContext): number {
 }
 
 const NEXT: Readonly<Record<TddPhase, string>> = {
-  red: 'Write the least code that makes it pass, then: main.cjs tdd green',
-  green: 'Clean up and run main.cjs tdd refactored, or go on with: main.cjs tdd next',
-  refactored: 'Go on with: main.cjs tdd next',
+  red: 'Write the least code that makes it pass, then: ralph-loop tdd green',
+  green: 'Clean up and run ralph-loop tdd refactored, or go on with: ralph-loop tdd next',
+  refactored: 'Go on with: ralph-loop tdd next',
 };
 
 /** `tdd red`, `green` and `refactored`: run the evidence command, and record what it proves. */
@@ -75,7 +75,7 @@ export async function tddPhase(context: CommandContext, phase: TddPhase, id: str
     return answer.ok ? 0 : 1;
   } catch (error) {
     if (!told.signal.aborted) throw error;
-    context.err(`ralph: tdd ${phase} was ended; nothing was recorded.`);
+    context.err(`ralph-loop: tdd ${phase} was ended; nothing was recorded.`);
     return 130;
   }
 }

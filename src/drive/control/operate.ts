@@ -59,11 +59,11 @@ function noLoop(files: LoopFiles, kind: string): RalphError {
   if (kind === 'absent') {
     return new RalphError(
       'no-loop',
-      `there is no live loop${which} here. main.cjs list shows the loops of this project.`,
+      `there is no live loop${which} here. ralph-loop list shows the loops of this project.`,
     );
   }
   return new RalphError(
     'no-loop',
-    `the state file ${files.state} is no loop that can be steered (${kind}). main.cjs status says more; main.cjs reset puts it into the archive.`,
+    `the state file ${files.state} is no loop that can be steered (${kind}). ralph-loop status says more; ralph-loop reset puts it into the archive.`,
   );
 }

@@ -112,7 +112,7 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
   if (problem === null) return contract.guardrails;
   throw new RalphError(
     'contract-changed',
-    `the guardrails in the contract cannot be read (${problem}). The user has to start the loop anew: main.cjs start --fresh.`,
+    `the guardrails in the contract cannot be read (${problem}). The user has to start the loop anew: ralph-loop start --fresh.`,
   );
 }
 

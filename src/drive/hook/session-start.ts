@@ -4,6 +4,7 @@ import { transcriptSize } from '../../claude/transcript/transcript.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import { bindSession } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/memory/project-memory.ts';
@@ -33,9 +34,9 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
     if (!byHand) return null;
     const { startByHand } = await import('../start/start-loop.ts');
     const { problem, warnings } = startByHand(files.projectDir, env, context.now());
-    if (problem !== null) return { systemMessage: said(problem) };
+    if (problem !== null) return { systemMessage: withPrefix(problem) };
     bind(context);
-    return toNewContext([byHandText(env), ...warnings].map(said).join('\n'), context);
+    return toNewContext([byHandText(env), ...warnings].map((each) => withPrefix(each)).join('\n'), context);
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
   if (bind(context)) {
@@ -48,7 +49,7 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
 /** Announces that the loop continues after the next message: after `/clear` the client runs no Stop hook by itself. */
 function carriedOver({ status, iteration, maxIterations }: LoopState, context: DriverContext): SessionAnswer | null {
   if (status !== 'running' && status !== 'waiting') return null;
-  return toNewContext(said(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
+  return toNewContext(withPrefix(HOOK_TEXTS.carriedOver(iteration, maxIterations)), context);
 }
 
 /** Adds the project memory, which a launcher puts into its prompt, to a session that the user begins. */
@@ -96,10 +97,10 @@ function bound(state: LoopState, context: DriverContext): LoopState {
 /** Reports a loop whose client has exited to a start by hand, which does not take it over. */
 function leftBehind(state: LoopState, { env }: DriverContext): { systemMessage: string } | null {
   if (env['RALPH_LOOP_ID'] || state.mode !== 'hook' || clientAlive(state)) return null;
-  return { systemMessage: said(HOOK_TEXTS.leftBehind(state.iteration)) };
+  return { systemMessage: withPrefix(HOOK_TEXTS.leftBehind(state.iteration), state) };
 }
 
 function byHandText(env: NodeJS.ProcessEnv): string {
   const capped = env['CLAUDE_CODE_STOP_HOOK_BLOCK_CAP'] === '0' ? '' : ` ${HOOK_TEXTS.exportCap}`;
-  return `${HOOK_TEXTS.startedByHand}${capped}`;
+  return `${show(HOOK_TEXTS.startedByHand)}${capped}`;
 }

@@ -65,7 +65,7 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
 
 const TURN_ENDS: PreToolAnswer = {
   continue: false,
-  stopReason: said(HOOK_TEXTS.cancelledStop),
+  stopReason: withPrefix(HOOK_TEXTS.cancelledStop),
   hookSpecificOutput: denied(HOOK_TEXTS.cancelled),
 };
 

@@ -12,7 +12,7 @@ export function validateInput(
   unknown: (value: unknown) => readonly string[] = () => [],
 ): void {
   const say = (lines: readonly string[]): void => {
-    if (lines.length > 0) process.stderr.write(`ralph: ${printable(lines.join('\n'))}\n`);
+    if (lines.length > 0) process.stderr.write(`ralph-loop: ${printable(lines.join('\n'))}\n`);
   };
   let text: string;
   try {

@@ -31,9 +31,9 @@ export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
 
 /** Returns a warning if no hook enforces the guardrails of the task on the subagent. */
 function unguarded({ options }: Router, contract: Contract, { answer: { agentType: type } }: SpawnRecord): string[] {
-  if (type === ANY_AGENT) return [ROUTER_TEXTS.unguarded];
+  if (type === ANY_AGENT) return [show(ROUTER_TEXTS.unguarded)];
   const foreign = foreignAgent(type, contract, options.env);
-  return foreign === null ? [] : [ROUTER_TEXTS.foreignAgent(type, foreign)];
+  return foreign === null ? [] : [show(ROUTER_TEXTS.foreignAgent(type, foreign))];
 }
 
 /** Answers with a spawn that was assigned before. */

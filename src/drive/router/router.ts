@@ -2,7 +2,6 @@ import type { Tell } from '../../engine/runner-event.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { Turn } from '../turn/turn.ts';
-import { inRouter } from './messages.ts';
 
 export interface RouterOptions {
   /** Environment of the host, in which checks and commands run. */

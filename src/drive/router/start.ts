@@ -41,7 +41,7 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   // A loop that the user prepared for the first session that asks; the user may also change it.
   const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !consented;
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
-    throw new RalphError('refused', inRouter(ROUTER_TEXTS.lies(state.taskPath, state.iteration), files.name));
+    throw new RalphError('refused', ROUTER_TEXTS.lies(state.taskPath, state.iteration));
   }
   if (hold !== 'mine' && !ready) return clientAlive(state);
   // An agent’s request that never began may be changed.

@@ -3,12 +3,14 @@ import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { findContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { elapsed } from '../../text/instant.ts';
+import type { Message } from '../../text/message.ts';
 import { endedLoop } from '../status/ended-loop.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Hold } from './holder.ts';
-import { inRouter, ROUTER_TEXTS } from './messages.ts';
+import { ROUTER_TEXTS } from './messages.ts';
 import { notesOf, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
 import { readSpawn } from './spawn-record.ts';
 
@@ -19,7 +21,7 @@ export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer
     mode === 'router'
       ? ROUTER_TEXTS.busy(iteration, maxIterations, clientPid)
       : ROUTER_TEXTS.otherMode(mode, iteration);
-  const message = hold === 'unseen' ? `${whose} ${ROUTER_TEXTS.unseen}` : whose;
+  const message = hold === 'unseen' ? { ...ROUTER_TEXTS.unseen, text: `${whose} ${ROUTER_TEXTS.unseen.text}` } : whose;
   return {
     ...stop(files, 'busy', message, exitCode('error')),
     loopId,
@@ -52,15 +54,15 @@ export function endAnswer(
 }
 
 /** Answers that the loop cannot be driven, and why. */
-export function trouble(files: LoopFiles, message: string): StopAnswer {
+export function trouble(files: LoopFiles, message: Message | string): StopAnswer {
   return stop(files, 'error', message, exitCode('error'));
 }
 
-function stop({ name }: LoopFiles, status: StopAnswer['status'], message: string, code: number): StopAnswer {
+function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Message | string, code: number): StopAnswer {
   return {
     action: 'stop',
     status,
-    message: inRouter(message, name),
+    message: show(message, { name, mode: 'router' }),
     verified: false,
     exitCode: code,
     loopId: null,
@@ -122,7 +124,7 @@ function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnsw
     why,
     until: null,
     seconds: null,
-    message: inRouter(message, files.name),
+    message: show(message, turn.loaded.state),
     loopId: turn.loaded.state.loopId,
     loop: files.name,
     notes: notesOf(router),

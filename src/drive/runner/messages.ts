@@ -1,47 +1,52 @@
-import { forLoop } from '../../term/for-loop.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { advise, type Message } from '../../text/message.ts';
 
-/** What the runner says to people: what happened, what to do next. */
+type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
+
+const REMEDIES: Record<Refusal, string> = {
+  authentication: 'Log in again (claude, then /login) or fix the API key, then resume',
+  billing: 'Fix the billing problem, then resume',
+  'invalid-request': 'Fix the model or the settings, then resume',
+  unguarded: 'No guardrail holds for this agent. Fix the client, then resume',
+};
+
 export const RUNNER_TEXTS = {
-  held: (pid: number): string =>
-    `a runner already works on this loop (process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it: run --loop NAME.`,
+  held: (pid: number): Message => ({
+    text: `A runner already works on this loop (process ${pid}). To run another beside it, add --loop NAME.`,
+    advice: [
+      { verb: 'Show it', command: 'status' },
+      { verb: 'End it', command: 'stop' },
+    ],
+  }),
   heldElsewhere:
-    'a runner on another machine, or one that has just ended, holds this loop. Try again in half a minute.',
-  leaseLost: 'another runner has taken this loop over, or its lease could not be renewed; this one ends.',
-  takenAway: (message: string): string =>
-    `${message} Somebody has deleted it while the agent worked, and the loop's state with it. Put the project back as it was, then begin anew: main.cjs run.`,
-  finishing: 'finishing this iteration, then the loop stops. Ctrl+C once more cancels it now.',
-  stopping: 'the loop stops.',
-  wokenByUser: 'going on now. Ctrl+C once more stops the loop.',
-  pausedByUser:
-    'the loop is paused. It goes on here after: main.cjs resume, in another terminal. Ctrl+C leaves it paused.',
-  interrupted:
-    'interrupted; the loop is paused. Enter goes on, with what you write before it; main.cjs resume in another terminal does so too. Ctrl+C leaves it paused.',
-  left: 'this runner has left the loop, which is still there. Go on with: main.cjs run --resume.',
-  pausedThere: 'Go on with: main.cjs run --resume.',
+    'A runner on another machine, or one that has just ended, holds this loop. Try again in half a minute.',
+  leaseLost: 'This runner ends: another runner took over the loop, or its lease could not be renewed.',
+  takenAway: (message: string): Message =>
+    advise(
+      `The loop's state was deleted while the agent worked: ${message} Restore the project.`,
+      'Then start over',
+      'start',
+    ),
+  finishing: 'The loop stops after this iteration. Press Ctrl+C again to cancel it now.',
+  stopping: 'The loop stops.',
+  wokenByUser: 'Continuing now. Press Ctrl+C again to stop the loop.',
+  pausedByUser: advise('The loop is paused. Ctrl+C leaves it paused.', 'Resume in another terminal', 'resume'),
+  interrupted: advise(
+    'Interrupted; the loop is paused. Enter resumes it and sends what you wrote. Ctrl+C leaves it paused.',
+    'Or resume in another terminal',
+    'resume',
+  ),
+  left: advise('This runner has left the loop, which is still live.', 'Resume', 'resume'),
   waitingForLimit: (until: string): string =>
-    `a rate limit holds until ${until}; the loop goes on then. Ctrl+C goes on now, twice stops.`,
+    `A rate limit holds until ${until}; the loop continues then. Ctrl+C continues now, twice stops.`,
   retry: (message: string, delayMs: number, nth: number, most: number): string =>
     `${message} Trying again in ${formatDuration(Math.ceil(delayMs / 1000) * 1000)} (${nth} of ${most}).`,
-  gaveUp: (message: string): string => `stopped: ${message} Go on: main.cjs run --resume.`,
-  refused: (kind: 'authentication' | 'billing' | 'invalid-request' | 'unguarded', message: string): string => {
-    const mend = {
-      authentication: 'Log in again (claude, then /login), or mend the API key, then:',
-      billing: 'Mend the account, then:',
-      'invalid-request': 'Mend the model or the settings, then:',
-      unguarded: 'Nothing holds the agent to the guardrails, so the loop is over. Mend the client, then:',
-    };
-    return `stopped: ${message} ${mend[kind]} main.cjs run --resume.`;
-  },
+  gaveUp: (message: string): Message => advise(`Stopped: ${message}`, 'Resume', 'resume'),
+  refused: (kind: Refusal, message: string): Message => advise(`Stopped: ${message}`, REMEDIES[kind], 'resume'),
   restored: (moved: string): string =>
-    `the loop's state had been rewritten from outside. It was put back as the runner knows it; what was found lies in ${moved}.`,
+    `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
   lostLines: (lines: number): string =>
-    `${lines === 1 ? '1 line' : `${lines} lines`} of the agent's stream could not be read and ${lines === 1 ? 'was' : 'were'} left out.`,
+    `${lines === 1 ? '1 unreadable line' : `${lines} unreadable lines`} of the agent's stream ${lines === 1 ? 'was' : 'were'} skipped.`,
   badDuration: (name: string, value: string): string =>
-    `${name} is "${value}": give a duration such as 90s or 5m, longer than 0.`,
+    `Invalid ${name} "${value}": use a duration such as 90s or 5m, longer than 0.`,
 } as const;
-
-/** What the engine advises, made to mean a runner's loop. */
-export function inRunner(message: string, name: string | null): string {
-  return forLoop(message, { name, mode: 'runner' });
-}

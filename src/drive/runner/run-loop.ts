@@ -45,7 +45,7 @@ export async function runLoop(
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
       if (error.code === 'no-loop') {
-        throw new RalphError('no-loop', inRunner(RUNNER_TEXTS.takenAway(error.message), files.name), error);
+        throw new RalphError('no-loop', RUNNER_TEXTS.takenAway(error.message), error);
       }
       if (error.code !== 'state-fenced') throw error;
       // Another runner wrote the state before this one noticed that its lease is lost.

@@ -1,6 +1,7 @@
 import type { LoopState } from '../../engine/schema/state.ts';
 import { findContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
+import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
@@ -140,7 +141,7 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
     options.tell({ type: 'waiting', why: 'rate-limit', until: at });
   } else {
     const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;
-    options.tell({ type: 'notice', message: inRunner(message, files.name) });
+    options.tell({ type: 'notice', message: show(message, turn.loaded.state) });
     options.tell({ type: 'paused', reason });
   }
   const end = await waitUntil(turn, {

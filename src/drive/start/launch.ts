@@ -8,6 +8,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { transition } from '../../engine/transition.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { firstPlanPrompt } from '../plan/on-plan.ts';
@@ -225,17 +226,17 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
   if (state?.status === 'paused') {
     const { reason, message } = state.paused;
     if (reason === 'interrupted') return { code: exitCode('interrupted'), message };
-    // It says how to go on in the session, and there is none any more.
-    return { code: exitCode('paused'), message: `${message} ${LAUNCH_TEXTS.pausedThere}` };
+    return { code: exitCode('paused'), message: message };
   }
   if (state !== null && state.status !== 'ended')
-    return { code: exitCode('interrupted'), message: LAUNCH_TEXTS.stillThere };
+    return { code: exitCode('interrupted'), message: show(LAUNCH_TEXTS.stillThere, state) };
   // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
   if (readContract(files)?.contract.loopId === loopId) {
-    return { code: exitCode('error'), message: HOOK_TEXTS.vanished };
+    return { code: exitCode('error'), message: show(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };
   }
   const over = endedState(files, loopId);
-  if (over === null) return { code: exitCode('error'), message: LAUNCH_TEXTS.unknownEnd };
+  if (over === null)
+    return { code: exitCode('error'), message: show(LAUNCH_TEXTS.unknownEnd, { name: files.name, mode: 'hook' }) };
   const left = unheard(over);
   const { as, message } = over.ended;
   return { code: exitCode(as), message: left === null ? message : `${message} Besides, ${left}` };

@@ -74,6 +74,7 @@ export function startLoop(request: StartRequest): StartedLoop {
       contractHash: stored.hash,
       maxIterations,
       taskPath: prepared.terms.taskPath,
+      program: programName(),
       ...(prepared.terms.policy.plan && { plan: resumedPlan(base, prepared.terms.policy.plan.maxTasks) }),
       // Who goes on with a loop takes its list as it stands.
       ...(before !== null && prepared.checklist && { checklist: counted(prepared.checklist, undefined) }),

@@ -30,6 +30,6 @@ export function unheard({ steering, ended }: StateOf<'ended'>): string | null {
   const next =
     ended.as === 'complete'
       ? 'Say it in the task of the next loop.'
-      : 'It is kept: main.cjs start --resume goes on with it.';
+      : 'It is kept: ralph-loop start --resume goes on with it.';
   return `the loop ended before the agent heard what you said: ${words}. ${next}`;
 }

@@ -5,8 +5,8 @@ import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, remaining } from '../../engine/tdd/phases.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { type FoundTdd, peekTdd } from '../../state/tdd-store.ts';
-import { forLoop } from '../../term/for-loop.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
 /** The list that was found. Throws RalphError `no-loop` where there is none, with what lies in its place and how to make one. */
@@ -14,7 +14,7 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
   if (found.kind === 'list') return found;
   const { left } = found;
   const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
-  throw new RalphError('no-loop', forLoop(message, { name, mode: 'hook' }));
+  throw new RalphError('no-loop', show(message, { name, mode: 'hook' }));
 }
 
 /**

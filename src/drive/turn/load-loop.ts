@@ -4,6 +4,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { quarantine } from '../../state/archive.ts';
 import { findContract, readContract, type StoredContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
+import { show } from '../../state/process/program.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { HOOK_TEXTS } from './messages.ts';
@@ -29,7 +30,10 @@ export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop
       return { kind: 'none', message: HOOK_TEXTS.newer(context.files.state, current.version) };
     case 'corrupt': {
       const moved = quarantine(context.files, context.now(), 'corrupt');
-      return { kind: 'none', message: HOOK_TEXTS.corrupt(moved, current.problem) };
+      return {
+        kind: 'none',
+        message: show(HOOK_TEXTS.corrupt(moved, current.problem), { name: context.files.name, mode: 'hook' }),
+      };
     }
     case 'four-keys':
       return loadFourKeys(current, context);

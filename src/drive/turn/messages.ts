@@ -1,70 +1,118 @@
+import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { advise, type Message, type MessageContext } from '../../text/message.ts';
 
-/** What the drivers say to people: what happened, where, what to do next. */
 export const HOOK_TEXTS = {
   newer: (path: string, version: number): string =>
-    `the state file ${path} was written by a newer ralph-loop (schema ${version}). Update this one; the file was not touched.`,
-  corrupt: (moved: string, problem: string): string =>
-    `the state file could not be read (${problem}). It was moved to ${moved}, and the loop is over. Start anew with: main.cjs start.`,
+    `The state file ${path} was written by a newer ralph-loop (schema ${version}) and was left unchanged. Update this one.`,
+  corrupt: (moved: string, problem: string): Message =>
+    advise(
+      `The state file is corrupt (${problem}) and was moved to ${moved}. The loop has ended.`,
+      'Start a new one',
+      'start',
+    ),
   restored: (moved: string, iteration: number): string =>
-    `the loop's state had been rewritten from outside. It was restored from the contract and the journal (iteration ${iteration}); what was found lies in ${moved}.`,
-  contractChanged:
-    'the contract was changed from outside, so that nothing proves what may run. The user has to start the loop again: main.cjs start --resume.',
-  orphaned:
-    'the contract of this loop is gone, so that nothing proves what may run. Stop it (main.cjs cancel) or start it again: main.cjs start --resume.',
-  taskMissing: (path: string): string =>
-    `the task file ${path} is missing, empty or no file, so the loop is over. Write it and start again: main.cjs start --resume.`,
-  frontmatterChanged: (path: string): string =>
-    `the frontmatter of ${path} changed while the loop runs. It is not adopted: the loop goes on under its contract. The user can adopt it with: main.cjs accept.`,
-  vanished:
-    'the state file of this loop is gone, so the loop is over. If nobody meant that: main.cjs start --resume goes on from the archive, --fresh begins anew.',
-  leftBehind: (iteration: number): string =>
-    `a loop of a client that is gone lies here (iteration ${iteration}). It is left alone. Go on with it: main.cjs start --resume; begin anew: main.cjs start --fresh.`,
+    `The loop's state was changed by another program. It was restored from the contract and the journal (iteration ${iteration}); the changed file is ${moved}.`,
+  contractChanged: advise(
+    'The contract was changed by another program, so its commands cannot be trusted.',
+    'The user has to start the loop again',
+    'resume',
+  ),
+  orphaned: {
+    text: "This loop's contract is missing, so its commands cannot be trusted.",
+    advice: [
+      { verb: 'End it', command: 'cancel' },
+      { verb: 'Start it again', command: 'resume' },
+    ],
+  },
+  taskMissing: (path: string): Message =>
+    advise(`The loop has ended: the task file ${path} is missing or empty.`, 'Restore it, then resume', 'resume'),
+  frontmatterChanged: (path: string): Message =>
+    advise(
+      `The frontmatter of ${path} changed during the loop. The loop continues under its contract.`,
+      'The user can adopt the change',
+      'accept',
+    ),
+  vanished: {
+    text: 'The loop has ended: its state file is missing. The archive has its last state if the deletion was unintended.',
+    advice: [
+      { verb: 'Resume', command: 'resume' },
+      { verb: 'Start over', command: 'restart' },
+    ],
+  },
+  leftBehind: (iteration: number): Message => ({
+    text: `Found an interrupted loop (iteration ${iteration}); its client has exited.`,
+    advice: [
+      { verb: 'Resume', command: 'resume' },
+      { verb: 'Start over', command: 'restart' },
+    ],
+  }),
   carriedOver: (iteration: number, max: number): string =>
-    `the loop (${iteration} of ${max} iterations done) stays with this session. Send any message, and it goes on when that is answered.`,
-  startedByHand:
-    'a loop has begun, because RALPH_ACTIVE=1 is set and there is a PROMPT.md. Send it as the first prompt, or leave with: main.cjs cancel.',
+    `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
+  startedByHand: advise(
+    'A loop has started because RALPH_ACTIVE=1 is set and PROMPT.md exists. Send it as the first prompt.',
+    'Or end the loop',
+    'cancel',
+  ),
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
-  checksGivenUp: 'they were given up, since the loop was ended or paused meanwhile.',
-  cancelledStop: 'the loop was cancelled.',
+  checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',
+  cancelledStop: 'The loop was cancelled.',
   toolFailed: (message: string): string =>
-    `ralph-loop could not judge this call and refuses it: ${message} Try again, or end your turn and say so.`,
-  cancelled: 'this loop was cancelled by the user: stop working on it and end your turn.',
-  timeIsUp: 'time is up: end your message with what is done and what is next. The next iteration goes on from there.',
+    `ralph-loop refused this call because evaluating it failed: ${message} Try again, or end your turn and report it.`,
+  cancelled: 'The user cancelled this loop: stop working on it and end your turn.',
+  timeIsUp: 'Time is up: end your message with what is done and what is next. The next iteration continues from there.',
 } as const;
 
 export const START_TEXTS = {
   taskOutside: (path: string, project: string): string =>
-    `the task file ${path} lies outside the project ${project}. Move it into the project, or start in its own.`,
-  taskUnreadable: (path: string, code: string): string =>
-    code === 'ENOENT'
-      ? `there is no task file ${path}. ${path === DEFAULT_TASK ? 'main.cjs init writes one to fill in.' : 'main.cjs scaffold NAME makes a task folder.'}`
-      : `the task file ${path} cannot be read (${code}).`,
-  taskEmpty: (path: string): string => `the task file ${path} is empty. Write what is to be done, then start again.`,
+    `The task file ${path} is outside the project ${project}. Move it into the project, or start in its own project.`,
+  taskUnreadable: (path: string, code: string): Message | string => {
+    if (code !== 'ENOENT') return `Cannot read the task file ${path} (${code}).`;
+    const text = `Task file ${path} does not exist.`;
+    return path === DEFAULT_TASK
+      ? advise(text, 'Create one from a template', 'init')
+      : advise(text, 'Create a task folder', 'scaffold NAME');
+  },
+  taskEmpty: (path: string): string => `The task file ${path} is empty. Write the task into it, then start again.`,
   invalid: (path: string, list: string): string => `${path} cannot be started:\n${list}`,
-  badConfig: (path: string, problem: string): string => `${path} is no valid JSON: ${problem}`,
+  badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>
-    `the state file ${path} was written by a newer ralph-loop. Update this one, or move that file away.`,
-  stateLies: (iteration: number): string =>
-    `a loop already lies here (iteration ${iteration}), and its client is gone. Go on with it: main.cjs start --resume. Put it into the archive and begin anew: main.cjs start --fresh.`,
-  alive: (iteration: number, pid: number): string =>
-    `a loop already runs here (iteration ${iteration}, client process ${pid}). See it: main.cjs status. End it: main.cjs stop or cancel. Run another beside it, with another name: --loop NAME.`,
+    `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,
+  stateLies: (iteration: number): Message => ({
+    text: `Found an interrupted loop (iteration ${iteration}); its client has exited.`,
+    advice: [
+      { verb: 'Resume', command: 'resume' },
+      { verb: 'Archive it and start over', command: 'restart' },
+    ],
+  }),
+  alive: (iteration: number, pid: number): Message => ({
+    text: `A loop is already running (iteration ${iteration}, client process ${pid}). To run another beside it, add --loop NAME.`,
+    advice: [
+      { verb: 'Show it', command: 'status' },
+      { verb: 'End it', command: 'stop' },
+    ],
+  }),
   tooSlow: (seconds: number, limit: number): string =>
-    `the longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration together, with the delay after it) is ${Math.round(seconds)} s, and the Stop hook has ${limit} s. Make it shorter.`,
+    `The longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration plus its delay) is ${Math.round(seconds)} s; the Stop hook's limit is ${limit} s. Shorten it.`,
   nothingToVerify:
-    'this loop has nothing to verify, so that a claim of completion is believed (verified: false). Name the commands that must pass under "validation:" in the frontmatter.',
-  noHooks:
-    'the hooks are not installed in this project: a client that you start here takes no part in the loop. Run: main.cjs init. Or leave sessions out: main.cjs run.',
+    'No checks are configured: completion will be accepted unverified. Add commands under "validation:".',
+  noHooks: {
+    text: 'The hooks are not installed in this project, so a client started here takes no part in the loop.',
+    advice: [
+      { verb: 'Install them', command: 'init' },
+      { verb: 'Or run without a session', command: 'run' },
+    ],
+  },
   unguardedByHand:
-    'this task has rules for the agent’s tool calls, and a client that you start by hand does not keep them: the hook that does comes with the launcher (the same command with --launch) and with main.cjs run.',
+    'This task has guardrails, which a client started by hand does not enforce. Start it with --launch, or run the loop without a session.',
   noTaskFile: (folder: string): string =>
-    `there is no RALPH.md in the folder ${folder}, and no task.md. A task folder needs one: its settings between two lines ---, then the task.`,
+    `The folder ${folder} has neither RALPH.md nor task.md. A task folder needs one: settings between two lines ---, then the task.`,
   argsWithoutTask: (names: readonly string[], path: string): string =>
-    `${names.map((name) => `--arg ${name}`).join(', ')}: there is no ${path}. Name the task file or its folder: --task PATH.`,
+    `${names.map((name) => `--arg ${name}`).join(', ')}: ${path} does not exist. Name the task file or its folder: --task PATH.`,
   argsNeedBash:
-    'a command of this task has an argument in it, and no bash was found, only PowerShell, for which it cannot be quoted. Install git, which brings bash.',
+    'A command of this task uses an argument, which cannot be quoted for PowerShell, and no bash was found. Install git, which includes bash.',
   allChecked: (path: string, total: number): string =>
     `there is nothing to do in ${path}: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck what is to be done again, or add items ("- [ ] what").`,
   finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
@@ -77,42 +125,47 @@ export const START_TEXTS = {
 } as const;
 
 export const LAUNCH_TEXTS = {
-  waitingForLimit: (until: string): string => `a rate limit holds until ${until}; the loop goes on then.`,
+  waitingForLimit: (until: string): string => `A rate limit holds until ${until}; the loop continues then.`,
   ranCommand: (name: string, outcome: string, durationMs: number): string =>
-    `command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,
-  stillThere: 'the client ended, and the loop is still there. Go on with: main.cjs start --resume.',
-  pausedThere:
-    'The client has ended, so go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).',
-  unknownEnd: 'the loop is gone and the archive does not say how it ended. See: main.cjs logs.',
+    `Command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,
+  stillThere: advise('The client exited while the loop was live.', 'Resume', 'resume'),
+  unknownEnd: advise('The loop has ended, but the archive does not record how.', 'Show its journals', 'logs'),
   needsMode:
-    'a headless loop needs a permission mode, because the default one denies every write and command. Give --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox), or permission_mode in the frontmatter.',
+    'A headless loop needs a permission mode, because the default mode denies every write and command. Add --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox) or permission_mode in the frontmatter.',
 } as const;
 
-/** Of an agent that is a command of the user's. */
+/** Messages about an agent that is a command of the user. */
 export const AGENT_TEXTS = {
-  forRunner: (command: string): string =>
-    `agent (${command}) is for main.cjs run; this loop is worked on by Claude Code.`,
+  forRunner: (command: string): string => `agent (${command}) applies to "run" only; this loop uses Claude Code.`,
   noGuardrails: (command: string): string =>
-    `the agent of this loop is a command (${command}), and guardrails cannot be enforced on it: hooks of Claude Code enforce them. Take the guardrails out of the task's frontmatter and of the settings, or run the loop with Claude Code (no --agent, no agent: in the frontmatter).`,
+    `Guardrails cannot be enforced on an agent command (${command}): they need hooks of Claude Code. Remove the guardrails from the task and the settings, or remove the agent command.`,
   untold: (key: string): string =>
-    `${key} is set, but the agent of this loop is a command, which does not tell what it uses. Limit budget.max_time, timeout or max_iterations instead.`,
+    `${key} needs usage figures, which an agent command does not report. Limit budget.max_time, timeout or max_iterations instead.`,
   clientsAlone: (keys: readonly string[]): string =>
-    `${keys.join(', ')}: only Claude Code heeds this, and the agent of this loop is a command. Give it in the command.`,
+    `${keys.join(', ')}: only Claude Code supports this, but the agent of this loop is a command. Add it to the command.`,
   clientsOptions: (words: readonly string[]): string =>
-    `-- ${words.join(' ')}: these are options for Claude Code, and the agent of this loop is a command. Give them in the command.`,
-  changed: (before: string | null, after: string | null): string =>
-    `the agent (${before ?? 'Claude Code'}) cannot become another one (${after ?? 'Claude Code'}) while the loop runs. End it, then go on with: main.cjs run --resume.`,
+    `-- ${words.join(' ')}: options for Claude Code, but the agent of this loop is a command. Add them to the command.`,
+  changed: (before: string | null, after: string | null): Message =>
+    advise(
+      `The agent cannot change from ${before ?? 'Claude Code'} to ${after ?? 'Claude Code'} while the loop runs.`,
+      'End the loop, then resume',
+      'resume',
+    ),
 } as const;
 
-/** Every line that reaches the user through the client begins so. */
-export function said(message: string): string {
-  return `ralph: ${message}`;
+/** Returns a message as the user reads it, with the program's name before it. */
+export function withPrefix(message: Message | string, loop?: Pick<MessageContext, 'name' | 'mode'>): string {
+  return `ralph-loop: ${show(message, loop)}`;
 }
 
 export function nextText(iteration: number, max: number): string {
   return `iteration ${iteration} of ${max}.`;
 }
 
-export function failedText(message: string, log: string): string {
-  return `the Stop hook failed and let the turn end: ${message} Details: ${log}. The loop is still there: main.cjs status.`;
+export function failedText(message: string, log: string): Message {
+  return advise(
+    `The Stop hook failed and let the turn end; the loop is still live: ${message} Details: ${log}.`,
+    'Show the loop',
+    'status',
+  );
 }

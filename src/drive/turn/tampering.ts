@@ -8,6 +8,7 @@ import { checkShape } from '../../state/check-shape.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import type { Message } from '../../text/message.ts';
 import { lastRecord } from '../records/journal.ts';
 
 /** Returns whether a state file was rewritten from outside, by its contract and its journal. */
@@ -29,7 +30,7 @@ function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles):
   return last !== null && last.iteration > state.iteration;
 }
 
-const PAUSED_TEXTS: Record<UsersPause, string> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
+const PAUSED_TEXTS: Record<UsersPause, Message> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
 
 /**
  * Returns whether a state says `complete` while its contract still exists. A completed loop is archived and its contract

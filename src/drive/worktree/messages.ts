@@ -12,9 +12,9 @@ export const WORKTREE_TEXTS = {
   busy: (name: string, pid: number): string =>
     `the worktree ${name} is being made by process ${pid}. Try again when it is done.`,
   exists: (name: string, dir: string): string =>
-    `a worktree ${name} lies there already (${dir}). Go on with its loop: main.cjs run --resume --loop ${name} --worktree. Begin a new loop in it: --fresh. Make a new one: main.cjs worktree remove ${name}, then run again; or give another --loop NAME.`,
+    `a worktree ${name} lies there already (${dir}). Go on with its loop: ralph-loop run --resume --loop ${name} --worktree. Begin a new loop in it: --fresh. Make a new one: ralph-loop worktree remove ${name}, then run again; or give another --loop NAME.`,
   notSetUp: (name: string, dir: string): string =>
-    `the set-up of the worktree ${name} (${dir}) was cut short or failed, and no loop has begun in it. Set it up again and begin: the same command with --fresh. Make a new one: main.cjs worktree remove ${name}, then run again.`,
+    `the set-up of the worktree ${name} (${dir}) was cut short or failed, and no loop has begun in it. Set it up again and begin: the same command with --fresh. Make a new one: ralph-loop worktree remove ${name}, then run again.`,
   notOurs: (dir: string): string =>
     `${dir} is there, and it is no worktree of this repository. Move it away, or give another --loop NAME.`,
   branchLies: (branch: string, commits: number): string =>
@@ -32,12 +32,12 @@ export const WORKTREE_TEXTS = {
     `${taskPath} in the worktree is not as it is here; the one in the worktree counts.`,
   settingUp: (command: string): string => `setting the worktree up: ${command}`,
   setUpFailed: (command: string, how: string, output: string, name: string): string =>
-    `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` It said:\n${output}\n`} Mend it and run again with --fresh; the set-up is then run once more. Or: main.cjs worktree remove ${name}.`,
-  noWorktree: (name: string): string => `there is no worktree ${name}. main.cjs worktree list shows those there are.`,
+    `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` It said:\n${output}\n`} Mend it and run again with --fresh; the set-up is then run once more. Or: ralph-loop worktree remove ${name}.`,
+  noWorktree: (name: string): string => `there is no worktree ${name}. ralph-loop worktree list shows those there are.`,
   live: (name: string, loop: string): string =>
-    `a loop (${loop}) runs in the worktree ${name}. End it first: main.cjs stop --loop ${name}, or cancel.`,
+    `a loop (${loop}) runs in the worktree ${name}. End it first: ralph-loop stop --loop ${name}, or cancel.`,
   wouldLose: (name: string, what: readonly string[]): string =>
-    `removing the worktree ${name} would lose: ${what.join('; ')}. Commit and merge what is to stay. To lose it: main.cjs worktree remove ${name} --force.`,
+    `removing the worktree ${name} would lose: ${what.join('; ')}. Commit and merge what is to stay. To lose it: ralph-loop worktree remove ${name} --force.`,
   removed: (name: string, branch: string, tip: string | null, kept: string | null): string =>
     [
       `the worktree ${name} is removed${tip === null ? '' : `, with its branch ${branch}`}.`,

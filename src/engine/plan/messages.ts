@@ -1,69 +1,72 @@
+import { advise, type Message } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import type { PlanState } from '../schema/plan.ts';
-import type { LoopState } from '../schema/state.ts';
 import type { PlanStop, ToldTask } from './attempt.ts';
 import { planKey } from './task-order.ts';
 
-/** How a plan is gone on with, as it was driven before. */
-const AGAIN: Record<LoopState['mode'], (path: string) => string> = {
-  hook: (path) => `main.cjs start --task ${path} --plan --launch`,
-  runner: (path) => `main.cjs run ${path} --plan`,
-  router: (path) => `main.cjs router start --task ${path} --plan`,
-};
-
-/** The last words of a loop over a plan: what is done, why it ends, and what to do next. */
-export function planStopText(
-  stop: PlanStop,
-  plan: PlanState,
-  tasks: readonly ToldTask[],
-  { taskPath: path, mode }: Pick<LoopState, 'taskPath' | 'mode'>,
-): string {
+/** Returns the last message of a loop over a plan: what is done, why it ends, what to do next. */
+export function planStopText(stop: PlanStop, plan: PlanState, tasks: readonly ToldTask[], path: string): Message {
   const { choice } = stop;
   const passed = passedText(stop);
-  const again = AGAIN[mode](quoted(path.replace(/^-/, './-')));
   switch (stop.as) {
     case 'complete':
-      return `all ${tasks.length} tasks of ${path} are done${doneText(plan)}.`;
+      return { text: `All ${tasks.length} tasks of ${path} are done${doneText(plan)}.` };
     case 'paused-for-review': {
       const next = choice.next === null ? '' : ` Next is ${choice.next.id}, ${choice.next.title}.`;
       const why =
         stop.why === 'max-tasks'
           ? `${count(plan.done.length)} done in this session: ${plan.done.join(', ')}.`
-          : `what was to be done from the task to begin from on is done; tasks before it are left.`;
-      const from = choice.next === null ? '' : ` --from ${quoted(choice.next.id)}`;
-      return `${why}${next}${passed} Look at the commits, then go on: ${again}${from}.`;
+          : 'Every task from the given one on is done; earlier tasks remain.';
+      return advise(`${why}${next}${passed}`, 'Review the commits, then continue', 'start', {
+        ...planOptions(path),
+        ...(choice.next !== null && { from: quoted(choice.next.id) }),
+      });
     }
     case 'needs-verification': {
       const manual = choice.passed.filter(({ id, because, why }) => why === 'manual-verify' && id === because);
       const list = manual.map(({ id }) => manualText(tasks.find((task) => planKey(task.id) === planKey(id))));
-      return `what is left of ${path} a person has to verify${doneText(plan)}.\n${list.join('\n')}\nTick each box that holds, then go on with what waits for it: ${again}.${passed}`;
+      const text = `The remaining tasks of ${path} need verification by a person${doneText(plan)}.${passed}\n${list.join('\n')}\n`;
+      return advise(
+        `${text}Tick each box that holds.`,
+        'Continue with the tasks that depend on them',
+        'start',
+        planOptions(path),
+      );
     }
     case 'blocked': {
       const blocked = stop.became.length > 0 ? stop.became : roots(stop);
       const waiting = choice.passed.filter(({ id, because }) => blocked.includes(because) && id !== because);
-      const chain = waiting.length === 0 ? '' : ` It keeps back ${waiting.map(({ id }) => id).join(', ')}.`;
+      const chain = waiting.length === 0 ? '' : ` Waiting for it: ${waiting.map(({ id }) => id).join(', ')}.`;
       const named =
         blocked.length === 0
-          ? 'no task of the plan can be worked on'
+          ? 'No task of the plan can be worked on'
           : `${blocked.join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`;
-      const told =
+      const why =
         stop.became.length > 0
-          ? `The progress file beside ${path} says why; what was tried lies in the working tree, not committed. Mend it,`
-          : 'That stood in the plan when this session began, and nothing of it was tried. Once nothing stands in its way,';
-      return `${named}${doneText(plan)}.${chain} ${told} take "(blocked)" out of the plan, and go on: ${again} --resume.`;
+          ? `The progress file beside ${path} says why; the attempted changes are uncommitted in the working tree. Fix the cause`
+          : 'The plan said so when this session began, and nothing of it was tried. Remove the obstacle';
+      return advise(
+        `${named}${doneText(plan)}.${chain} ${why} and take "(blocked)" out of the plan.`,
+        'Resume',
+        'resume',
+      );
     }
     default:
       return stop satisfies never;
   }
 }
 
-/** What the user hears of the tasks that are passed over, when a session begins; null where none is. */
+function planOptions(path: string): Record<string, string | true> {
+  return { task: quoted(path.replace(/^-/, './-')), plan: true };
+}
+
+/** Returns the list of skipped tasks for the user; null if there are none. */
 export function passedOverText({ choice }: Pick<PlanStop, 'choice'>): string | null {
   if (choice.passed.length === 0) return null;
   const list = choice.passed.map(({ id, because, why }) =>
     id === because ? `${id} (${why})` : `${id} (waits for ${because})`,
   );
-  return `passed over: ${list.join(', ')}.`;
+  return `Skipped: ${list.join(', ')}.`;
 }
 
 function passedText(stop: PlanStop): string {

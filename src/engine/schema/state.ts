@@ -118,6 +118,8 @@ const base = {
   told: z.array(z.string()),
   /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
   projectMark: z.string().nullable(),
+  /** Program as the user can call it, for the commands in messages; absent: `ralph-loop`. */
+  program: z.string().min(1).optional(),
   /** Whether an iteration has changed something durably; absent where the policy tracks no progress. */
   progressed: z.boolean().optional(),
   /** Working iterations of which nobody could tell whether they changed something; absent as above. */

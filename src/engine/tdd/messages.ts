@@ -1,19 +1,19 @@
 /** Every sentence about a TDD list that the agent and the user read. */
 export const TDD_TEXTS = {
   noConsent:
-    'an agent made this list, and the user has not agreed to its commands yet. They see them with main.cjs tdd status, and agree with main.cjs tdd init --consent in a terminal of their own.',
+    'an agent made this list, and the user has not agreed to its commands yet. They see them with ralph-loop tdd status, and agree with ralph-loop tdd init --consent in a terminal of their own.',
   nothingLeft: 'every scenario is complete.',
-  unknown: (id: string): string => `there is no scenario ${id}. main.cjs tdd status lists them.`,
+  unknown: (id: string): string => `there is no scenario ${id}. ralph-loop tdd status lists them.`,
   complete: (id: string): string =>
-    `${id} is complete and is never run again. Take the next one with: main.cjs tdd next`,
+    `${id} is complete and is never run again. Take the next one with: ralph-loop tdd next`,
   notNow: (id: string, current: string | null): string =>
-    `${id} is not at work; ${current ?? 'none'} is. Finish that one first: main.cjs tdd next`,
+    `${id} is not at work; ${current ?? 'none'} is. Finish that one first: ralph-loop tdd next`,
   redFirst: (id: string): string =>
-    `there is no red evidence for ${id}. Write its test, and see it fail with: main.cjs tdd red`,
-  greenFirst: (id: string): string => `${id} is not green yet: main.cjs tdd green`,
+    `there is no red evidence for ${id}. Write its test, and see it fail with: ralph-loop tdd red`,
+  greenFirst: (id: string): string => `${id} is not green yet: ralph-loop tdd green`,
   unavailable: (why: string): string => `the command could not be started: ${why}.`,
   changed: (what: string): string =>
-    `the command was not run: ${what} since the list was made, or since its test was red. Put it back as it was; where the change is right, the user adopts it with main.cjs tdd init --accept.`,
+    `the command was not run: ${what} since the list was made, or since its test was red. Put it back as it was; where the change is right, the user adopts it with ralph-loop tdd init --accept.`,
   blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
   timedOut: 'the command ran out of time, which is neither a failing test nor a passing one.',
   ended: (signal: string): string =>
@@ -31,25 +31,25 @@ export const TDD_TEXTS = {
   unusable: (why: string): string =>
     `the list of scenarios cannot be used (${why}), so that nothing of it can be proved. Tell the user, and do nothing else.`,
   listChanged:
-    'the list of scenarios is not the one that this loop was started over. The user puts it back, or starts the loop again: main.cjs start --tdd --fresh.',
+    'the list of scenarios is not the one that this loop was started over. The user puts it back, or starts the loop again: ralph-loop start --tdd --fresh.',
   listReplaced:
-    'this loop worked through a list of scenarios that is not here any more. Let it go on over the one that is here by adding --tdd, or begin a new loop: main.cjs start --tdd --fresh.',
-  brokenSince: (id: string): string => `${id} fails since its refactoring: mend it, then main.cjs tdd refactored.`,
+    'this loop worked through a list of scenarios that is not here any more. Let it go on over the one that is here by adding --tdd, or begin a new loop: ralph-loop start --tdd --fresh.',
+  brokenSince: (id: string): string => `${id} fails since its refactoring: mend it, then ralph-loop tdd refactored.`,
   progress: (done: number, total: number, left: readonly string[]): string =>
     left.length === 0
       ? `${done} of ${total} scenarios were proved.`
-      : `${done} of ${total} scenarios were proved; left: ${left.slice(0, 10).join(', ')}${left.length > 10 ? ', …' : ''}. main.cjs tdd next gives the next one.`,
-  nothingToStart: 'every scenario of the list is complete. Make a new one: main.cjs tdd init --fresh --input FILE.',
-  meanwhile: 'somebody else has gone on with the list meanwhile; this run was not recorded. See main.cjs tdd status.',
+      : `${done} of ${total} scenarios were proved; left: ${left.slice(0, 10).join(', ')}${left.length > 10 ? ', …' : ''}. ralph-loop tdd next gives the next one.`,
+  nothingToStart: 'every scenario of the list is complete. Make a new one: ralph-loop tdd init --fresh --input FILE.',
+  meanwhile: 'somebody else has gone on with the list meanwhile; this run was not recorded. See ralph-loop tdd status.',
 } as const;
 
 /** Where no list was made, by what lies in the place of its state. */
 export const NO_LIST = {
   absent:
-    'there are no TDD scenarios here. Make the list: main.cjs tdd init --scenario "what must hold" --command "the command that proves it", or --input FILE.',
-  empty: 'tdd-state.json is empty, and no list was made. Make one: main.cjs tdd init --input FILE.',
+    'there are no TDD scenarios here. Make the list: ralph-loop tdd init --scenario "what must hold" --command "the command that proves it", or --input FILE.',
+  empty: 'tdd-state.json is empty, and no list was made. Make one: ralph-loop tdd init --input FILE.',
   state:
-    'tdd-state.json has scenarios, but no command was fixed that proves them, so that nothing can run. Take them over with: main.cjs tdd init --command "the command that proves them".',
+    'tdd-state.json has scenarios, but no command was fixed that proves them, so that nothing can run. Take them over with: ralph-loop tdd init --command "the command that proves them".',
   unusable: (problem: string): string =>
-    `tdd-state.json cannot be used (${problem}), and no list was made. Make one with main.cjs tdd init --input FILE; the file is then moved aside, not deleted.`,
+    `tdd-state.json cannot be used (${problem}), and no list was made. Make one with ralph-loop tdd init --input FILE; the file is then moved aside, not deleted.`,
 } as const;

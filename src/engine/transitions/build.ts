@@ -1,3 +1,4 @@
+import { type Message, render } from '../../text/message.ts';
 import type { Effect } from '../effects.ts';
 import type { LoopEvent } from '../schema/records.ts';
 import type { CommonState, LoopState, StateOf, TerminalStatus } from '../schema/state.ts';
@@ -7,7 +8,7 @@ export interface Transition {
   readonly effects: readonly Effect[];
 }
 
-/** Drops what belongs to the status a state is leaving, so that no variant carries another's data. */
+/** Returns the fields that every status has, without those of the status being left. */
 export function common(state: LoopState): CommonState {
   const { status: _status, ...rest } = state;
   const {
@@ -34,8 +35,15 @@ export function event(state: LoopState, at: string, type: string, more: Record<s
   return { type: 'record-event', event: entry };
 }
 
-/** Ends the loop: the state says how and why, and the driver archives it whole. */
-export function end(state: LoopState, at: string, as: TerminalStatus, message: string, verified = false): Transition {
+/** Ends the loop: the state records how and why, and the driver archives it. */
+export function end(
+  state: LoopState,
+  at: string,
+  as: TerminalStatus,
+  why: Message | string,
+  verified = false,
+): Transition {
+  const message = render(why, state);
   const next: LoopState = {
     ...common(state),
     status: 'ended',
@@ -52,7 +60,7 @@ export function end(state: LoopState, at: string, as: TerminalStatus, message: s
   };
 }
 
-/** Sends the task back: the notices and the steering are handed over, and kept until the agent's turn has ended. */
+/** Sends the task back with the notices and the steering, which stay in flight until the agent's turn ends. */
 export function prompt(state: LoopState, at: string, detail: string): Transition {
   const next: LoopState = {
     ...running(state),
@@ -69,36 +77,36 @@ export function pause(
   state: LoopState,
   at: string,
   reason: StateOf<'paused'>['paused']['reason'],
-  message: string,
+  why: Message | string,
   resumesAt: string | null = null,
 ): StateOf<'paused'> {
   return {
     ...common(state),
     status: 'paused',
-    paused: { since: at, reason, message, resumesAt },
+    paused: { since: at, reason, message: render(why, state), resumesAt },
     lastDecision: { at, kind: 'allow', detail: `paused: ${reason}` },
   };
 }
 
-/** What a pause has to say to the user. Said once a pause, by whoever meets them first. */
+/** Returns the pause's message for the user; null if it was already shown. */
 export function tellPause(state: StateOf<'paused'>): { state: StateOf<'paused'>; message: string | null } {
   const key = `paused ${state.paused.since}`;
   if (state.told.includes(key)) return { state, message: null };
   return { state: { ...state, told: [...state.told, key] }, message: state.paused.message };
 }
 
-/** Lets the turn of a paused loop end. */
+/** Ends the turn of a paused loop. */
 export function releasePaused(paused: StateOf<'paused'>): Transition {
   const { state, message } = tellPause(paused);
   return release(state, message);
 }
 
-/** Lets the turn end with the loop still armed; `next` says whose words the next turn will answer. */
+/** Lets the turn end while the loop stays live; `next` names whose message the next turn answers. */
 export function release(state: LoopState, message: string | null, next: 'rest' | 'user' = 'rest'): Transition {
   return { state: state.turn === next ? state : { ...state, turn: next }, effects: [{ type: 'allow', message }] };
 }
 
-/** Somebody else's word came first while a driver was busy: it stands, and the turn ends with what they said. */
+/** Ends the turn of a driver whose loop was paused, stopped or replaced while it worked. */
 export function overtaken(state: LoopState): Transition {
   if (state.status === 'paused') return releasePaused(state);
   return { state, effects: [{ type: 'allow', message: null }] };

@@ -1,31 +1,31 @@
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { Message } from '../../text/message.ts';
 import type { EngineEvent } from '../events.ts';
+import { lostItemsText } from '../messages.ts';
 import type { ChecklistState, CommonState } from '../schema/state.ts';
 
 type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
 
-/** The event with the claim that a finished checklist makes. */
+/** Returns the event with the completion claim that a finished checklist makes. */
 export function withChecklist({ checklist }: Pick<CommonState, 'checklist'>, ended: Ended): Ended {
   return ended.checklist && isFinished(ended.checklist, checklist) ? { ...ended, taskDone: true } : ended;
 }
 
 /**
- * Every item is checked, and none is gone: a list that had more items before was cut, and proves nothing until these are
- * back or the user accepts it as it is.
+ * Returns whether every item is checked and none was removed. A list that lost items proves nothing until they are
+ * back or the user accepts it.
  */
 export function isFinished({ done, total }: ChecklistCount, before: ChecklistState | undefined): boolean {
   return total > 0 && done === total && total >= (before?.most ?? 0);
 }
 
-/** What the state keeps of a checklist that was counted anew. */
+/** Returns the state's record of a checklist after a new count. */
 export function counted(now: ChecklistCount, before: ChecklistState | undefined): ChecklistState {
   return { done: now.done, total: now.total, most: Math.max(now.total, before?.most ?? 0) };
 }
 
-/** What the user has to hear of a checklist that lost items; null where it lost none, or no more than it was known to. */
-export function lostItems(now: ChecklistCount, before: ChecklistState | undefined, path: string): string | null {
+/** Returns a warning about items removed from the checklist; null if none were, or the user knows of them. */
+export function lostItems(now: ChecklistCount, before: ChecklistState | undefined, path: string): Message | null {
   const most = before?.most ?? 0;
-  if (now.total >= most || now.total === before?.total) return null;
-  const lost = most - now.total;
-  return `${lost === 1 ? '1 item was' : `${lost} items were`} taken out of ${path}: it had ${most} and has ${now.total}. The loop cannot complete by its list until ${lost === 1 ? 'it is' : 'they are'} back (an item that is not needed is checked, with the reason behind it), or the user accepts the list as it is: main.cjs accept.`;
+  return now.total >= most || now.total === before?.total ? null : lostItemsText(path, most, now.total);
 }

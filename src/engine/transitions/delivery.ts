@@ -2,14 +2,14 @@ import type { EngineEvent } from '../events.ts';
 import { OVERRIDDEN_TEXT, stoppedText } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
-import { end, event, overtaken, pause, release, releasePaused, type Transition, tellPause } from './build.ts';
+import { end, event, overtaken, release, type Transition } from './build.ts';
 import { limitReached } from './check-limits.ts';
 import { endBy } from './end-loop.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
 
-/** The turn is let go although the loop goes on: background work, or a message the user has queued. */
+/** Lets the turn end while the loop stays live: for background work or a queued message of the user. */
 export function released(state: Live, happened: Of<'turn-released'>): Transition {
   // An answer to the user that waits for background work is still theirs.
   const next = release(state, null, happened.why === 'message' || state.turn === 'user' ? 'user' : 'rest');
@@ -19,10 +19,7 @@ export function released(state: Live, happened: Of<'turn-released'>): Transition
   };
 }
 
-/**
- * The client ended a turn over our block: the prompt we sent was never seen, so what it carried goes with the next one,
- * and the user has to know why.
- */
+/** Requeues what the prompt carried after the client ended the turn despite the block, and notifies the user. */
 export function overridden(state: Live, happened: Of<'block-overridden'>): Transition {
   return {
     state: { ...takenBack(state), turn: state.turn === 'user' ? 'user' : 'rest' },
@@ -30,7 +27,7 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
   };
 }
 
-/** The iteration begins now that its prompt is ready, unless somebody's word came while it was made: that stands. */
+/** Begins the iteration once its prompt is ready, unless the loop was stopped, paused or replaced meanwhile. */
 export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Transition {
   if (outcome === 'given-up') return { state: takenBack(state), effects: [] };
   if (state.status !== 'running') return overtaken(takenBack(state));
@@ -40,9 +37,8 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Tra
 }
 
 /**
- * A client that knows nothing gets its first prompt, which carries all that waits, as any other does: what was said to
- * nobody comes in the order in which it was said. A loop that was left has gone on spending its time: over a limit there
- * is no prompt.
+ * Begins a turn in a fresh context: the prompt carries everything undelivered, in order. A loop that reached a limit
+ * while it had no driver ends instead.
  */
 export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Policy): Transition {
   const reached = state.status === 'running' ? limitReached(state, at, policy) : null;
@@ -59,7 +55,7 @@ export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Pol
   };
 }
 
-/** What a prompt carried that the agent never answered goes with the next one. */
+/** Requeues what a prompt carried if the agent never answered it. */
 export function takenBack<S extends LoopState>(state: S): S {
   if (!state.handedOver) return state;
   const { notices, steering } = state.handedOver;
@@ -75,53 +71,9 @@ export function takenBack<S extends LoopState>(state: S): S {
   };
 }
 
-/** The loop cannot go on for now. Consent that was not given is still not given, so that `resume` cannot stand for it. */
-export function suspended(state: Live, happened: Of<'suspended'>): Transition {
-  if (state.status === 'paused') return releasePaused(state);
-  if (state.status === 'awaiting-consent') return release(state, happened.message);
-  const { state: paused } = tellPause(pause(state, happened.at, happened.reason, happened.message));
-  const next: LoopState = { ...paused, turn: 'rest' };
-  return {
-    state: next,
-    effects: [
-      event(next, happened.at, 'loop.paused', { reason: happened.reason }),
-      { type: 'allow', message: happened.message },
-    ],
-  };
-}
-
-export function cannotGoOn(state: Live, happened: Of<'task-missing' | 'agent-failed'>): Transition {
-  return end(state, happened.at, 'error', happened.message);
-}
-
-/** Something that the user and the next prompt have to hear once. */
-export function noticed(state: Live, happened: Of<'noticed'>): Transition {
-  if (state.told.includes(happened.key)) return { state, effects: [] };
-  const { warnings } = state.notices;
-  return {
-    state: {
-      ...state,
-      told: [...state.told, happened.key],
-      notices: { ...state.notices, warnings: [...warnings, happened.warning] },
-    },
-    effects: [
-      event(state, happened.at, 'notice', { message: happened.warning }),
-      { type: 'notify', message: happened.warning },
-    ],
-  };
-}
-
 export function steeringDelivered(state: Live, happened: Of<'steering-delivered'>): Transition {
   const steering = state.steering.filter(({ id }) => !happened.ids.includes(id));
   if (steering.length === state.steering.length) return { state, effects: [] };
   const next: LoopState = { ...state, steering };
   return { state: next, effects: [event(next, happened.at, 'steering.delivered', { ids: happened.ids })] };
-}
-
-/** Background work that outlasted every patience, such as a dev server: it is not waited for again. */
-export function waitedOut(state: Live, happened: Of<'waited-out'>): Transition {
-  const fresh = happened.taskIds.filter((id) => !state.waitedOut.includes(id));
-  if (fresh.length === 0) return { state, effects: [] };
-  const next: LoopState = { ...state, waitedOut: [...state.waitedOut, ...fresh] };
-  return { state: next, effects: [event(next, happened.at, 'background.waited-out', { tasks: fresh })] };
 }

@@ -1,6 +1,8 @@
 import { digest } from '../../text/digest.ts';
 import { after } from '../../text/instant.ts';
+import { render } from '../../text/message.ts';
 import {
+  AWAITING_CONSENT,
   failedText,
   idleLimitText,
   PAUSED_INTERRUPTED,
@@ -35,7 +37,7 @@ import { type Account, conclude, type Ended, type Live, noted, type Running, sta
 /** The agent's turn is over: is it an iteration, and what follows from it? */
 export function iterationEnded(state: Live, ended: Ended, policy: Policy): Transition {
   if (state.status === 'awaiting-consent') {
-    return release(state, 'this loop awaits your consent: main.cjs start --consent.');
+    return release(state, render(AWAITING_CONSENT, state));
   }
   const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
   if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
@@ -194,7 +196,7 @@ function interrupted(state: Live, at: string): Transition {
 function account(state: Running, ended: Ended, policy: Policy): Account {
   return {
     warnings: warnings(ended, policy),
-    failure: failure(ended, policy, state.iteration),
+    failure: failure(ended, policy, state),
     progress: policy.pace.tracksProgress ? progress(state, ended) : {},
   };
 }
@@ -204,10 +206,12 @@ function warnings(ended: Ended, { pace }: Policy): string[] {
   return ended.timedOut ? [timeIsUpText(pace.iterationTimeoutMs), ...struggled] : struggled;
 }
 
-function failure(ended: Ended, { pace }: Policy, iteration: number): Failure | null {
+function failure(ended: Ended, { pace }: Policy, state: Running): Failure | null {
+  const { iteration } = state;
   if (!pace.stopOnError) return null;
-  if (ended.timedOut) return { as: 'timeout', message: timedOutText(iteration, pace.iterationTimeoutMs) };
-  return ended.error === null ? null : { as: 'error', message: failedText(iteration, ended.error) };
+  if (ended.timedOut)
+    return { as: 'timeout', message: render(timedOutText(iteration, pace.iterationTimeoutMs), state) };
+  return ended.error === null ? null : { as: 'error', message: render(failedText(iteration, ended.error), state) };
 }
 
 function progress(state: Running, ended: Ended): Account['progress'] {

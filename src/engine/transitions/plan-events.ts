@@ -42,7 +42,7 @@ export function planRead(state: Live, { at, tasks, commit }: Of<'plan-read'>, po
   const plan: PlanState = { ...settled, blocked: settled.blocked ?? blockedIn(tasks) };
   const loop = { ...state, plan };
   const stop = planStop(plan, tasks, policy.plan);
-  if (stop !== null) return end(loop, at, stop.as, planStopText(stop, plan, tasks, state));
+  if (stop !== null) return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath));
   const task = chosen(plan, tasks, policy.plan);
   if (task === null) return overtaken(loop);
   const same = plan.current !== null && planKey(plan.current.id) === planKey(task.id);
@@ -85,7 +85,7 @@ function follow(
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
       if (stop !== null) {
         const verified = stop.as === 'complete' && checked;
-        return end(loop, at, stop.as, planStopText(stop, plan, tasks, state), verified);
+        return end(loop, at, stop.as, planStopText(stop, plan, tasks, state.taskPath), verified);
       }
       return decide(loop, at, policy, null, (warned) => nextIteration(warned, at, policy));
     }
@@ -93,7 +93,7 @@ function follow(
       const plan = { ...before, current: null };
       const loop = { ...running(state), plan };
       const stop = policy.plan ? planStop(plan, tasks, policy.plan) : null;
-      const message = stop === null ? `blocked: ${task.id}.` : planStopText(stop, plan, tasks, state);
+      const message = stop === null ? `Blocked: ${task.id}.` : planStopText(stop, plan, tasks, state.taskPath);
       return end(loop, at, 'blocked', message);
     }
     case 'partial':
@@ -132,9 +132,9 @@ function verdictText({ id }: Pick<PlanTask, 'id'>, as: PlanAttempt['as'], tasks:
     case 'done':
       return `${id} is done and committed (${done} of ${tasks.length}).`;
     case 'failed':
-      return `${id} did not pass: it is tried once more.`;
+      return `${id} did not pass; it will be tried once more.`;
     case 'partial':
-      return `${id} is done in part and goes on.`;
+      return `${id} is partly done and continues.`;
     case 'blocked':
       return `${id} is blocked.`;
     default:

@@ -1,18 +1,20 @@
+import { render } from '../../text/message.ts';
 import type { EngineEvent } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LoopState } from '../schema/state.ts';
-import { event, pause, type Transition } from './build.ts';
+import { end, event, pause, release, releasePaused, type Transition, tellPause } from './build.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
+type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
 
-/** The hook was told to go (Esc, the client quits), or the client ended while the loop was live. */
-export function interrupted(state: Live, happened: Extract<EngineEvent, { type: 'interrupted' }>): Transition {
-  // Esc pauses the loop, and so does leaving; only with the client gone is it known which of the two it was.
+/** Pauses a live loop whose hook was aborted (Esc, the client quits) or whose client has exited. */
+export function interrupted(state: Live, happened: Of<'interrupted'>): Transition {
+  // Esc and leaving both pause the loop; only after the client's exit is it known which of the two it was.
   if (state.status === 'paused' && state.paused.reason === 'interrupted' && happened.by === 'client-exit') {
-    const paused = { ...state.paused, message: CLIENT_ENDED };
+    const paused = { ...state.paused, message: render(CLIENT_ENDED, state) };
     return { state: { ...state, paused }, effects: [{ type: 'allow', message: null }] };
   }
-  // A pause that came before keeps its reason; consent that was not given is still not given.
+  // An earlier pause keeps its reason, and missing consent stays missing.
   if (state.status === 'paused' || state.status === 'awaiting-consent') {
     return { state, effects: [{ type: 'allow', message: null }] };
   }
@@ -22,7 +24,50 @@ export function interrupted(state: Live, happened: Extract<EngineEvent, { type: 
     state: next,
     effects: [
       event(next, happened.at, 'loop.paused', { reason: 'interrupted', by: happened.by }),
-      { type: 'allow', message },
+      { type: 'allow', message: next.paused.message },
     ],
   };
+}
+
+/** Pauses a loop that cannot continue now. A loop that awaits consent still does: `resume` cannot replace consent. */
+export function suspended(state: Live, happened: Of<'suspended'>): Transition {
+  if (state.status === 'paused') return releasePaused(state);
+  if (state.status === 'awaiting-consent') return release(state, render(happened.message, state));
+  const { state: paused } = tellPause(pause(state, happened.at, happened.reason, happened.message));
+  const next: LoopState = { ...paused, turn: 'rest' };
+  return {
+    state: next,
+    effects: [
+      event(next, happened.at, 'loop.paused', { reason: happened.reason }),
+      { type: 'allow', message: paused.paused.message },
+    ],
+  };
+}
+
+/** Ends the loop as an error: its task is missing or its agent cannot work. */
+export function cannotGoOn(state: Live, happened: Of<'task-missing' | 'agent-failed'>): Transition {
+  return end(state, happened.at, 'error', happened.message);
+}
+
+/** Adds a warning for the user and the next prompt; the same key is announced once. */
+export function noticed(state: Live, happened: Of<'noticed'>): Transition {
+  if (state.told.includes(happened.key)) return { state, effects: [] };
+  const { warnings } = state.notices;
+  const warning = render(happened.warning, state);
+  return {
+    state: {
+      ...state,
+      told: [...state.told, happened.key],
+      notices: { ...state.notices, warnings: [...warnings, warning] },
+    },
+    effects: [event(state, happened.at, 'notice', { message: warning }), { type: 'notify', message: warning }],
+  };
+}
+
+/** Records background work that outlasted its wait, such as a dev server, so that no Stop waits for it again. */
+export function waitedOut(state: Live, happened: Of<'waited-out'>): Transition {
+  const fresh = happened.taskIds.filter((id) => !state.waitedOut.includes(id));
+  if (fresh.length === 0) return { state, effects: [] };
+  const next: LoopState = { ...state, waitedOut: [...state.waitedOut, ...fresh] };
+  return { state: next, effects: [event(next, happened.at, 'background.waited-out', { tasks: fresh })] };
 }

@@ -60,7 +60,7 @@ function interruptedByUser(state: Live, at: string): Transition {
     state: next,
     effects: [
       event(next, at, 'loop.paused', { reason: 'interrupted' }),
-      { type: 'notify', message: PAUSED_INTERRUPTED },
+      { type: 'notify', message: paused.paused.message },
     ],
   };
 }

@@ -1,6 +1,7 @@
+import { render } from '../../text/message.ts';
 import type { Effect } from '../effects.ts';
 import type { CheckResult, EngineEvent } from '../events.ts';
-import { completeText, reasonText } from '../messages.ts';
+import { completeText, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
@@ -11,9 +12,9 @@ import { planVerified } from './plan-events.ts';
 
 type Verified = Extract<EngineEvent, { type: 'verified' }>;
 
-/** The checks have run: the claim is accepted, or fed back with its reasons and the loop goes on. */
+/** Accepts the claim after the checks ran, or rejects it with their reasons and continues. */
 export function verified(state: LoopState, happened: Verified, policy: Policy): Transition {
-  // Somebody paused or ended the loop while the checks ran: their word stands.
+  // The loop was paused or ended while the checks ran.
   if (state.status !== 'verifying') return overtaken(state);
   if (happened.plan) return planVerified(state, happened, happened.plan, policy);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
@@ -40,25 +41,14 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     nextIteration(warned, at, policy),
   );
   const rejection = event(state, at, 'completion.rejected', { reasons });
-  const said: Effect = { type: 'notify', message: rejectedText(failed) };
+  const said: Effect = { type: 'notify', message: render(rejectedText(failed), state) };
   return {
     state: next.state,
     effects: [rejection, ...repeatedSign(gateFailures.repeats, failed), said, ...next.effects],
   };
 }
 
-/** For the user, who alone can adopt a changed script. */
-function rejectedText(failed: readonly CheckResult[]): string {
-  const names = (of: readonly CheckResult[]): string => of.map(({ name }) => name).join(', ');
-  const changed = failed.filter(({ outcome }) => outcome === 'changed');
-  const adopt =
-    changed.length === 0
-      ? ''
-      : ` Not run, since a script of it changed while the loop runs: ${names(changed)}. Look at the change; main.cjs accept adopts it.`;
-  return `completion rejected: ${names(failed)}.${adopt}`;
-}
-
-/** A gate that fails twice for the same reason leaves a sign. */
+/** Adds a sign after the same gate has failed twice in a row. */
 function repeatedSign(repeats: number, failed: readonly CheckResult[]): Effect[] {
   if (repeats !== 1) return [];
   const names = failed.map(({ name }) => name).join(', ');

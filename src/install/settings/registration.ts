@@ -48,28 +48,28 @@ const SESSION_HOOKS: readonly HookDefinition[] = [
     event: 'SessionStart',
     file: 'ralph-session-start.cjs',
     timeout: QUICK_TIMEOUT,
-    statusMessage: 'ralph: looking for a loop',
+    statusMessage: 'ralph-loop: looking for a loop',
     withoutNode: 'tell',
   },
   {
     event: 'UserPromptSubmit',
     file: 'ralph-user-prompt-submit.cjs',
     timeout: QUICK_TIMEOUT,
-    statusMessage: 'ralph: noting the message',
+    statusMessage: 'ralph-loop: noting the message',
     withoutNode: 'silent',
   },
   {
     event: 'Stop',
     file: 'ralph-stop-hook.cjs',
     timeout: STOP_TIMEOUT,
-    statusMessage: 'ralph: the loop decides',
+    statusMessage: 'ralph-loop: the loop decides',
     withoutNode: 'tell',
   },
   {
     event: 'StopFailure',
     file: 'ralph-stop-failure.cjs',
     timeout: QUICK_TIMEOUT,
-    statusMessage: 'ralph: noting the failure',
+    statusMessage: 'ralph-loop: noting the failure',
     withoutNode: 'silent',
   },
 ];
@@ -79,21 +79,21 @@ const TOOL_HOOKS: readonly HookDefinition[] = [
     event: 'PreToolUse',
     file: 'ralph-pre-tool-use.cjs',
     timeout: QUICK_TIMEOUT,
-    statusMessage: 'ralph: guardrails',
+    statusMessage: 'ralph-loop: guardrails',
     withoutNode: 'refuse',
   },
   {
     event: 'PostToolUse',
     file: 'ralph-post-tool-use.cjs',
     timeout: QUICK_TIMEOUT,
-    statusMessage: 'ralph: noting the call',
+    statusMessage: 'ralph-loop: noting the call',
     withoutNode: 'silent',
   },
   {
     event: 'PostToolUseFailure',
     file: 'ralph-post-tool-use.cjs',
     timeout: QUICK_TIMEOUT,
-    statusMessage: 'ralph: noting the call',
+    statusMessage: 'ralph-loop: noting the call',
     withoutNode: 'silent',
   },
 ];
@@ -191,7 +191,7 @@ function windowsCommand(
 /** Texts in the registered hook commands. No single quotes: they stand inside them in a shell command. */
 export const HOOK_MESSAGES = {
   noNode:
-    'ralph: the hooks found no node on their PATH, so no loop can run in this session. Put node (20.12 or newer) on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there, and start again.',
+    'ralph-loop: the hooks found no node on their PATH, so no loop can run in this session. Put node (20.12 or newer) on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there, and start again.',
   noNodeForGuard:
-    'ralph: the guardrails cannot run, because the hooks found no node on their PATH. The user has to put node on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there.',
+    'ralph-loop: the guardrails cannot run, because the hooks found no node on their PATH. The user has to put node on the PATH of the shell that starts claude, or export RALPH_NODE=/path/to/node there.',
 } as const;

@@ -123,7 +123,7 @@ function assertOwn(path: string, token: string): void {
   if (typeof found === 'object' && found.token === token) return;
   throw new RalphError(
     'state-io',
-    `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with main.cjs status.`,
+    `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with ralph-loop status.`,
   );
 }
 

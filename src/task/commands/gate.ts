@@ -110,7 +110,7 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
 }
 
 function changedText(what: string): string {
-  return `${what} since the loop started, so it was not run. Put it back as it was; where the change is right, ask the user to adopt it with: main.cjs accept.`;
+  return `${what} since the loop started, so it was not run. Put it back as it was; where the change is right, ask the user to adopt it with: ralph-loop accept.`;
 }
 
 const NAME = 'findings log';

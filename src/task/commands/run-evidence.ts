@@ -88,7 +88,7 @@ function verdict(
 }
 
 function changedText(what: string): string {
-  return `[not run: ${shorten(what, 2000)} since the loop started. Put it back as it was; where the change is right, ask the user to adopt it with: main.cjs accept]`;
+  return `[not run: ${shorten(what, 2000)} since the loop started. Put it back as it was; where the change is right, ask the user to adopt it with: ralph-loop accept]`;
 }
 
 function preview(output: string): string {

@@ -103,7 +103,7 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
   const section = validationSection(split.body);
   if (section !== null && !Array.isArray(yaml.mapping?.['validation'])) {
     const message =
-      'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter; main.cjs start --adopt-validation does so.';
+      'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter; ralph-loop start --adopt-validation does so.';
     const line = split.bodyLine + section.line - 1;
     problems.push({
       path: 'validation',
@@ -172,7 +172,7 @@ export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
     value: null,
     rule: 'plan-as-prompt',
     message:
-      'this is a plan of tasks, and would be sent to the agent whole. To have it executed task by task give --plan; main.cjs plan check tells what is wrong with it.',
+      'this is a plan of tasks, and would be sent to the agent whole. To have it executed task by task give --plan; ralph-loop plan check tells what is wrong with it.',
     severity: 'warning',
   };
 }

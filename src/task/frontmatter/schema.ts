@@ -207,7 +207,7 @@ const KEYS = {
   ),
   agent: described(
     line().optional(),
-    'For main.cjs run: a shell command that works in place of Claude Code. It gets the prompt on its input and answers on its output.',
+    'For ralph-loop run: a shell command that works in place of Claude Code. It gets the prompt on its input and answers on its output.',
   ),
   model: described(line().optional(), "The client's model."),
   effort: described(line().optional(), "The client's effort."),
@@ -219,7 +219,7 @@ const KEYS = {
   guardrails: described(guardrails.optional(), 'What the agent must not run, write or read.'),
   worktree_setup: described(
     run.optional(),
-    'For main.cjs run --worktree: a shell command that sets a new worktree up, such as npm ci.',
+    'For ralph-loop run --worktree: a shell command that sets a new worktree up, such as npm ci.',
   ),
   findings_log: described(
     ruledText('must be a path', 'relative-path', relativePathProblem).optional(),

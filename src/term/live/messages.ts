@@ -1,10 +1,10 @@
 /** Texts of the live view. */
 export const LIVE_TEXTS = {
   started: (name: string, taskPath: string, most: number): string =>
-    `ralph: loop ${name}, task ${taskPath}, at most ${most} iterations.`,
+    `ralph-loop: loop ${name}, task ${taskPath}, at most ${most} iterations.`,
   iteration: (iteration: number, most: number): string => `─── Iteration ${iteration} of ${most} ───`,
   border: (text: string): string => `─── ${text} ───`,
-  verifying: 'ralph: completion claimed; checking it.',
+  verifying: 'ralph-loop: completion claimed; checking it.',
   youSaid: (text: string): string => `you: ${text}`,
   notSent: (text: string): string => `you had not sent this: ${text}`,
   spent: (time: string | null, cost: string | null): string => {

@@ -61,7 +61,7 @@ export function nextView(view: View, told: RunnerEvent, at: number): View {
     case 'paused':
       return { ...closeText(view), status: 'paused', waiting: null, paused: { why: event.reason }, calls: [] };
     case 'notice':
-      return said(view, `ralph: ${event.message}`, 'yellow');
+      return said(view, `ralph-loop: ${event.message}`, 'yellow');
     case 'agent-ended':
       return agentEnded(view, event);
     case 'waiting':
@@ -134,7 +134,7 @@ function loopEnded(view: View, { status, message, costUsd }: Told<'loop-ended'>,
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
   const spent = LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd));
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
-  const told = said(closeText(view), `ralph: ${withStatus(status, message)}${spent}`, style);
+  const told = said(closeText(view), `ralph-loop: ${withStatus(status, message)}${spent}`, style);
   return { ...told, status: 'ended', calls: [], waiting: null, pending: [] };
 }
 

@@ -120,7 +120,7 @@ export function checkAnswer(hook: HookName, answer: unknown): void {
   } else assert.ok(!('reason' in written));
   const own = written['hookSpecificOutput'] as Record<string, unknown> | undefined;
   if (own) assert.equal(own['hookEventName'], hook);
-  if ('systemMessage' in written) assert.match(String(written['systemMessage']), /^ralph: /);
+  if ('systemMessage' in written) assert.match(String(written['systemMessage']), /^ralph-loop: /);
 }
 
 export function isBlock(answer: unknown): boolean {

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { COMMAND_DIR } from '../../support/command-path.ts';
 import { testApiKey } from './client-config.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -17,7 +18,7 @@ export const clientEnvironment = (
   changes: EnvironmentChanges = {},
 ): Environment => {
   const all: EnvironmentChanges = {
-    PATH: [workspace.binDir, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    PATH: [workspace.binDir, COMMAND_DIR, dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
     HOME: workspace.home,
     CLAUDE_CONFIG_DIR: workspace.configDir,
     XDG_STATE_HOME: workspace.stateHome,

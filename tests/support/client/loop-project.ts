@@ -47,7 +47,7 @@ export type LauncherOptions = {
 };
 
 export type LauncherRun = ClientRun & {
-  /** What the loop said to the user: `ralph: ...` lines of the launcher, and the hooks' messages in the client's stream. */
+  /** What the loop said to the user: `ralph-loop: ...` lines of the launcher, and the hooks' messages in the client's stream. */
   readonly said: string;
 };
 

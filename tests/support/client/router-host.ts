@@ -3,7 +3,7 @@ import { bundle } from './loop-project.ts';
 
 export const routerCommand = `node ${bundle}/scripts/main.cjs router`;
 
-/** What main.cjs router answered in the last tool result, or null where that was something else. */
+/** What ralph-loop router answered in the last tool result, or null where that was something else. */
 export const answerIn = (request: ModelRequest): Record<string, unknown> | null => {
   const [found] = /^\{\n {2}"action"[\s\S]*?^\}/m.exec(request.sinceText) ?? [];
   return found === undefined ? null : (JSON.parse(found) as Record<string, unknown>);

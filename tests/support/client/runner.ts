@@ -40,7 +40,7 @@ const parse = (stdout: string): RunnerEvent[] =>
 /** Whole lines only: the last one may still be on its way. */
 const soFar = (stdout: string): RunnerEvent[] => parse(stdout.slice(0, stdout.lastIndexOf('\n') + 1));
 
-/** `main.cjs run` in the project, as the user would call it. */
+/** `ralph-loop run` in the project, as the user would call it. */
 export const startRunner = (project: LoopProject, options: RunnerOptions = {}): RunningRunner => {
   const { permissionMode = 'bypassPermissions', args = [], json = true } = options;
   const mode = permissionMode === null ? [] : ['--permission-mode', permissionMode];

@@ -35,7 +35,7 @@ export function put(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** `main.cjs start`, by the user or by an agent. */
+/** `ralph-loop start`, by the user or by an agent. */
 export function start(
   { directory, env }: Project,
   consented: boolean,

@@ -123,7 +123,7 @@ const terminalLoop = (project: LoopProject, basis: EnvironmentChanges, terminals
         .catch((error: Error) => assert.fail(`${error.message}\nthe state is ${seen()}`)),
     main: (...args) => {
       const { code, stdout, stderr } = project.main(args, basis);
-      assert.equal(code, 0, `main.cjs ${args.join(' ')}: ${stdout}${stderr}`);
+      assert.equal(code, 0, `ralph-loop ${args.join(' ')}: ${stdout}${stderr}`);
       return stdout;
     },
   };

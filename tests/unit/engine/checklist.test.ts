@@ -90,10 +90,10 @@ describe('a checklist in the engine', () => {
   test('that lost items is told of once for each loss', () => {
     const before = { done: 0, total: 3, most: 3 };
     assert.match(
-      lostItems({ done: 0, total: 2 }, before, 't') ?? '',
-      /^1 item was taken out of t: it had 3 and has 2\./,
+      lostItems({ done: 0, total: 2 }, before, 't')?.text ?? '',
+      /^1 item was removed from t: it had 3 and has 2\./,
     );
-    assert.match(lostItems({ done: 0, total: 1 }, before, 't') ?? '', /^2 items were taken out/);
+    assert.match(lostItems({ done: 0, total: 1 }, before, 't')?.text ?? '', /^2 items were removed/);
     assert.equal(lostItems({ done: 0, total: 2 }, { ...before, total: 2 }, 't'), null, 'known by now');
     assert.equal(lostItems({ done: 3, total: 3 }, before, 't'), null);
     assert.equal(lostItems({ done: 0, total: 0 }, undefined, 't'), null);

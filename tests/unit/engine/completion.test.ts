@@ -41,7 +41,7 @@ describe('a claim of completion', () => {
     assert.deepEqual(state.ended, {
       at: at(70),
       as: 'complete',
-      message: 'complete after 1 iteration, verified by 2 checks.',
+      message: 'Complete after 1 iteration, verified by 2 checks.',
       verified: true,
     });
     assert.equal(saying(effects, 'loop.ended')['verified'], true);
@@ -50,21 +50,24 @@ describe('a claim of completion', () => {
 
   test('is accepted by a single check, and the message counts it', () => {
     const { state } = transition(verifying({ iteration: 3 }), verified(ok('tests')), policy());
-    assert.equal(state.status === 'ended' && state.ended.message, 'complete after 3 iterations, verified by 1 check.');
+    assert.equal(state.status === 'ended' && state.ended.message, 'Complete after 3 iterations, verified by 1 check.');
   });
 
   test('is accepted without a check, and the end says that nothing was verified', () => {
     const { state } = transition(verifying(), verified(), policy());
     assert.ok(state.status === 'ended');
     assert.deepEqual([state.ended.as, state.ended.verified], ['complete', false]);
-    assert.match(state.ended.message, /^complete after 1 iteration \(verified: false, .*Add "validation:"/);
+    assert.match(
+      state.ended.message,
+      /^Complete after 1 iteration, unverified: no checks are configured\. Add "validation:"/,
+    );
   });
 
   test('is rejected when one check failed, and the next prompt says why', () => {
     const { state, effects } = transition(verifying(), verified(ok('types'), failed('tests')), policy());
     assert.deepEqual([state.status, state.turn], ['running', 'agent']);
     assert.deepEqual(effect(effects, 'prompt').notices.rejection, ['tests: 2 tests fail']);
-    assert.deepEqual(effect(effects, 'notify'), { type: 'notify', message: 'completion rejected: tests.' });
+    assert.deepEqual(effect(effects, 'notify'), { type: 'notify', message: 'Completion rejected: tests.' });
     assert.deepEqual(saying(effects, 'completion.rejected')['reasons'], ['tests: 2 tests fail']);
     assert.deepEqual(state.notices.rejection, []);
   });
@@ -120,7 +123,7 @@ describe('a gate that fails', () => {
       effects.map(({ type }) => type),
       ['record-event', 'notify', 'prompt'],
     );
-    assert.equal(effect(effects, 'notify').message, 'completion rejected: tests, types.');
+    assert.equal(effect(effects, 'notify').message, 'Completion rejected: tests, types.');
   });
 
   test('for a script that changed is said to the user with the way to adopt it', () => {
@@ -128,7 +131,7 @@ describe('a gate that fails', () => {
     const { effects } = transition(verifying(), verified(failed('tests'), changed), policy());
     assert.equal(
       effect(effects, 'notify').message,
-      'completion rejected: tests, types. Not run, since a script of it changed while the loop runs: types. Look at the change; main.cjs accept adopts it.',
+      'Completion rejected: tests, types. Not run because a script changed during the loop: types. Review the change, then adopt it: ralph-loop accept.',
     );
   });
 

@@ -43,7 +43,7 @@ describe('max iterations', () => {
     assert.deepEqual([as(state), step(effects)?.type], ['max-iterations', 'allow']);
     assert.match(
       state.status === 'ended' ? state.ended.message : '',
-      /^stopped after 1 iteration, the limit \(max-iterations\), without completion\. .*main\.cjs/,
+      /^Stopped after 1 iteration, the limit \(max-iterations\), without completion\. Grant more: ralph-loop resume/,
     );
   });
 
@@ -94,7 +94,7 @@ describe('max iterations without confirmed progress', () => {
     assert.equal(as(state), 'no-progress-exhaustion');
     assert.match(
       message(state),
-      /^stopped after 2 iterations, the limit \(no-progress-exhaustion\), without completion\. G/,
+      /^Stopped after 2 iterations, the limit \(no-progress-exhaustion\), without completion\. G/,
     );
   });
 
@@ -215,9 +215,9 @@ describe('an end', () => {
       assert.deepEqual(effect(effects, 'archive'), {
         type: 'archive',
         as: 'complete',
-        message: 'complete after 3 iterations.',
+        message: 'Complete after 3 iterations.',
       });
-      assert.deepEqual(step(effects), { type: 'allow', message: 'complete after 3 iterations.' });
+      assert.deepEqual(step(effects), { type: 'allow', message: 'Complete after 3 iterations.' });
     }
   });
 
@@ -239,7 +239,7 @@ describe('the budget', () => {
     assert.equal(as(state), 'budget-exhausted');
     assert.equal(
       state.status === 'ended' && state.ended.message,
-      'stopped because the budget max_cost is used up: $10.00 of $10.00.',
+      'Stopped: the budget max_cost is used up: $10.00 of $10.00.',
     );
   });
 
@@ -251,7 +251,7 @@ describe('the budget', () => {
   test('warns the user and the agent once when the warning is reached', () => {
     const first = after(running(), cost, turnEnded('Work.', { costUsd: 8 }));
     assert.deepEqual(first.state.warnedBudgets, ['max_cost']);
-    const text = 'budget max_cost: $8.00 of $10.00 used.';
+    const text = 'Budget max_cost: $8.00 of $10.00 used.';
     assert.deepEqual(effect(first.effects, 'prompt').notices.warnings, [text]);
     assert.deepEqual(effect(first.effects, 'notify'), { type: 'notify', message: text });
     const { budget, reading } = saying(first.effects, 'budget.warning');
@@ -270,13 +270,13 @@ describe('the budget', () => {
     });
     const { state, effects } = after(before, both, turnEnded('Work.', { costUsd: 9, usage }));
     assert.deepEqual(state.warnedBudgets, ['max_cost', 'max_tokens']);
-    assert.deepEqual(effect(effects, 'prompt').notices.warnings, ['x', 'budget max_tokens: 85 of 100 tokens used.']);
+    assert.deepEqual(effect(effects, 'prompt').notices.warnings, ['x', 'Budget max_tokens: 85 of 100 tokens used.']);
   });
 
   test('keeps a warning for the prompt after an idle wait', () => {
     const idle = { ...cost, idle: IDLE_POLICY };
     const { state, effects } = after(running(), idle, turnEnded(IDLE, { costUsd: 8 }));
-    assert.deepEqual(state.notices.warnings, ['budget max_cost: $8.00 of $10.00 used.']);
+    assert.deepEqual(state.notices.warnings, ['Budget max_cost: $8.00 of $10.00 used.']);
     assert.deepEqual(recorded(effects), ['iteration.idle', 'budget.warning']);
   });
 });

@@ -29,10 +29,7 @@ const warningsOf = (given: ReturnType<typeof after>) => effect(given.effects, 'p
 describe('an iteration that ran out of time', () => {
   test('ends the loop that stops on errors, and is counted', () => {
     const { state, effects } = after(running({ iteration: 2 }), strict, timedOut('Half done.'));
-    assert.deepEqual(ending(state), [
-      'timeout',
-      'stopped, because time ran out in iteration 3 (timeout: 5m). Go on: main.cjs start --resume.',
-    ]);
+    assert.deepEqual(ending(state), ['timeout', 'Stopped: iteration 3 timed out after 5m. Resume: ralph-loop resume.']);
     assert.equal(state.iteration, 3);
     assert.equal(effect(effects, 'record-iteration').record.decision, 'timeout');
     assert.deepEqual(recorded(effects), ['iteration.failed', 'loop.ended']);
@@ -41,14 +38,14 @@ describe('an iteration that ran out of time', () => {
 
   test('says nothing of a limit where the policy names none', () => {
     const { state } = after(running(), pace({ iterationTimeoutMs: null }), timedOut('Half done.'));
-    assert.equal(ending(state)[1], 'stopped, because time ran out in iteration 1. Go on: main.cjs start --resume.');
+    assert.equal(ending(state)[1], 'Stopped: iteration 1 timed out. Resume: ralph-loop resume.');
   });
 
   test('is told to the agent once in a loop that goes on', () => {
     const first = after(running(), lenient, timedOut('Half done.'));
     assert.equal(first.state.iteration, 1);
     assert.deepEqual(warningsOf(first), [
-      'Time ran out in your last iteration (timeout: 5m). Do less in one iteration, and end your message earlier.',
+      'Your last iteration timed out (timeout: 5m). Do less in one iteration and end your message earlier.',
     ]);
     assert.deepEqual(warningsOf(after(first.state, lenient, turnEnded('Done in time.'))), []);
   });
@@ -92,7 +89,7 @@ describe('an iteration that ran out of time and claimed completion', () => {
       since: at(60),
       failure: {
         as: 'timeout',
-        message: 'stopped, because time ran out in iteration 1 (timeout: 5m). Go on: main.cjs start --resume.',
+        message: 'Stopped: iteration 1 timed out after 5m. Resume: ralph-loop resume.',
       },
     });
   });
@@ -123,17 +120,14 @@ describe('an iteration that ran out of time and claimed completion', () => {
     const before = after(running(), lenient, timedOut(SIGNAL)).state;
     assert.deepEqual(before.status === 'verifying' && before.verifying, { since: at(60) });
     const next = transition(before, { type: 'verified', at: at(70), results: FAILED }, lenient);
-    assert.match(warningsOf(next)[0] ?? '', /^Time ran out/);
+    assert.match(warningsOf(next)[0] ?? '', /^Your last iteration timed out/);
   });
 });
 
 describe('an iteration with an error', () => {
   test('ends the loop that stops on errors', () => {
     const { state, effects } = after(running(), strict, turnEnded('Oh.', { error: 'EACCES' }));
-    assert.deepEqual(ending(state), [
-      'error',
-      'stopped, because iteration 1 failed: EACCES. Go on: main.cjs start --resume.',
-    ]);
+    assert.deepEqual(ending(state), ['error', 'Stopped: iteration 1 failed: EACCES. Resume: ralph-loop resume.']);
     assert.equal(saying(effects, 'iteration.failed')['error'], 'EACCES');
   });
 
@@ -157,7 +151,7 @@ describe('an iteration with an error', () => {
 describe('shell commands that fail in one iteration', () => {
   const failing = (failedShellCalls: number, change = {}) => turnEnded('Tried.', { failedShellCalls, ...change });
   const ADVICE =
-    '3 shell commands failed in your last iteration. Find out why, and change the approach instead of trying again.';
+    '3 shell commands failed in your last iteration. Find the cause and change the approach instead of retrying.';
 
   test('make the next prompt ask for another approach from the third on', () => {
     assert.deepEqual(warningsOf(after(running(), policy(), failing(2))), []);
@@ -177,7 +171,7 @@ describe('shell commands that fail in one iteration', () => {
   test('are told after a time that ran out', () => {
     assert.deepEqual(
       warningsOf(after(running(), lenient, failing(3, { timedOut: true }))).map((text) => text.slice(0, 8)),
-      ['Time ran', '3 shell '],
+      ['Your las', '3 shell '],
     );
   });
 });

@@ -136,7 +136,7 @@ describe('an iteration shows the breaker', () => {
     assert.equal(end?.as, 'circuit-open');
     assert.match(
       end?.message ?? '',
-      /^stopped by the circuit breaker, signal findings: 2 findings remain, as 3 times before\. .*main\.cjs start --resume/,
+      /^Stopped by the circuit breaker, signal findings: 2 findings remain, as 3 times before\. Close the breaker and resume: ralph-loop resume\./,
     );
   });
 

@@ -48,7 +48,7 @@ describe('stop', () => {
 
   test('ends the loop at the iteration’s end', () => {
     const { state } = after(running(), LOOP, command(alive), turnEnded('Work.'));
-    assert.equal(state.status === 'ended' && state.ended.message, 'stopped by the user after 1 iteration.');
+    assert.equal(state.status === 'ended' && state.ended.message, 'Stopped by the user after 1 iteration.');
   });
 
   test('given twice changes nothing more', () => {
@@ -87,7 +87,7 @@ test('cancel ends a loop in any state at once, and says where it lies', () => {
     );
     assert.match(
       state.ended.message,
-      /^cancelled by the user after \d iterations?\. Nothing was deleted: main\.cjs archive/,
+      /^Cancelled by the user after \d iterations?\. Nothing was deleted\. Show the archive: ralph-loop archive/,
     );
   }
 });
@@ -99,7 +99,7 @@ describe('pause', () => {
       assert.ok(state.status === 'paused');
       const { message } = state.paused;
       assert.deepEqual(state.paused, { since: at(5), reason: 'operator', message, resumesAt: null });
-      assert.match(message, /^paused by the user\. .*main\.cjs resume/);
+      assert.match(message, /^Paused by the user\. .*ralph-loop resume/);
       assert.deepEqual(state.lastDecision, { at: at(5), kind: 'allow', detail: 'paused: operator' });
       assert.equal(saying(effects, 'loop.paused')['reason'], 'operator');
       assert.equal(step(effects), null);
@@ -128,7 +128,7 @@ describe('pause', () => {
   test('ends a wait, and the turn with it', () => {
     const { state, effects } = after(waiting(), LOOP, command({ kind: 'pause' }), timePassed('elapsed', 6));
     assert.deepEqual([state.status, state.turn], ['paused', 'rest']);
-    assert.match(effect(effects, 'allow').message ?? '', /^paused by the user/);
+    assert.match(effect(effects, 'allow').message ?? '', /^Paused by the user/);
   });
 });
 
@@ -192,7 +192,9 @@ describe('consent', () => {
   test('is awaited by every turn until it is given, and nothing is counted', () => {
     const { state, effects } = after(awaitingConsent(), LOOP, turnEnded('Work.'));
     assert.deepEqual([state.status, state.iteration], ['awaiting-consent', 0]);
-    assert.deepEqual(effects, [{ type: 'allow', message: 'this loop awaits your consent: main.cjs start --consent.' }]);
+    assert.deepEqual(effects, [
+      { type: 'allow', message: 'This loop awaits your consent. Agree: ralph-loop start --consent.' },
+    ]);
   });
 
   test('cannot be had by way of a pause', () => {

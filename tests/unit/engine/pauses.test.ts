@@ -41,7 +41,7 @@ describe('a rate limit', () => {
       const { state, effects } = after(before, LOOP, refused({ resetsAt: at(100) }));
       assert.ok(state.status === 'paused');
       assert.deepEqual([state.paused.reason, state.paused.resumesAt, state.turn], ['rate-limited', at(100), 'rest']);
-      assert.match(state.paused.message, new RegExp(`^paused by a rate limit until ${at(100)}`));
+      assert.match(state.paused.message, new RegExp(`^Paused by a rate limit until ${at(100)}`));
       const { reason, error, resetsAt } = saying(effects, 'loop.paused');
       assert.deepEqual([reason, error, resetsAt], ['rate-limited', 'rate-limited', at(100)]);
       assert.deepEqual([effect(effects, 'notify').message, step(effects)], [state.paused.message, null]);
@@ -50,7 +50,10 @@ describe('a rate limit', () => {
 
   test('without a known end says how to go on', () => {
     const { state } = after(running(), LOOP, refused({}));
-    assert.match(state.status === 'paused' ? state.paused.message : '', /did not say until when.*main\.cjs resume/);
+    assert.match(
+      state.status === 'paused' ? state.paused.message : '',
+      /did not report when it resets\..*ralph-loop resume/,
+    );
   });
 
   test('that has passed lets the loop go on once the user has been answered', () => {
@@ -66,7 +69,7 @@ describe('a rate limit', () => {
   test('that has not passed keeps the loop paused', () => {
     const { state, effects } = after(running(), LOOP, refused({ resetsAt: at(100) }), spoken(99));
     assert.deepEqual([state.status, state.turn], ['paused', 'user']);
-    assert.match(effect(effects, 'notify').message, /^paused by a rate limit until/);
+    assert.match(effect(effects, 'notify').message, /^Paused by a rate limit until/);
   });
 
   test('without a known end keeps the loop paused', () => {
@@ -80,11 +83,11 @@ describe('a rate limit', () => {
 
 describe('an API error', () => {
   const texts: [ApiError['kind'], RegExp][] = [
-    ['authentication', /^paused: the API refused the credentials \(no\)\. Log in again/],
-    ['billing', /^paused: the API refused for billing reasons \(no\)\. Mend the account/],
-    ['invalid-request', /^paused by an API error \(invalid-request: no\)\..*main\.cjs resume/],
-    ['overloaded', /^paused by an API error \(overloaded: no\)\./],
-    ['other', /^paused by an API error \(other: no\)\./],
+    ['authentication', /^Paused: the API refused the credentials \(no\)\. Log in again/],
+    ['billing', /^Paused: the API refused for billing reasons \(no\)\. Fix the billing problem/],
+    ['invalid-request', /^Paused by an API error \(invalid-request: no\)\..*ralph-loop resume/],
+    ['overloaded', /^Paused by an API error \(overloaded: no\)\./],
+    ['other', /^Paused by an API error \(other: no\)\./],
   ];
   for (const [kind, text] of texts) {
     test(`of the kind ${kind} pauses the loop and says what to do`, () => {
@@ -110,7 +113,7 @@ describe('an interruption', () => {
       const { state, effects } = after(before, LOOP, interrupted('signal'));
       assert.ok(state.status === 'paused');
       assert.deepEqual([state.paused.reason, state.turn], ['interrupted', 'rest']);
-      assert.match(state.paused.message, /^paused, because it was interrupted\./);
+      assert.match(state.paused.message, /^Paused: the turn was interrupted\./);
       assert.deepEqual(
         [saying(effects, 'loop.paused')['by'], step(effects)],
         ['signal', { type: 'allow', message: state.paused.message }],
@@ -122,7 +125,7 @@ describe('an interruption', () => {
   test('by Esc with which the client went says how to go on without it', () => {
     const { state, effects } = after(waiting(), LOOP, interrupted('signal'), interrupted('client-exit'));
     assert.deepEqual(effects, [{ type: 'allow', message: null }]);
-    assert.match(state.status === 'paused' ? state.paused.message : '', /the client ended.*start --resume/);
+    assert.match(state.status === 'paused' ? state.paused.message : '', /the client exited.*ralph-loop resume/);
     assert.equal(state.status === 'paused' && state.paused.since, at(5));
   });
 
@@ -130,13 +133,13 @@ describe('an interruption', () => {
     const { state } = after(running(), LOOP, interrupted('client-exit'));
     assert.match(
       state.status === 'paused' ? state.paused.message : '',
-      /^interrupted: the client ended.*start --resume/,
+      /^Interrupted: the client exited.*ralph-loop resume/,
     );
   });
 
   test('by the end of the client says so of a pause that Esc, or leaving, began, and of no other', () => {
     const left = transition(paused('interrupted'), interrupted('client-exit'), LOOP).state;
-    assert.match(left.status === 'paused' ? left.paused.message : '', /^interrupted: the client ended/);
+    assert.match(left.status === 'paused' ? left.paused.message : '', /^Interrupted: the client exited/);
     for (const [reason, by] of [
       ['interrupted', 'signal'],
       ['operator', 'client-exit'],
@@ -242,7 +245,7 @@ describe('what a pause has to say is said once', () => {
   test('to the next message after Esc, whose own word the client drops', () => {
     const state = transition(waiting(), { type: 'interrupted', at: at(5), by: 'signal' }, LOOP).state;
     const [first, ...later] = heard(state, spoken(10), turnOver('Yes.'), spoken(20), turnOver('Yes, yes.'));
-    assert.match(first ?? '', /^paused, because it was interrupted\..*main\.cjs resume/);
+    assert.match(first ?? '', /^Paused: the turn was interrupted\..*ralph-loop resume/);
     assert.deepEqual(later, [null, null, null]);
   });
 
@@ -256,7 +259,7 @@ describe('what a pause has to say is said once', () => {
 
   test('to the message that shows it', () => {
     const [first, ...later] = heard(running(), spoken(10), turnOver('Yes.'), spoken(20));
-    assert.match(first ?? '', /^paused, because it was interrupted/);
+    assert.match(first ?? '', /^Paused: the turn was interrupted/);
     assert.deepEqual(later, [null, null]);
   });
 
@@ -264,7 +267,7 @@ describe('what a pause has to say is said once', () => {
     const resume: EngineEvent = { type: 'operator', at: at(30), command: { kind: 'resume' } };
     const pause: EngineEvent = { type: 'operator', at: at(40), command: { kind: 'pause' } };
     const said = heard(paused(), turnOver('Work.'), resume, pause, turnOver('More work.'));
-    assert.match(said.at(-1) ?? '', /^paused by the user/);
+    assert.match(said.at(-1) ?? '', /^Paused by the user/);
   });
 });
 

@@ -57,7 +57,7 @@ test('the first prompt of a plan opens its first task, and says what is passed o
     blocked: ['Task 1'],
     current: { id: 'Task 3', title: 'Do Task 3', commit: COMMIT },
   });
-  assert.deepEqual(told(effects), ['passed over: Task 1 (blocked), Task 2 (waits for Task 1).']);
+  assert.deepEqual(told(effects), ['Skipped: Task 1 (blocked), Task 2 (waits for Task 1).']);
 });
 
 test('a plan that a user resumes is read anew, with the task that was begun and what is blocked by now', () => {
@@ -138,13 +138,16 @@ test('a task that becomes blocked ends the loop and names what it keeps back', (
   const tasks = [task('Task 1', 'blocked'), task('Task 2', 'open', 'Task 1'), task('Task 3')];
   const ended = endOf(verify(working(), { as: 'blocked', tasks }, ['tests']));
   assert.equal(ended?.as, 'blocked');
-  assert.match(ended?.message ?? '', /Task 1 is blocked\. It keeps back Task 2\. The progress file .* what was tried/);
+  assert.match(
+    ended?.message ?? '',
+    /Task 1 is blocked\. Waiting for it: Task 2\. The progress file .* the attempted changes/,
+  );
 });
 
 test('a task that was blocked before is told as one that nobody tried', () => {
   const tasks = [task('Task 1', 'done'), task('Task 2', 'blocked'), task('Task 3', 'open', 'Task 2')];
   const message = endOf(verify(working({ blocked: ['task 2'] }), { tasks }))?.message ?? '';
-  assert.match(message, /Task 2 is blocked .*It keeps back Task 3\. .*nothing of it was tried/);
+  assert.match(message, /Task 2 is blocked .*Waiting for it: Task 3\. .*nothing of it was tried/);
   assert.doesNotMatch(message, /progress file|working tree/);
 });
 
@@ -168,11 +171,11 @@ test('the last words of a plan name the way to go on as it was driven', () => {
     const tasks = [task('Task 1', 'done'), task('Task 2')];
     const plan = { task: { id: 'Task 1', title: '' }, as: 'done' as const, notes: [], tasks };
     const { message } = endOf(transition(state, { type: 'verified', at: at(9), results: [], plan }, POLICY)) ?? {};
-    return /go on: (.*)\./.exec(message ?? '')?.[1] ?? '';
+    return /then continue: (.*)\./.exec(message ?? '')?.[1] ?? '';
   };
-  assert.equal(last('runner'), 'main.cjs run "docs/my plan.md" --plan --from "Task 2"');
-  assert.equal(last('hook'), 'main.cjs start --task "docs/my plan.md" --plan --launch --from "Task 2"');
-  assert.equal(last('router'), 'main.cjs router start --task "docs/my plan.md" --plan --from "Task 2"');
+  assert.equal(last('runner'), 'ralph-loop run --task "docs/my plan.md" --plan --from "Task 2"');
+  assert.equal(last('hook'), 'ralph-loop start --task "docs/my plan.md" --plan --from "Task 2"');
+  assert.equal(last('router'), 'ralph-loop router start --task "docs/my plan.md" --plan --from "Task 2"');
 });
 
 test('completion is verified where checks ran, and comes before the limit of iterations', () => {

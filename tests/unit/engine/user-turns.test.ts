@@ -55,7 +55,7 @@ describe('a prompt in the session', () => {
       assert.deepEqual([state.paused.reason, state.paused.since, state.turn], ['interrupted', at(50), 'user']);
       assert.deepEqual(recorded(effects), ['loop.paused']);
       assert.equal(saying(effects, 'loop.paused')['reason'], 'interrupted');
-      assert.match(effect(effects, 'notify').message, /^paused, because it was interrupted\..*main\.cjs resume/);
+      assert.match(effect(effects, 'notify').message, /^Paused: the turn was interrupted\..*ralph-loop resume/);
       assert.equal(step(effects), null);
     }
   });
@@ -155,7 +155,7 @@ describe('an answer to the user', () => {
   test('ends the loop where a stop was requested', () => {
     const { state } = after(running({ turn: 'user', stopRequested: true, iteration: 2 }), LOOP, turnEnded('Yes.'));
     assert.equal(state.status === 'ended' && state.ended.as, 'stopped');
-    assert.equal(state.status === 'ended' && state.ended.message, 'stopped by the user after 2 iterations.');
+    assert.equal(state.status === 'ended' && state.ended.message, 'Stopped by the user after 2 iterations.');
   });
 
   test('is not followed by a prompt past a limit', () => {

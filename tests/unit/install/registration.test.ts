@@ -76,7 +76,7 @@ for (const [event, hook] of hooks()) {
   });
 
   test(`${event}: every hook has a label and a timeout, and only the guard blocks on failure`, () => {
-    assert.match(hook.statusMessage, /^ralph: /);
+    assert.match(hook.statusMessage, /^ralph-loop: /);
     assert.equal(hook.timeout, event === 'Stop' ? 86_400 : 30);
     assert.equal(hook.onFailure, event === 'PreToolUse' ? 'block' : undefined);
   });

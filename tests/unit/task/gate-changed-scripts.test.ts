@@ -31,7 +31,7 @@ test('a script that changed is not run, and every check that names it says what 
   );
   assert.match(
     results[0]?.detail ?? '',
-    /^check\.sh was changed since the loop started, so it was not run\..*main\.cjs accept\.$/,
+    /^check\.sh was changed since the loop started, so it was not run\..*ralph-loop accept\.$/,
   );
 });
 

@@ -77,7 +77,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
       .wait(22_000);
     screen.tell(...says('All tests passing.\n\n<promise>DONE</promise>'), over(2, 23_100, 2, 0.05)).draw();
     screen.tell({ type: 'verifying' }).draw().wait(500);
-    const message = 'complete after 2 iterations, verified by 2 checks.';
+    const message = 'Complete after 2 iterations, verified by 2 checks.';
     screen.tell({ type: 'loop-ended', status: 'complete', message, code: 0, iterations: 2, costUsd: 0.17 });
     screen.draw().close();
     await look('the loop is over, and the terminal is the shell’s again');

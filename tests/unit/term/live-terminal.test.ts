@@ -134,7 +134,7 @@ test('what cannot be said stays in the line, and the reason is shown', async () 
     throw new Error('there is no live loop.');
   };
   const terminal = await withView(async (keys) => keys('fix it\r'), { say: refuse });
-  assert.match(terminal.written, /ralph: there is no live loop\./);
+  assert.match(terminal.written, /ralph-loop: there is no live loop\./);
   assert.match(terminal.written.slice(terminal.written.indexOf('no live loop')), /> fix it/);
 });
 

@@ -31,7 +31,7 @@ test('a cancel flag meets the next tool call: it is refused, the turn ends, and 
   assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny');
   assert.equal(existsSync(project.run.cancelFlag), false);
   assert.equal(ended(project)?.status, 'cancelled');
-  assert.match(ended(project)?.message ?? '', /^cancelled by the file cancel\.flag after 0 iterations/);
+  assert.match(ended(project)?.message ?? '', /^Cancelled by the file cancel\.flag after 0 iterations/);
   assert.equal((await call(project))?.continue, false, 'a call of the same turn, asked for at the same time');
 });
 
@@ -69,7 +69,7 @@ test('the end says that a file stopped the loop, and not that the user did', asy
   writeFileSync(project.run.stopFlag, '');
   const answer = await aStop(project, {}, JOB);
   assert.match(answer && 'systemMessage' in answer ? String(answer.systemMessage) : '', /by the file stop\.flag/);
-  assert.equal(ended(project)?.message, 'stopped by the file stop.flag after 1 iteration.');
+  assert.equal(ended(project)?.message, 'Stopped by the file stop.flag after 1 iteration.');
 });
 
 test('the agent cannot raise a flag by a file tool, nor by a shell command that the parser reads', async (t) => {

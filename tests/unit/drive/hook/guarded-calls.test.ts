@@ -183,7 +183,7 @@ test('After the time of an iteration every further call is told to end the messa
     for (const call of [TEST, { tool: 'Read', input: { file_path: 'README.md' } }]) {
       assert.equal(
         reasonOf(await ask(project, { ...call, now: LATER })),
-        '[blocked by guardrail: timeout] time is up: end your message with what is done and what is next. The next iteration goes on from there.',
+        '[blocked by guardrail: timeout] Time is up: end your message with what is done and what is next. The next iteration continues from there.',
       );
     }
   }
@@ -228,7 +228,7 @@ test('A subagent of a router’s host hears what the user says, and is told when
   assert.match(told?.hookSpecificOutput?.additionalContext ?? '', /Mind the gap\./);
   assert.equal(await ask(project, { ...TEST, env }), null, 'once');
   const late = await ask(project, { ...TEST, env, now: '2026-02-28T10:01:01Z' });
-  assert.match(reasonOf(late) ?? '', /time is up/);
+  assert.match(reasonOf(late) ?? '', /Time is up/);
 });
 
 test('A subagent of a router’s host is refused what the host alone may call, and may look.', async (t) => {

@@ -40,7 +40,7 @@ test('the loop of a client that is gone is taken over, and what it had in hand i
   const { epoch } = stateOf(project);
   const taken = await spawned(project, null, { env: host('host-2') });
   assert.deepEqual([taken.spawn, taken.iteration], [3, 2]);
-  assert.match(taken.notes.join(), /taken it over/);
+  assert.match(taken.notes.join(), /Took over the loop/);
   assert.deepEqual([stateOf(project).sessionId, stateOf(project).epoch], ['host-2', epoch + 1]);
   const again = await spawned(project, null, { env: host('host-2') });
   assert.deepEqual([again.spawn, again.notes], [3, []], 'taken over once');
@@ -69,7 +69,7 @@ test('a report counts though each call of a script comes from a process of its o
   await leave();
   const next = await spawned(project, { spawn: 1, text: 'One.' }, { env: SCRIPT });
   assert.deepEqual([next.spawn, next.iteration, stateOf(project).iteration], [2, 2, 1]);
-  assert.match(next.notes.join(), /goes on with what it had in hand/);
+  assert.match(next.notes.join(), /this one continues its assignment/);
   await leave();
   const end = await called(project, { spawn: 2, text: 'Two.' }, { env: SCRIPT });
   assert.ok(end.action === 'stop' && end.status === 'max-iterations', JSON.stringify(end));
@@ -112,7 +112,7 @@ test('a session that cannot see its own client takes nothing over, whoever may b
   // As in a sandbox: the number that the client names is no ancestor here.
   const answer = await called(project, null, { env: host('host-2', 1) });
   assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
-  assert.match(answer.message, /router start --resume/);
+  assert.match(answer.message, /the user resumes in a terminal: ralph-loop resume/);
 });
 
 test('its own session, seen from a sandbox, keeps the loop and the process that is known', async (t) => {

@@ -91,9 +91,9 @@ test('a start over the live loop of the same session that asks for other setting
   assert.equal(startedRouter(project, { flags: { max_iterations: '5' }, existing: 'fresh' }), null, 'no work is done');
   assert.equal(startedRouter(project, { existing: 'resume' }), null);
   const resumed = { existing: 'resume', flags: { max_iterations: '9', 'idle.delay': '1s' } } as const;
-  assert.throws(() => startedRouter(project, resumed), /cannot be heard: max_iterations, idle\.delay/);
+  assert.throws(() => startedRouter(project, resumed), /cannot be applied: max_iterations, idle\.delay/);
   await spawned(project, { spawn: 1, text: 'One.' });
-  assert.throws(() => startedRouter(project, { existing: 'fresh' }), /cannot be heard: --fresh/);
+  assert.throws(() => startedRouter(project, { existing: 'fresh' }), /cannot be applied: --fresh/);
   assert.equal(stateOf(project).maxIterations, 5);
 });
 
@@ -101,7 +101,7 @@ test('a loop that a user has made ready at a terminal is taken up by the session
   const project = aProject(t, CHECKED);
   startedRouter(project);
   const { loopId } = stateOf(project);
-  assert.throws(() => startedRouter(project, { consented: false, flags: { agent: 'x' } }), /cannot be heard: agent/);
+  assert.throws(() => startedRouter(project, { consented: false, flags: { agent: 'x' } }), /cannot be applied: agent/);
   assert.equal(startedRouter(project, { consented: false }), null);
   const first = await spawned(project);
   assert.deepEqual([first.spawn, first.loopId], [1, loopId]);

@@ -58,7 +58,7 @@ test('the same text without a number is taken for the same report three times, a
     assert.equal(again.spawn, 2);
     assert.match(again.notes.join(), /--spawn 2/);
   }
-  await assert.rejects(called(project, { text: 'The same.' }), /--spawn 2 for the one in hand/);
+  await assert.rejects(called(project, { text: 'The same.' }), /--spawn 2 for the one in progress/);
   assert.equal(stateOf(project).iteration, 1);
   assert.equal((await spawned(project, { text: 'Another.' })).iteration, 3);
 });
@@ -67,7 +67,7 @@ test('a piece of work that was never handed out cannot be reported', async (t) =
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
-  await assert.rejects(called(project, { spawn: 2, text: 'Too early.' }), /there is no spawn 2 in hand/);
+  await assert.rejects(called(project, { spawn: 2, text: 'Too early.' }), /Spawn 2 is not in progress/);
   assert.equal(stateOf(project).iteration, 0);
 });
 
@@ -98,7 +98,7 @@ test('the loop ends at its limit by the last report', async (t) => {
   const end = await called(project, { spawn: 2, text: 'Two.' });
   assert.ok(end.action === 'stop');
   assert.deepEqual([end.status, end.exitCode, end.verified], ['max-iterations', 2, false]);
-  assert.match(end.message, /main\.cjs router start --resume --max-iterations N/);
+  assert.match(end.message, /ralph-loop resume --max-iterations N/);
 });
 
 test('a report that was counted by a process that died before it could answer is not counted again', async (t) => {
@@ -226,7 +226,7 @@ test('counters that somebody set back are restored, the prompt says so, and no r
   rewrite(project, { iteration: 0 });
   const next = await spawned(project);
   assert.deepEqual([next.iteration, stateOf(project).iteration, stateOf(project).mode], [4, 3, 'router']);
-  assert.match(`${next.prompt}${next.notes.join()}`, /rewritten from outside/);
+  assert.match(`${next.prompt}${next.notes.join()}`, /changed by another program/);
   await spawned(project, { spawn: 3, text: 'Work 3.' });
   assert.equal(stateOf(project).iteration, 3);
 });

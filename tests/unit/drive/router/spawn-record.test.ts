@@ -58,7 +58,7 @@ test('the report of one subagent is heard for one piece of work', async (t) => {
   await spawned(project);
   const told = { agent: 'a1', text: 'One.' };
   for (const spawn of [1, 1, null]) assert.equal((await spawned(project, { ...told, spawn })).spawn, 2, `${spawn}`);
-  await assert.rejects(called(project, { ...told, spawn: 2 }), /subagent a1 was heard for an earlier spawn/);
+  await assert.rejects(called(project, { ...told, spawn: 2 }), /Subagent a1 already reported for an earlier spawn/);
   assert.equal(stateOf(project).iteration, 1);
   await spawned(project, { agent: 'a2', text: 'One.', spawn: 2 });
   assert.equal(stateOf(project).iteration, 2);

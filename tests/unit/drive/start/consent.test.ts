@@ -71,7 +71,7 @@ for (const [what, change] of [
     rewrite(project, change);
     const answer = await aStop(project);
     assert.equal(answer?.decision, undefined);
-    assert.match(answer?.systemMessage ?? '', /had been rewritten.*awaits your consent/s);
+    assert.match(answer?.systemMessage ?? '', /was changed by another program.*awaits your consent/s);
     assert.deepEqual(agreement(project), ['awaiting-consent', false, true]);
   });
 }
@@ -95,7 +95,7 @@ test('A loop without consent that the user cancels is over, and not restored.', 
   const project = askedFor(t);
   const ended = { status: 'ended', ended: { at: AT, as: 'cancelled', message: 'cancelled', verified: false } };
   rewrite(project, ended);
-  assert.deepEqual(await aStop(project), { systemMessage: 'ralph: cancelled' });
+  assert.deepEqual(await aStop(project), { systemMessage: 'ralph-loop: cancelled' });
   assert.equal(readContract(project.files), null);
 });
 

@@ -119,7 +119,7 @@ test('a session is sent its scenario, and is complete once all are proved, witho
   keep(project, (record) => after(record, 'sc-002 red', 'sc-002 green'));
   const last = await aStop(project, { last_assistant_message: 'Both are done.' }, bound);
   assert.equal(last?.decision, undefined);
-  assert.match(last?.systemMessage ?? '', /complete/);
+  assert.match(last?.systemMessage ?? '', /Complete/);
 });
 
 test('a claim before that goes back with what is left', async (t) => {

@@ -35,7 +35,7 @@ test('A loop that the user had paused comes back paused when somebody rewrote it
   forged(project);
   const answer = await aStop(project);
   assert.equal(answer?.decision, undefined);
-  assert.match(answer?.systemMessage ?? '', /had been rewritten.*paused by the user/s);
+  assert.match(answer?.systemMessage ?? '', /was changed by another program.*Paused by the user/s);
   const { status, maxIterations } = stateOf(project);
   assert.deepEqual([status, maxIterations], ['paused', 25]);
   command(project, 'resume');

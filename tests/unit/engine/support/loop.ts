@@ -93,7 +93,7 @@ export function ended(change: Partial<LoopState> = {}): LoopState {
     ...running(),
     ...change,
     status: 'ended',
-    ended: { at: at(1), as: 'complete', message: 'complete after 3 iterations.', verified: true },
+    ended: { at: at(1), as: 'complete', message: 'Complete after 3 iterations.', verified: true },
   } as LoopState;
 }
 

@@ -1,0 +1,54 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
+import { type Message, type MessageContext, PROGRAM, render } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
+
+export interface Invocation {
+  /** Path of the file that node runs: `process.argv[1]`. */
+  readonly script: string | undefined;
+  readonly path: string | undefined;
+  readonly cwd: string;
+}
+
+const DEFAULT_LOOP = { name: null, mode: 'hook' } as const;
+
+/** Returns a message for people, with the program spelled as this user can call it. */
+export function show(message: Message | string, loop: Pick<MessageContext, 'name' | 'mode'> = DEFAULT_LOOP): string {
+  return render(message, { name: loop.name, mode: loop.mode, program: programName() });
+}
+
+let known: string | null = null;
+
+/** Returns the program as this user can call it. Looks on the PATH once per process. */
+export function programName(): string {
+  known ??= spelling({ script: process.argv[1], path: process.env['PATH'], cwd: process.cwd() });
+  return known;
+}
+
+/**
+ * Returns `ralph-loop` if this process was started by that name or it is on the PATH; otherwise `node PATH/main.cjs`
+ * with the path from `cwd`, absolute if the file is outside it.
+ */
+export function spelling({ script, path, cwd }: Invocation): string {
+  if (script === undefined || basename(script) === PROGRAM || isOnPath(path)) return PROGRAM;
+  const main = basename(script) === 'main.cjs' ? script : join(dirname(dirname(script)), 'scripts', 'main.cjs');
+  if (!existsSync(main)) return PROGRAM;
+  const inside = relative(cwd, main);
+  return `node ${quoted(inside.startsWith('..') || isAbsolute(inside) ? main : inside)}`;
+}
+
+function isOnPath(path = ''): boolean {
+  const names = process.platform === 'win32' ? [`${PROGRAM}.cmd`, `${PROGRAM}.exe`] : [PROGRAM];
+  return path
+    .split(delimiter)
+    .some((folder) => isAbsolute(folder) && names.some((name) => isProgram(join(folder, name))));
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false; // not there, or not executable
+  }
+}

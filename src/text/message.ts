@@ -1,0 +1,73 @@
+/** What drives a loop. */
+export type LoopMode = 'hook' | 'runner' | 'router';
+
+/** A message: what happened, and as data what the reader can do about it. */
+export interface Message {
+  readonly text: string;
+  readonly advice?: readonly Advice[];
+}
+
+export interface Advice {
+  /** What the command achieves, as the words before it: `Resume`. */
+  readonly verb: string;
+  /** `resume`, `start`, `restart` and `consent` depend on the loop's mode; others are the words of a command. */
+  readonly command: string;
+  readonly options?: Readonly<Record<string, string | true>>;
+}
+
+/** The loop that a message is about, and the program as its reader can call it. */
+export interface MessageContext {
+  readonly name: string | null;
+  readonly mode: LoopMode;
+  readonly program?: string | undefined;
+}
+
+/** Name of the program where no other spelling is known. */
+export const PROGRAM = 'ralph-loop';
+
+const STARTERS: Record<LoopMode, string> = { hook: 'start', runner: 'run', router: 'router start' };
+
+/** Commands that take `--loop NAME`. */
+const LOOP_COMMANDS = new Set([
+  ...['stop', 'cancel', 'pause', 'wake', 'steer', 'accept', 'reset', 'status', 'explain', 'logs', 'archive'],
+  ...['router start', 'router next', 'router status', 'tdd status', 'tdd next', 'tdd init', 'tdd refactored'],
+]);
+
+/** Creates a message with one piece of advice. */
+export function advise(text: string, verb: string, command: string, options?: Advice['options']): Message {
+  return { text, advice: [{ verb, command, ...(options && { options }) }] };
+}
+
+/** Returns a message (a string is one without advice) as its reader sees it: the text, then each advice as a command line. */
+export function render(message: Message | string, context: MessageContext): string {
+  if (typeof message === 'string') return message;
+  const { text, advice = [] } = message;
+  return [text, ...advice.map((each) => `${each.verb}: ${commandLine(each, context)}.`)].join(' ');
+}
+
+/** Returns the command that an advice stands for, for this loop and this program. */
+export function commandLine(
+  { command, options = {} }: Pick<Advice, 'command' | 'options'>,
+  { name, mode, program = PROGRAM }: MessageContext,
+): string {
+  const loop = name === null ? [] : ['--loop', name];
+  const given = Object.entries(options).flatMap(([key, value]) =>
+    value === true ? [`--${key}`] : [`--${key}`, value],
+  );
+  return [program, ...wordsOf(command, mode, loop), ...given].join(' ');
+}
+
+function wordsOf(command: string, mode: LoopMode, loop: readonly string[]): string[] {
+  switch (command) {
+    case 'resume':
+      return ['resume', ...loop.slice(1)];
+    case 'start':
+      return [STARTERS[mode], ...loop];
+    case 'restart':
+      return [STARTERS[mode], ...loop, '--fresh'];
+    case 'consent':
+      return mode === 'runner' ? ['run', '--consent', ...loop.slice(1)] : ['start', '--consent', ...loop];
+    default:
+      return LOOP_COMMANDS.has(command) ? [command, ...loop] : [command];
+  }
+}
