@@ -1,7 +1,7 @@
 import { clientGone } from '../src/drive/hook/abort-stop.ts';
 import { runHook } from '../src/drive/hook/run-hook.ts';
 import { stop } from '../src/drive/hook/stop.ts';
-import { failedText, said } from '../src/drive/turn/messages.ts';
+import { failedText, withPrefix } from '../src/drive/turn/messages.ts';
 
 /** Timeout that the client grants a hook registered without one. */
 const CLIENT_DEFAULT_SECONDS = 600;

@@ -8,7 +8,7 @@ import fc from '../support/fast-check.ts';
 /** Evidence as agents and programs write it, with what looks like a command of ours in it. */
 const evidence = fc.oneof(
   fc.string({ maxLength: 200 }),
-  fc.constantFrom('main.cjs start --resume', 'ralph-audit.sh --loop x', 'ralph-loop start --fresh', '$& $1 --loop'),
+  fc.constantFrom('ralph-loop start --resume', 'ralph-audit.sh --loop x', 'ralph-loop start --fresh', '$& $1 --loop'),
 );
 const context = fc.record({
   name: fc.option(fc.constantFrom('docs', 'a.b')),

@@ -106,7 +106,7 @@ doctorFinds([
     check: 'stale-state',
     level: 'warning',
     message: /whose client \(process \d+\) is gone \(iteration 0\)/,
-    fix: /go on with it: main\.cjs start --resume; or begin anew: main\.cjs start --fresh\./,
+    fix: /go on with it: ralph-loop start --resume; or begin anew: ralph-loop start --fresh\./,
   },
   {
     when: 'a loop of a runner that is gone lies here',
@@ -114,7 +114,7 @@ doctorFinds([
     check: 'stale-state',
     level: 'warning',
     message: /whose runner \(process \d+\) is gone \(iteration 0\)/,
-    fix: /go on with it: main\.cjs run --resume; or begin anew: main\.cjs run --fresh\./,
+    fix: /go on with it: ralph-loop run --resume; or begin anew: ralph-loop run --fresh\./,
   },
   {
     when: 'the state file cannot be read',

@@ -248,7 +248,7 @@ test('the user who agrees to a loop over scenarios sees what proves them', (t) =
   const { stderr } = where.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
   assert.match(
     stderr,
-    /scenario sc-001 +x {2}node --test a\.mjs \(60 s\)\n +scenario sc-002 +y {2}node --test a\.mjs \(60 s\)\n[\s\S]*0 of 2 scenarios complete: main\.cjs tdd status/,
+    /scenario sc-001 +x {2}node --test a\.mjs \(60 s\)\n +scenario sc-002 +y {2}node --test a\.mjs \(60 s\)\n[\s\S]*0 of 2 scenarios complete: ralph-loop tdd status/,
   );
   assert.equal(tdd(where, 'status').json['consented'], true);
 });

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { COMMAND_PATH } from '../../support/command-path.ts';
+import { COMMAND_PATH } from './command-path.ts';
 import type { Project } from './project.ts';
 
 /** A `claude` that only knows its version; gives the environment in which it is found. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { COMMAND_PATH } from '../../support/command-path.ts';
+import { COMMAND_PATH } from './command-path.ts';
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'scripts', 'main.cjs');
 

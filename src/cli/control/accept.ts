@@ -18,7 +18,7 @@ export const ACCEPT_COMMAND: Command = {
     const lines = changes.map((line) => `- ${line}`);
     if (changes.length > 0) {
       if (!(await approves(context, 'Changed since the loop started:', lines, 'Adopt these changes?'))) {
-        context.err('ralph: nothing was adopted.');
+        context.err('ralph-loop: nothing was adopted.');
         return 1;
       }
       acceptContract(files, env, now(), terms);

@@ -12,7 +12,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { liveLoops } from '../live-loops.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
-import { advisedEntry, journalLine } from '../show/journal-line.ts';
+import { journalLine } from '../show/journal-line.ts';
 import { foreignSegment } from '../task/scaffold.ts';
 import { onePath, taskPlace } from '../task-place.ts';
 
@@ -42,7 +42,6 @@ export const LOGS_COMMAND: Command = {
       ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
     ];
     const { live, lastLoop } = describeLoop(files, context.env);
-    const loop = { name: files.name, mode: (live ?? lastLoop)?.mode ?? 'hook' };
     let told = false;
     for (;;) {
       const read = journals.map(readNew);
@@ -71,7 +70,7 @@ function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: Command
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
   const { entries, torn } = iterationsOf(files);
-  if (torn > 0) err(`ralph: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
+  if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
     err('ralph-loop: no iteration has been recorded yet. ralph-loop list shows all loops.');

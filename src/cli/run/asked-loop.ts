@@ -3,7 +3,7 @@ import { type ConsentTerms, consentTerms, diffTerms, showTerms } from '../../dri
 import type { StartRequest } from '../../drive/start/prepare-contract.ts';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { listThere, termsOf } from '../../drive/tdd/tdd-terms.ts';
-import { START_TEXTS, said } from '../../drive/turn/messages.ts';
+import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -64,14 +64,14 @@ export async function approveAsked(
   const terms = preparedTerms(prepareContract(request), list);
   const changes = diffTerms(consentTerms(contract, list), terms).map((line) => `  ${line}`);
   if (list !== null && termsOf(list).hash !== contract.tdd?.hash) changes.push('  the list of scenarios');
-  const complete = `  ${list?.completed.length} of ${list?.scenarios.length} scenarios complete: main.cjs tdd status`;
+  const complete = `  ${list?.completed.length} of ${list?.scenarios.length} scenarios complete: ralph-loop tdd status`;
   const lines = [
     ...showTerms(terms),
     ...(list === null ? [] : [complete]),
     ...(changes.length === 0 ? [] : ['Changed since it was asked for:', ...changes]),
   ];
   if (await approves(context, ASKED_FOR, lines, 'Start it?')) return terms;
-  context.err(said(START_TEXTS.notAgreed(files.name)));
+  context.err(withPrefix(START_TEXTS.notAgreed, { name: files.name, mode: 'runner' }));
   return null;
 }
 

@@ -2,7 +2,7 @@ import { requireClient } from '../../claude/find-client.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
@@ -11,7 +11,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { approveList } from '../start/approve.ts';
-import { advising, printWarnings } from '../start/print-warnings.ts';
+import { printWarnings } from '../start/print-warnings.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startRequest } from '../start/start-request.ts';
@@ -98,8 +98,7 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
     ? approveList(context, files, request)
     : approveAsked(context, asked, request));
   if (approved === null) return 1;
-  const loop = { name: files.name, mode: 'runner' } as const;
-  const start = (): StartedLoop => advising(loop, () => startLoop({ ...request, ...(approved && { approved }) }));
+  const start = (): StartedLoop => startLoop({ ...request, ...(approved && { approved }) });
   const { tell, live, close } = await show(context);
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {

@@ -1,4 +1,4 @@
-import { said } from '../../drive/turn/messages.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';

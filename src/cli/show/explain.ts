@@ -3,13 +3,14 @@ import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop
 import { loopNames } from '../../drive/status/project-loops.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { instantText } from '../../term/figures.ts';
 import { painter, printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../live-loops.ts';
-import { advisedEntry, journalLine } from './journal-line.ts';
+import { journalLine } from './journal-line.ts';
 import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './messages.ts';
 
 export const EXPLAIN_COMMAND: Command = {
@@ -87,7 +88,7 @@ function advised(
 function explained(state: LoopState, { files, live }: LoopReport): Explanation {
   const { loopId, iteration } = state;
   const { name } = files;
-  const events = tellingEvents(files, loopId).map((event) => advisedEntry(event, state));
+  const events = tellingEvents(files, loopId);
   const common = { name, loopId, iteration, events };
   if (state.status === 'ended') {
     const { as, at, message } = state.ended;

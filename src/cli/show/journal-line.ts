@@ -12,12 +12,6 @@ export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
   return `${paint('dim', at.slice(0, 19).replace('T', ' '))}  ${what}`;
 }
 
-/** Adapts the commands that an entry's message advises to the loop that it is about. */
-export function advisedEntry(entry: Entry, loop: AdvisedLoop): Entry {
-  const { message } = entry;
-  return typeof message === 'string' ? { ...entry, message: forLoop(message, loop) } : entry;
-}
-
 function iterationText(entry: Entry, paint: Paint): string {
   const { kind, iteration, idleIterations, durationMs, findings, toolCalls, deniedCalls, outputTokens, decision } =
     entry;

@@ -1,14 +1,15 @@
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { dollarText, iterations } from '../../engine/messages.ts';
+import { programName } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText } from '../../term/figures.ts';
-import { type AdvisedLoop, forLoop } from '../../term/for-loop.ts';
 import { type Paint, painter, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { elapsed } from '../../text/instant.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { commandLine } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 import { type BriefLoop, loopTable } from '../live-loops.ts';
 import { iterationTable } from './iteration-table.ts';
@@ -35,19 +36,11 @@ export function statusText(status: Status, context: CommandContext): string {
   const { now, env, forPeople } = context;
   const paint = painter(forPeople, env);
   const at = now();
-  const mode = status.active ? status.mode : (status.lastLoop?.mode ?? 'hook');
-  const run = status.run ? runLines(status.run, at, { name: status.name, mode }) : [];
+  const run = status.run ? runLines(status.run, at) : [];
   const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
   if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
-  const ended =
-    status.lastLoop === null ? [] : [forLoop(endedText(status.lastLoop, at, paint), { name: status.name, mode })];
-  return [
-    printable(forLoop(status.message, { name: status.name, mode })),
-    ...ended,
-    ...figures,
-    ...run,
-    ...othersText(status, context),
-  ].join('\n');
+  const ended = status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)];
+  return [printable(status.message), ...ended, ...figures, ...run, ...othersText(status, context)].join('\n');
 }
 
 /** Says where to look when the requested loop is not live. */
@@ -56,7 +49,7 @@ function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: Com
     return ['Active here, to be asked for with their path or --loop NAME:', loopTable(loops)];
   }
   const others = lastLoop === null && loopNames(where.projectDir, where.env).some((other) => other !== name);
-  return others ? ['main.cjs list shows the loops that are over.'] : [];
+  return others ? ['ralph-loop list shows the loops that are over.'] : [];
 }
 
 function activeText(status: LiveLoop, at: string, paint: Paint): string {
@@ -102,7 +95,7 @@ function progressText({ iteration, maxIterations, idleIterations }: LiveLoop): s
 }
 
 function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Paint): string {
-  const resume = forLoop('main.cjs start --resume', { name, mode });
+  const resume = commandLine({ command: 'resume' }, { name, mode, program: programName() });
   if (mode === 'runner' && clientAlive !== null) {
     return clientAlive ? 'of a runner' : paint('red', `its runner is gone: ${resume}`);
   }
@@ -124,12 +117,12 @@ function endedText(loop: EndedLoop, at: string, paint: Paint): string {
 }
 
 /** Describes the last iteration, its commands, and the outcome of a claim of completion. */
-function runLines({ status, lastIteration, torn, problem }: RunState, at: string, loop: AdvisedLoop): string[] {
+function runLines({ status, lastIteration, torn, problem }: RunState, at: string): string[] {
   const lines: string[] = [];
   if (status !== null && status.endedAt !== null) {
     const { iteration, endedAt, message } = status;
     lines.push(
-      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${forLoop(message, loop)}`}`,
+      `The run in this folder ended as ${status.status} after iteration ${iteration} (${instantText(endedAt, at)})${message === null ? '.' : `: ${message}`}`,
     );
   }
   if (lastIteration !== null) {

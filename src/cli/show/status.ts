@@ -66,7 +66,7 @@ function inactiveText({ files, found }: LoopReport): string {
     case 'four-keys':
       return files.name === null ? NO_LOOP : `No active loop named ${files.name}.`;
     case 'corrupt':
-      return `The state file ${files.state} cannot be used (${found.problem}). main.cjs reset puts it away.`;
+      return `The state file ${files.state} cannot be used (${found.problem}). ralph-loop reset puts it away.`;
     case 'newer':
       return `The state file ${files.state} was written by a newer ralph-loop. Update this one.`;
     case 'loop':

@@ -36,6 +36,6 @@ export async function approveList(
   if (list === null || list.consented || !isMeant || !isAsked(context)) return undefined;
   const terms = preparedTerms(prepareContract(request), list);
   if (await approves(context, 'An agent made the scenarios of this loop:', showTerms(terms), 'Start it?')) return terms;
-  context.err('ralph: nothing was started. Another list: main.cjs tdd init --fresh --input FILE.');
+  context.err('ralph-loop: nothing was started. Another list: ralph-loop tdd init --fresh --input FILE.');
   return null;
 }

@@ -5,7 +5,7 @@ import { giveConsent, pendingTerms } from '../../drive/start/consent.ts';
 import { showTerms } from '../../drive/start/consent-terms.ts';
 import { launch } from '../../drive/start/launch.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
-import { START_TEXTS, said } from '../../drive/turn/messages.ts';
+import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { bundleDir } from '../../install/places.ts';
@@ -19,7 +19,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { whileItRuns } from '../run/while-it-runs.ts';
 import { ASKED_FOR, approveList, approves } from './approve.ts';
-import { advising, areHooksInstalled, printManualStartWarnings, printWarnings } from './print-warnings.ts';
+import { areHooksInstalled, printManualStartWarnings, printWarnings } from './print-warnings.ts';
 import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest } from './start-request.ts';
@@ -98,7 +98,7 @@ export const START_COMMAND: Command = {
     );
     const approved = byAgent ? undefined : await approveList(context, files, request);
     if (approved === null) return 1;
-    const loop = advising({ name: files.name, mode }, () => startLoop({ ...request, ...(approved && { approved }) }));
+    const loop = startLoop({ ...request, ...(approved && { approved }) });
     printWarnings(context, loop);
     const offered = offeredValidation(context, loop.stored.contract);
     if (offered !== null) context.err(withPrefix(offered));
@@ -191,10 +191,11 @@ function byHand(loopId: string, { name, projectDir }: LoopFiles): string {
 }
 
 async function consent(context: CommandContext, byAgent: boolean): Promise<number> {
-  if (byAgent) throw new RalphError('refused', 'consent is the user’s: main.cjs start --consent in another terminal.');
+  if (byAgent)
+    throw new RalphError('refused', 'consent is the user’s: ralph-loop start --consent in another terminal.');
   const terms = pendingTerms(context.files);
   if (!(await approves(context, ASKED_FOR, showTerms(terms), 'Start it?'))) {
-    context.err(said(START_TEXTS.notAgreed(context.files.name)));
+    context.err(withPrefix(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' }));
     return 1;
   }
   const { after } = giveConsent(context.files, context.env, context.now(), terms);

@@ -37,7 +37,7 @@ export async function tddInit(context: CommandContext): Promise<number> {
   const approved = values['consent'] === true ? await approveScenarios(context) : null;
   if (approved === 'no') {
     context.err(
-      'ralph: nothing was agreed to, and nothing runs. Another list: main.cjs tdd init --fresh --input FILE.',
+      'ralph-loop: nothing was agreed to, and nothing runs. Another list: ralph-loop tdd init --fresh --input FILE.',
     );
     return 1;
   }

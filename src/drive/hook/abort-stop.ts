@@ -4,7 +4,7 @@ import { isAlive } from '../../state/process/identity.ts';
 import { clearCancellation } from '../control/cancellation.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
-import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { clientIdentity, type DriverContext, ownership } from '../turn/ownership.ts';
 import { CLIENT_GONE } from '../turn/turn.ts';
 import type { StopAnswer } from './hook-driver.ts';
@@ -39,7 +39,7 @@ export function applyStopFlags(context: DriverContext, stored: StoredContract | 
   const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));
   if (!obey(context, stored, lost)) return null;
   clearCancellation(context.files);
-  return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
+  return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
 }
 
 /** Applies the flag files in the middle of a turn. Returns whether the loop is cancelled now. */

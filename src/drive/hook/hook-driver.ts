@@ -1,7 +1,6 @@
 import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
-import { forLoop } from '../../term/for-loop.ts';
 import type { Driver } from '../turn/driver.ts';
-import { nextText, said } from '../turn/messages.ts';
+import { nextText, withPrefix } from '../turn/messages.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
@@ -27,11 +26,11 @@ export function hookDriver(notes: string[]): Driver<StopAnswer | null> {
 function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer {
   const { state } = turn.loaded;
   const { reason, context } = delivered(turn, prompt);
-  const lines = [...notes.map((note) => forLoop(note, state)), nextText(state.iteration + 1, state.maxIterations)];
+  const lines = [...notes, nextText(state.iteration + 1, state.maxIterations)];
   return {
     decision: 'block',
     reason,
-    systemMessage: lines.map(said).join('\n'),
+    systemMessage: lines.map((each) => withPrefix(each)).join('\n'),
     ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: context } }),
   };
 }
@@ -43,9 +42,9 @@ function delivered({ loaded }: Turn, { assembled, path, isTaskFile }: Prompt): D
     : deliverTaskPrompt(assembled, policy.reinject, { promptPath: path });
 }
 
-function allow({ loaded, signal }: Turn, message: string | null, notes: readonly string[]): StopAnswer | null {
+function allow({ signal }: Turn, message: string | null, notes: readonly string[]): StopAnswer | null {
   const lines = message === null ? notes : [...notes, message];
   // After an abort the client reads no answer.
   if (lines.length === 0 || signal.aborted) return null;
-  return { systemMessage: forLoop(lines.map(said).join('\n'), loaded.state) };
+  return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
 }

@@ -1,7 +1,7 @@
 import type { ReadState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { type LoadedLoop, loadLoop } from '../turn/load-loop.ts';
-import { said } from '../turn/messages.ts';
+import { withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { newTurn, type Turn } from '../turn/turn.ts';
 import type { StopAnswer } from './hook-driver.ts';
@@ -21,7 +21,7 @@ export function openTurn(context: DriverContext, signal: AbortSignal, deadline: 
     },
   );
   if (loop.kind === 'none') {
-    return { answer: loop.message === null ? null : { systemMessage: said(loop.message) }, found };
+    return { answer: loop.message === null ? null : { systemMessage: withPrefix(loop.message) }, found };
   }
   const { transcriptPath } = context.input;
   return { turn: newTurn(context, loop.loaded, { transcriptPath, deadline, signal, freshContext: false }) };

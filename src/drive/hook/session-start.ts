@@ -9,7 +9,7 @@ import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/memory/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 

@@ -3,7 +3,7 @@ import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts
 import type { ApiError } from '../../engine/events.ts';
 import { transition } from '../../engine/transition.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { said } from '../turn/messages.ts';
+import { withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { changeOwnLoop, ownLoop } from './own-loop.ts';
 
@@ -26,7 +26,7 @@ export async function stopFailure(context: DriverContext): Promise<{ systemMessa
   });
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
-  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [said(effect.message)] : []));
+  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
 

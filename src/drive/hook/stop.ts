@@ -6,7 +6,7 @@ import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { loadLoop } from '../turn/load-loop.ts';
-import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { runEffects } from '../turn/run-effects.ts';
 import type { Dispatched, Turn } from '../turn/turn.ts';
@@ -30,7 +30,7 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
   const deadline = Date.now() + Math.max(1_000, options.timeoutMs - ANSWER_MARGIN_MS);
   if (isCancelled(context)) {
     clearCancellation(context.files);
-    return { systemMessage: said(HOOK_TEXTS.cancelledStop) };
+    return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
   }
   const notes: string[] = [];
   const driver = hookDriver(notes);
@@ -50,7 +50,7 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
 
 function vanished({ env }: DriverContext, stored: StoredContract | null, found: ReadState['kind']): StopAnswer | null {
   const isOurs = found === 'absent' && stored !== null && stored.contract.loopId === env['RALPH_LOOP_ID'];
-  return isOurs ? { systemMessage: said(HOOK_TEXTS.vanished) } : null;
+  return isOurs ? { systemMessage: withPrefix(HOOK_TEXTS.vanished) } : null;
 }
 
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {

@@ -13,7 +13,7 @@ import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { isCancelled } from '../control/cancellation.ts';
 import { showHeartbeat } from '../records/heartbeat.ts';
-import { HOOK_TEXTS, said } from '../turn/messages.ts';
+import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import { type DriverContext, drivenElsewhere, ownership, routersOwn, runnersOwn } from '../turn/ownership.ts';
 import { guardRules } from './guard-context.ts';
 import type { Live } from './own-loop.ts';

@@ -6,7 +6,7 @@ import type { Policy } from '../../engine/schema/policy.ts';
 import { transition } from '../../engine/transition.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
-import { said } from '../turn/messages.ts';
+import { withPrefix } from '../turn/messages.ts';
 import { type DriverContext, ownership, routersOwn } from '../turn/ownership.ts';
 import { changeOwnLoop, type Live, ownLoop } from './own-loop.ts';
 
@@ -37,7 +37,7 @@ export function userPromptSubmit(context: DriverContext): { systemMessage: strin
   });
   if (effects === null) return null;
   applyEffects(context.files, at, effects);
-  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [said(effect.message)] : []));
+  const notes = effects.flatMap((effect) => (effect.type === 'notify' ? [withPrefix(effect.message)] : []));
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
 

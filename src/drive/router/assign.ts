@@ -8,6 +8,7 @@ import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
@@ -17,7 +18,7 @@ import { lockOptions } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Prompt } from '../turn/turn.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { notesOf, type Router, type SpawnAnswer } from './router.ts';
+import type { Router, SpawnAnswer } from './router.ts';
 import { lastSpawn, readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
 
 /** Assigns a prompt to a new spawn, and answers with it. */
@@ -46,7 +47,7 @@ export function answerAgain(router: Router, { answer }: SpawnRecord): SpawnAnswe
     ...rest,
     promptFile,
     next: ROUTER_TEXTS.thenSpawn(answer.agentType, promptFile, report),
-    notes: notesOf(router),
+    notes: router.notes,
     // Last, because the client may truncate a long answer.
     prompt,
   };

@@ -8,7 +8,7 @@ import { runEffects } from '../turn/run-effects.ts';
 import type { Dispatched } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
-import { notesOf, type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
+import { type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
 import { assignedSpawn } from './spawn-record.ts';
 import { consentAnswer, endAnswer, over, pausedAnswer, waitingAnswer, workingAnswer } from './status-answers.ts';
 
@@ -82,7 +82,7 @@ function byStatus(router: Router, state: LoopState): Next<RouterAnswer> {
 }
 
 function withNotes(router: Router, answer: StopAnswer): StopAnswer {
-  return { ...answer, notes: notesOf(router) };
+  return { ...answer, notes: router.notes };
 }
 
 /** Waits as long as this call may last, then answers until when the host has to wait. */

@@ -28,11 +28,6 @@ export interface Router {
   readonly notes: string[];
 }
 
-/** Messages for the user beside the answer, with the commands that mean this loop. */
-export function notesOf({ files, notes }: Router): string[] {
-  return notes.map((note) => inRouter(note, files.name));
-}
-
 /** Thrown when this process has to exit before there is an answer. */
 export class RouterLeft extends Error {}
 

@@ -10,7 +10,7 @@ import type { StartRequest } from '../start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../start/start-loop.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { holdOf } from './holder.ts';
-import { inRouter, ROUTER_TEXTS } from './messages.ts';
+import { ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
 /**

@@ -11,7 +11,7 @@ import { endedLoop } from '../status/ended-loop.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import type { Hold } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
-import { notesOf, type Router, type RouterOptions, type StopAnswer, type WaitAnswer } from './router.ts';
+import type { Router, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
 import { readSpawn } from './spawn-record.ts';
 
 /** Answers that another session or driver holds the loop. */
@@ -127,7 +127,7 @@ function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnsw
     message: show(message, turn.loaded.state),
     loopId: turn.loaded.state.loopId,
     loop: files.name,
-    notes: notesOf(router),
+    notes: router.notes,
     next: '',
   };
 }

@@ -5,7 +5,7 @@ import { startFreshTurn } from '../turn/dispatch.ts';
 import { runEffects } from '../turn/run-effects.ts';
 import { handleSignals, liveControls } from './handle-signals.ts';
 import { takeLease } from './lease.ts';
-import { inRunner, RUNNER_TEXTS } from './messages.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 import { newRunner, now, type Runner, type RunnerOptions } from './runner.ts';
 import { runnerDriver } from './runner-driver.ts';
 import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';

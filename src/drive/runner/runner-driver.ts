@@ -5,7 +5,7 @@ import { endTurn } from '../turn/end-turn.ts';
 import { type Dispatched, isStep, type Prompt, type Turn } from '../turn/turn.ts';
 import { waitStep, waitUntil } from '../turn/wait.ts';
 import { NO_USAGE, withRun } from './failed-run-usage.ts';
-import { inRunner, RUNNER_TEXTS } from './messages.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
 import { backOff, MOST_RETRIES, type Runner, restoreRewrittenState, tellChecklist } from './runner.ts';
 import { type RunnerEnd, runnerEnd } from './runner-end.ts';
@@ -13,7 +13,7 @@ import { waitForResume } from './watch-operator.ts';
 
 /** Drives a loop by a fresh agent for each iteration, in a process of its own. */
 export function runnerDriver(runner: Runner): Driver<RunnerEnd> {
-  const { options, files } = runner;
+  const { options } = runner;
   return {
     deliver: (turn, prompt) => deliver(runner, turn, prompt),
     wait: (turn, until) => {
@@ -29,7 +29,7 @@ export function runnerDriver(runner: Runner): Driver<RunnerEnd> {
     notify: ({ loaded: { state } }, message) => {
       // The engine's message about a limit is for a session; the runner announces its own wait.
       if (state.status === 'paused' && state.paused.reason === 'rate-limited') return;
-      options.tell({ type: 'notice', message: inRunner(message, files.name) });
+      options.tell({ type: 'notice', message });
     },
     tell: options.tell,
     leave: (turn) => runnerEnd(runner, turn.loaded.state),

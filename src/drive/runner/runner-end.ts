@@ -2,20 +2,22 @@ import { exitCode } from '../../engine/exit-code.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readContract } from '../../state/contract-store.ts';
+import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
+import type { Message } from '../../text/message.ts';
 import { endedState, unheard } from '../status/ended-loop.ts';
 import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
-import { inRunner, RUNNER_TEXTS } from './messages.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 import type { Runner } from './runner.ts';
 
 export type RunnerEnd = Extract<RunnerEvent, { type: 'loop-ended' }>;
 
 /** Returns how the loop stands when the runner leaves it, with the exit code. `last` is its state as last known. */
 export function runnerEnd({ files, loopId }: Runner, last: LoopState): RunnerEnd {
-  const end = ({ iteration, usage }: LoopState, status: RunnerEnd['status'], message: string): RunnerEnd => ({
+  const end = ({ iteration, usage }: LoopState, status: RunnerEnd['status'], message: Message | string): RunnerEnd => ({
     type: 'loop-ended',
     status,
-    message: inRunner(message, files.name),
+    message: show(message, { name: files.name, mode: 'runner' }),
     code: exitCode(status),
     iterations: iteration,
     costUsd: usage.costUsd,
@@ -25,7 +27,7 @@ export function runnerEnd({ files, loopId }: Runner, last: LoopState): RunnerEnd
   if (live?.status === 'paused') {
     const { reason, message } = live.paused;
     if (reason === 'interrupted') return end(live, 'interrupted', RUNNER_TEXTS.left);
-    return end(live, 'paused', `${message} ${RUNNER_TEXTS.pausedThere}`);
+    return end(live, 'paused', message);
   }
   if (live !== null && live.status !== 'ended') return end(live, 'interrupted', RUNNER_TEXTS.left);
   // A loop that ended has no contract: while that exists, the archive proves nothing.
@@ -43,7 +45,7 @@ export function tellEnd({ leave, files, loopId, options }: Runner, end: RunnerEn
     : end;
   const ended = lost ? null : endedState(files, loopId);
   const message = ended && unheard(ended);
-  if (message !== null) options.tell({ type: 'notice', message: inRunner(message, files.name) });
+  if (message !== null) options.tell({ type: 'notice', message });
   options.tell(told);
   return told;
 }

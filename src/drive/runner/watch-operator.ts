@@ -12,7 +12,7 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import type { Turn } from '../turn/turn.ts';
 import { rateLimitWait, waitUntil } from '../turn/wait.ts';
-import { inRunner, RUNNER_TEXTS } from './messages.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
 
 /** Poll interval for changes by other processes. */

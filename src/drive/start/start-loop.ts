@@ -9,6 +9,7 @@ import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { sweepLeftovers } from '../../state/lock/sweep-leftovers.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, loopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';

@@ -12,7 +12,6 @@ import { type RunState, readRunState } from '../../state/task-folder/run-state.t
 import { peekTdd } from '../../state/tdd-store.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
-import { forLoop } from '../../term/for-loop.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { checklistNow } from '../prompt/read-task.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
@@ -119,7 +118,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     idleIterations: state.idleIterations,
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
     waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
-    paused: state.status === 'paused' ? { ...state.paused, message: forLoop(state.paused.message, state) } : null,
+    paused: state.status === 'paused' ? state.paused : null,
     stopRequested: state.stopRequested,
     sessionId: state.sessionId,
     clientPid: state.clientPid,
@@ -185,7 +184,7 @@ export function endedLoopOf(state: LoopState, path: string): EndedLoop {
           status: state.ended.as,
           endedAt: state.ended.at,
           verified: state.ended.verified,
-          message: forLoop(state.ended.message, state),
+          message: state.ended.message,
         }
       : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
   return {

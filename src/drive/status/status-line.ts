@@ -4,7 +4,7 @@ import { readState } from '../../state/read-state.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { elapsed } from '../../text/instant.ts';
 import { storeCost } from '../records/client-figures.ts';
-import { said } from '../turn/messages.ts';
+import { withPrefix } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
 
@@ -24,7 +24,7 @@ export async function printStatusLine(
   if (current.kind === 'loop') {
     out(loopStatusLine(current.state, at, costNow(input)));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
-    if (current.state.status === 'paused') out(said(current.state.paused.message));
+    if (current.state.status === 'paused') out(withPrefix(current.state.paused.message));
   }
   const own = env['RALPH_USER_STATUS_LINE'];
   if (!own) return;
@@ -42,12 +42,12 @@ function costNow(input: string): number | null {
   }
 }
 
-/** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
+/** `ralph-loop: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
   const { iteration, maxIterations, usage } = state;
   const shown = state.status === 'running' || state.status === 'verifying' ? iteration + 1 : iteration;
   return [
-    `ralph: ${state.name ?? 'default'}`,
+    `ralph-loop: ${state.name ?? 'default'}`,
     statusText(state, at),
     `iter ${Math.min(shown, maxIterations)}/${maxIterations}`,
     formatDuration(Math.max(1_000, elapsed(state.startedAt, at))),

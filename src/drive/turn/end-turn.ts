@@ -13,6 +13,7 @@ import { withState } from '../../state/with-state.ts';
 import { hasTaskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
 import { idleFingerprint, type Measured, measuredFor, measureIteration } from '../prompt/gather-evidence.ts';
 import { checklistOf, readTask, type TaskText } from '../prompt/read-task.ts';
@@ -122,14 +123,14 @@ function notices(
 ): EngineEvent[] {
   const at = context.now();
   const events: EngineEvent[] = [];
-  const add = (key: string, warning: string): void => void events.push({ type: 'noticed', at, key, warning });
+  const add = (key: string, warning: Message | string): void => void events.push({ type: 'noticed', at, key, warning });
   if (restored !== null) add(`restored ${at}`, restored);
   if (stored === null) return events;
   if (task !== null && task.frontmatter !== stored.contract.frontmatter) {
     add(`frontmatter ${digest(task.frontmatter)}`, HOOK_TEXTS.frontmatterChanged(state.taskPath));
   }
   const lost = checklist && lostItems(checklist, state.checklist, state.taskPath);
-  if (lost) add(`checklist ${digest(lost)}`, lost);
+  if (lost) add(`checklist ${digest(lost.text)}`, lost);
   return events;
 }
 

@@ -114,14 +114,13 @@ export const START_TEXTS = {
   argsNeedBash:
     'A command of this task uses an argument, which cannot be quoted for PowerShell, and no bash was found. Install git, which includes bash.',
   allChecked: (path: string, total: number): string =>
-    `there is nothing to do in ${path}: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck what is to be done again, or add items ("- [ ] what").`,
-  finished: 'the last loop here is complete. Begin a new one: start, without --resume.',
-  nothingToResume: 'there is no loop here to resume, neither live nor in the archive. Start one: main.cjs start.',
-  notAgreed: (name: string | null): string =>
-    `nothing was started; the loop still awaits your consent. main.cjs cancel${name === null ? '' : ` --loop ${name}`} refuses it.`,
-  noContract: 'this loop has no contract any more. Start it again: main.cjs start --resume.',
-  noIterationsLeft: (iteration: number, max: number): string =>
-    `this loop has used ${iteration} of ${max} iterations. Grant more: main.cjs start --resume --max-iterations N.`,
+    `${path} has nothing to do: ${total === 1 ? 'its only item is' : `all of its ${total} items are`} checked. Uncheck an item, or add one ("- [ ] what").`,
+  finished: advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', 'start'),
+  nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
+  notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),
+  noContract: advise("This loop's contract is missing.", 'Start it again', 'resume'),
+  noIterationsLeft: (iteration: number, max: number): Message =>
+    advise(`This loop has used ${iteration} of ${max} iterations.`, 'Grant more', 'resume', { 'max-iterations': 'N' }),
 } as const;
 
 export const LAUNCH_TEXTS = {

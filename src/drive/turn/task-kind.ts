@@ -2,6 +2,7 @@ import type { CheckResult } from '../../engine/events.ts';
 import type { PlanAttempt } from '../../engine/plan/attempt.ts';
 import { hashContract } from '../../state/hash-contract.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
+import { show } from '../../state/process/program.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
 import type { Driver } from './driver.ts';
 import { HOOK_TEXTS } from './messages.ts';
@@ -26,7 +27,7 @@ export async function runChecks({ context, loaded, signal }: Turn): Promise<read
   if (stored === null) return [];
   // The stored hash is only a claim; it is proved here, before anything runs.
   if (hashContract(stored.contract) !== state.contractHash) {
-    return [{ name: 'contract', outcome: 'changed', detail: HOOK_TEXTS.contractChanged }];
+    return [{ name: 'contract', outcome: 'changed', detail: show(HOOK_TEXTS.contractChanged, state) }];
   }
   const { contract } = stored;
   const scenarios = tddChecks(files, contract);

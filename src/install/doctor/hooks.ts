@@ -10,7 +10,7 @@ import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.t
 import { sessionRegistration } from '../settings/registration.ts';
 import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
 
-const INIT = 'main.cjs init.';
+const INIT = 'ralph-loop init.';
 const LAUNCHER = '.claude/ralph/ralph-audit.sh';
 /** The client's default in seconds, for an entry without a timeout. */
 const CLIENT_DEFAULT = 600;
@@ -41,7 +41,7 @@ export const managedSettings: Check = ({ sources }) => {
     return [ok(`${managed.path} does not forbid hooks of projects.`)];
   }
   const message = `${managed.path} sets allowManagedHooksOnly: hooks of projects and of the launcher do not run, so that no loop can.`;
-  const fix = 'ask the administrator of this machine to allow them. Router mode (main.cjs router) needs no hooks.';
+  const fix = 'ask the administrator of this machine to allow them. Router mode (ralph-loop router) needs no hooks.';
   return [error(message, fix)];
 };
 
@@ -88,7 +88,7 @@ function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly R
 
 function foreignHook({ source, event }: RegisteredHook): Outcome {
   const message = `${source} registers a ${event} hook of ours by another command. The client takes it for another hook and runs it twice, beside the launcher's.`;
-  return error(message, 'take that entry out, then main.cjs init.');
+  return error(message, 'take that entry out, then ralph-loop init.');
 }
 
 /** Checks that the Stop hook may take as long as the longest wait and the checks need. */
@@ -126,14 +126,14 @@ export const hookFiles: Check = ({ projectDir, bundle }) => {
     return orFine([...lacking, ...problems], 'the installed hooks are those of this bundle.');
   } catch (problem) {
     if (!(problem instanceof RalphError)) throw problem;
-    return [error(problem.message, 'main.cjs init, after that.')];
+    return [error(problem.message, 'ralph-loop init, after that.')];
   }
 };
 
 function otherFile(path: string, isAsInstalled: boolean): Outcome {
   if (isAsInstalled) return error(`${path} is of another version.`, INIT, 'init');
   const message = `${path} is not the one of this bundle, and init did not write it so: it was changed, or is somebody else's.`;
-  return error(message, 'move it away, then main.cjs init.');
+  return error(message, 'move it away, then ralph-loop init.');
 }
 
 export const launcher: Check = ({ projectDir, platform }) => {

@@ -6,10 +6,10 @@ import { quarantine } from '../../state/archive.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { ownerLives, readOwner } from '../../state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { forLoop } from '../../term/for-loop.ts';
 import { readText } from '../files/project-files.ts';
 import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
 
@@ -21,11 +21,11 @@ export const taskFile: Check = ({ projectDir, bundle }) => {
   const text = readText(join(projectDir, DEFAULT_TASK));
   if (text === null || text.trim() === '') {
     const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
-    return [error(message, 'write your task into it; main.cjs init makes one to fill in.')];
+    return [error(message, 'write your task into it; ralph-loop init makes one to fill in.')];
   }
   const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity }): Outcome => {
     const place = `${DEFAULT_TASK}${line === null ? '' : `:${line}`}`;
-    const fix = 'mend it there; main.cjs check shows all problems.';
+    const fix = 'mend it there; ralph-loop check shows all problems.';
     return { level: severity, message: `${place}: ${message}`, fix };
   });
   const unfilled =
@@ -58,7 +58,7 @@ export const stateFiles: Check = (examined) =>
     if (found.kind !== 'corrupt') return [];
     const which = files.name === null ? '' : ` --loop ${files.name}`;
     const message = `${files.state} cannot be used: ${found.problem}.`;
-    return [warning(message, `main.cjs reset${which} puts it into the archive.`, () => putAway(files, examined.now))];
+    return [warning(message, `ralph-loop reset${which} puts it into the archive.`, () => putAway(files, examined.now))];
   });
 
 function putAway(files: LoopFiles, now: string): void {
@@ -77,7 +77,16 @@ export const staleStates: Check = (examined) =>
     return [
       warning(
         `${files.state} is of a loop whose ${driver} (process ${live.clientPid}) is gone (iteration ${live.iteration}).`,
-        forLoop('go on with it: main.cjs start --resume; or begin anew: main.cjs start --fresh.', live),
+        show(
+          {
+            text: 'Resume or replace it.',
+            advice: [
+              { verb: 'Resume', command: 'resume' },
+              { verb: 'Start over', command: 'restart' },
+            ],
+          },
+          live,
+        ),
       ),
     ];
   });
@@ -97,7 +106,7 @@ function leftLock({ lock }: LoopFiles): Outcome[] {
   // Taking the lock removes it, as it does for the next process.
   const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
   const message = `${lock} was left by a process that is gone; the next one takes it over.`;
-  return [warning(message, 'main.cjs doctor --fix.', repair)];
+  return [warning(message, 'ralph-loop doctor --fix.', repair)];
 }
 
 /** Says that the three checks before it have found nothing. */

@@ -110,5 +110,5 @@ function told({ stdout, stderr, status }: Fired): string {
 }
 
 function failed(message: string): Outcome {
-  return error(message, 'mend what the other findings name, then main.cjs init.');
+  return error(message, 'mend what the other findings name, then ralph-loop init.');
 }

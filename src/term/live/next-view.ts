@@ -118,7 +118,7 @@ function toolCall(view: View, event: Told<'tool-call'>): View {
 function agentEnded(view: View, event: Told<'agent-ended'>): View {
   const { outcome, message, durationMs, turns, costUsd, usage } = event;
   const closed = { ...closeText(view), calls: [], interrupting: false };
-  const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph: ${message}`, 'yellow');
+  const why = outcome === 'ok' || SAID_AFTER.has(outcome) ? closed : said(closed, `ralph-loop: ${message}`, 'yellow');
   // An agent that reports no turns reports no cost either.
   const told = turns === null ? [] : [turnsText(turns), costText(costUsd)];
   const parts = [timeText(durationMs), ...told];

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { COMMAND_DIR } from '../../support/command-path.ts';
+import { COMMAND_DIR } from '../command-path.ts';
 import { testApiKey } from './client-config.ts';
 import type { Workspace } from './workspace.ts';
 

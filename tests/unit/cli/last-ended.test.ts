@@ -9,7 +9,10 @@ const at = '2026-02-28T10:00:00Z';
 test('the message of a loop that has ended is shown as it was stored', () => {
   const terms = { loopId: 'loop-1', taskPath: 'PROMPT.md', contractHash: 'h', maxIterations: 5, at, consented: true };
   const state = initialState({ ...terms, name: 'site', mode: 'runner' });
-  for (const message of ['the breaker opened. Go on with: main.cjs run --loop site --resume.', 'quoted: $& main.cjs']) {
+  for (const message of [
+    'the breaker opened. Go on with: ralph-loop run --loop site --resume.',
+    'quoted: $& main.cjs',
+  ]) {
     const over: LoopState = { ...state, status: 'ended', ended: { at, as: 'circuit-open', message, verified: false } };
     assert.equal(endedLoopOf(over, '/archive/x.json').message, message);
   }

@@ -35,7 +35,7 @@ test('settings of the command line need consent where nothing runs as well: whoe
     assert.equal(stateOf(project).status, 'awaiting-consent', JSON.stringify(flags));
   }
   const wait = await called(project);
-  assert.ok(wait.action === 'wait' && /its start has set idle\.delay=1s\./.test(wait.message), JSON.stringify(wait));
+  assert.ok(wait.action === 'wait' && /its start set idle\.delay=1s\./.test(wait.message), JSON.stringify(wait));
   startedRouter(project, { consented: false, existing: 'fresh', flags: { max_iterations: '3' } });
   assert.equal(stateOf(project).status, 'running');
 });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runnerLines } from '../../../../src/cli/run/runner-lines.ts';
 import { takeLease } from '../../../../src/drive/runner/lease.ts';
-import { inRunner } from '../../../../src/drive/runner/messages.ts';
 import { backOff, MOST_RETRIES, runnerTimeouts } from '../../../../src/drive/runner/runner.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import { transition } from '../../../../src/engine/transition.ts';
@@ -27,16 +26,7 @@ test('durations of the environment are read, and what is none is told by its nam
     silenceMs: 90_000,
     retryMs: 60_000,
   });
-  assert.throws(() => runnerTimeouts({ RALPH_RETRY_WAIT: '0' }), /RALPH_RETRY_WAIT is "0"/);
-});
-
-test('the command that goes on names the runner, and a named loop', () => {
-  const text = 'stopped. Go on: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
-  assert.equal(inRunner(text, null), 'stopped. Go on: main.cjs run --resume.');
-  assert.equal(
-    inRunner('Grant more: main.cjs start --resume --max-iterations N.', 'docs'),
-    'Grant more: main.cjs run --loop docs --resume --max-iterations N.',
-  );
+  assert.throws(() => runnerTimeouts({ RALPH_RETRY_WAIT: '0' }), /Invalid RALPH_RETRY_WAIT "0"/);
 });
 
 test('an agent that cannot work ends its loop as an error, with the words of the driver', () => {
