@@ -41,7 +41,6 @@ export const LOGS_COMMAND: Command = {
       { path: files.events, next: 0 },
       ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
     ];
-    const { live, lastLoop } = describeLoop(files, context.env);
     let told = false;
     for (;;) {
       const read = journals.map(readNew);
