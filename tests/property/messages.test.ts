@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { HOOK_TEXTS } from '../../src/drive/turn/messages.ts';
 import { apiErrorText, failedText, tripText } from '../../src/engine/messages.ts';
 import { type Message, render } from '../../src/text/message.ts';
-import fc from '../support/fast-check.ts';
+import fc from '../support/property.ts';
 
 /** Evidence as agents and programs write it, with what looks like a command of ours in it. */
 const evidence = fc.oneof(

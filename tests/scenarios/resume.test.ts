@@ -69,7 +69,7 @@ for (const [how, args] of [
     const again = p.ralph(['resume', 'docs', '--max-iterations', '2', '--json']);
     assert.match(p.read('prompt.txt'), /Iteration 2 of 2/, again.stderr);
     assert.match(again.stdout, /"type":"loop-ended"/);
-    assert.match(p.ralph(['resume', 'docs', '--launch']).stderr, /--launch is no option of main\.cjs run/);
+    assert.match(p.ralph(['resume', 'docs', '--launch']).stderr, /--launch is no option of ralph-loop run/);
   });
 }
 

@@ -75,7 +75,7 @@ function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> 
   const { command, words } = STARTERS[state.mode];
   const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
   if (stray !== undefined) {
-    throw new RalphError('usage', `--${stray} is no option of main.cjs ${command.name}, which drives this loop.`);
+    throw new RalphError('usage', `--${stray} is no option of ralph-loop ${command.name}, which drives this loop.`);
   }
   const values = { ...context.values, resume: true, ...(files.name !== null && { loop: files.name }) };
   const { projectDir, env } = context;
@@ -98,7 +98,7 @@ function needsDriver(files: LoopFiles, state: LoopState): boolean {
 function operateResume(context: CommandContext, files: LoopFiles): number {
   const stray = givenOptions(context)[0];
   if (stray !== undefined) {
-    throw new RalphError('usage', `--${stray} is for a new run: main.cjs resume PATH --${stray}.`);
+    throw new RalphError('usage', `--${stray} is for a new run: ralph-loop resume PATH --${stray}.`);
   }
   return operateOn(files, { command: () => ({ kind: 'resume' }), answer }, context);
 }

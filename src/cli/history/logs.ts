@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { describeLoop, iterationsOf } from '../../drive/status/loop-report.ts';
+import { iterationsOf } from '../../drive/status/loop-report.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';

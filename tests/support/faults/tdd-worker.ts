@@ -8,7 +8,7 @@ import { loopFiles } from '../../../src/state/loop-files.ts';
 import { withTdd } from '../../../src/state/tdd-store.ts';
 
 /**
- * Works through a TDD list as an agent with `main.cjs tdd next`, `red` and `green` does, beside others that do the same,
+ * Works through a TDD list as an agent with `ralph-loop tdd next`, `red` and `green` does, beside others that do the same,
  * and says each phase on stdout that its own run has proved. Usage: tdd-worker.cjs PROJECT; ends when all is complete.
  */
 const [project = ''] = process.argv.slice(2);
