@@ -1,8 +1,8 @@
 import type { CheckResult } from '../../engine/events.ts';
 import type { PlanAttempt } from '../../engine/plan/attempt.ts';
 import { hashContract } from '../../state/hash-contract.ts';
-import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { show } from '../../state/process/program.ts';
+import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { tddChecks } from '../tdd/scenario-list.ts';
 import type { Driver } from './driver.ts';
 import { HOOK_TEXTS } from './messages.ts';
