@@ -13,10 +13,7 @@ export interface FoundClient {
   readonly version: string | null;
 }
 
-/**
- * Returns the client that a loop is to be started with. Throws RalphError `client-missing`, and `client-too-old` for a
- * version below the floor; a client that does not report its version is accepted.
- */
+/** Returns the client for a loop. Throws RalphError `client-missing`, `client-too-old`; accepts unknown versions. */
 export function requireClient(env: NodeJS.ProcessEnv): FoundClient {
   const client = findClient(env);
   if (client.version !== null && !atLeast(client.version, OLDEST_CLIENT)) {

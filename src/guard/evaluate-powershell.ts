@@ -12,10 +12,7 @@ import { wordOf } from './shell/words.ts';
 const WRITES =
   /\b(Set-Content|Out-File|Remove-Item|Move-Item|Copy-Item|Add-Content|Clear-Content|New-Item|Rename-Item|Set-Item|Set-Acl|Tee-Object|Export-\w+|Invoke-WebRequest|Expand-Archive|del|erase|rm|rd|rmdir|ri|copy|cp|cpi|move|mv|mi|ren|rni|ni|sc|ac|clc|attrib|icacls|robocopy|xcopy|mklink|git\s+(checkout|restore|clean|stash|rm|mv))\b|>|\[(System\.)?IO\.|WriteAll|::Delete|::Move|::Copy|::Replace/i;
 
-/**
- * Evaluates a PowerShell command by its raw text, since there is no parser for it: denies rather too much than too
- * little.
- */
+/** Evaluates a PowerShell command by its raw text, having no parser: denies rather too much than too little. */
 export async function evaluatePowerShell(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   // A backtick escapes in PowerShell (Remo`ve-Item), a caret in cmd, and quotes may stand anywhere in a word.
   const text = source.replace(/[`^'"]/g, '').replaceAll('\\', '/');
@@ -63,10 +60,7 @@ const MAX_WORDS = 500;
 /** With one of these it is more than plain commands: variables, blocks, calls, code that is run. */
 const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type|start-process)\b/i;
 
-/**
- * Splits a PowerShell text at its operators. Every word may be a path that is read and, with `writes`, removed with
- * everything below it. `text` has no quotes and escapes.
- */
+/** Splits an unquoted PowerShell text at its operators. Any word may be a path read or, with `writes`, removed. */
 export function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
   const lines = text.split(/&&|\|\||[;\n]/).map((line) =>
     line

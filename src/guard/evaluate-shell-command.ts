@@ -20,10 +20,7 @@ const MAX_GLOBS = 200;
 /** Longest excerpt of an undecidable piece that goes into the record. */
 const MAX_EXCERPT = 200;
 
-/**
- * Evaluates a shell command by the loop's own rules, then by the user's. Brings the parser: loaded for shell tools
- * only.
- */
+/** Evaluates a shell command by the loop's own rules, then by the user's. Brings the parser: for shell tools only. */
 export async function evaluateShellCommand(source: string, cwd: string, guard: Guard): Promise<Verdict> {
   const { projectDir, home, variables } = guard.rules;
   const reading = readShellCommand(source, {
@@ -123,9 +120,7 @@ function excerpt(text: string): string {
 
 export const NOTHING: FileVerdict = { denial: null, open: [] };
 
-/**
- * Evaluates a shell command by the user's rules: allowlist, blocked commands, guarded files, then undecidable parts.
- */
+/** Evaluates a shell command by the user's rules: allowlist, blocked commands, files, then undecidable parts. */
 export async function evaluateGuardrails(
   source: string,
   reading: ShellReading,

@@ -5,10 +5,7 @@ import { ownFileDenied } from './messages.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { hitByRemoval, hitByWrite } from './own-files/own-files.ts';
 
-/**
- * Evaluates a tool call by the loop's own rules and the user's. The caller denies the call if this throws. Evaluators
- * are loaded on demand: a file tool must not pay for the shell parser.
- */
+/** Evaluates a tool call by the loop's own rules and the user's. The caller denies the call if this throws. */
 export async function evaluateToolCall(call: ToolCall, rules: GuardRules): Promise<Verdict> {
   const guard = prepareGuard(rules);
   const command = commandOf(call);

@@ -54,10 +54,7 @@ export function upstreamOf(directory: string): string | null {
   return upstream;
 }
 
-/**
- * Returns a test for absolute paths: is the path tracked by git, by the index of the repository around `directory`?
- * Nothing is tracked without a repository, everything if its index has an unsupported format.
- */
+/** Returns a test for tracked absolute paths: none is without a repository, all are if its index is not readable. */
 export function trackedFiles(directory: string): (path: string) => boolean {
   const repository = repositoryAround(directory);
   if (repository === null) return () => false;

@@ -67,9 +67,7 @@ export function holds(directory: string, entry: ProtectedPath): boolean {
   return directory === '/' || entry.path.startsWith(`${directory}/`);
 }
 
-/**
- * Returns whether a text names the protected path. A common file name counts only together with its directory's name.
- */
+/** Returns whether a text names the protected path; a common file name counts only with its directory's name. */
 export function mentions(text: string, entry: ProtectedPath): boolean {
   const folded = text.toLowerCase();
   const segments = entry.path.toLowerCase().split('/');

@@ -6,10 +6,7 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-/**
- * Milliseconds of a duration such as `90`, `30s`, `1h30m`, `1h 30m` or `1.5h`; null when it is none.
- * Parts stand in falling order, each unit once, decimals only in the last; a bare number is seconds.
- */
+/** Milliseconds of `90` (seconds), `30s`, `1h30m`, `1h 30m` or `1.5h`; null for other texts. Units fall. */
 export function parseDuration(text: string): number | null {
   if (/^\d+(\.\d+)?$/.test(text)) return finite(Number(text) * 1000);
   if (!/^\d+(\.\d+)?(d|h|ms|m|s)( ?\d+(\.\d+)?(d|h|ms|m|s))*$/.test(text)) return null;

@@ -14,10 +14,7 @@ export function after(at: string, milliseconds: number): string {
   return Number.isNaN(instant) ? at : instantOf(Math.min(LAST, Math.max(FIRST, instant)));
 }
 
-/**
- * Epoch milliseconds as ISO-8601 UTC, for the years 0 to 9999. What `toISOString` gives, which looks up the time zone
- * first and costs a fresh process 0.14 ms more.
- */
+/** Epoch milliseconds as ISO-8601 UTC, for the years 0 to 9999; 0.14 ms cheaper than the first `toISOString`. */
 export function instantOf(milliseconds: number): string {
   const date = new Date(milliseconds);
   const digits = (value: number, width = 2): string => String(value).padStart(width, '0');

@@ -14,10 +14,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   '\\C': 'write .',
 };
 
-/**
- * Compiles a pattern; with `whole` it matches entire texts only. Throws a SyntaxError that names the spelling to use if the
- * pattern is outside the subset.
- */
+/** Compiles a pattern, with `whole` for entire texts. Throws a SyntaxError that names the spelling to use instead. */
 export function compilePattern(pattern: string, whole = false): RegExp {
   const [head] = LEADING_FLAGS.exec(pattern) ?? [''];
   const body = pattern.slice(head.length);

@@ -1,7 +1,4 @@
-/**
- * A path or a name as a person writes it in a shell, to be shown in a command: quoted where it has to be, and with
- * single quotes where a shell would read something into double ones.
- */
+/** Quotes a path or a name for display in a command: only where needed, single quotes where double ones expand. */
 export function quoted(text: string): string {
   if (/^[\w./-]+$/.test(text)) return text;
   return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`;

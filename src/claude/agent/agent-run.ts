@@ -10,15 +10,11 @@ export interface AgentRun {
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
   /**
-   * Sends a message to the agent at work. It arrives at the next tool boundary, or as a turn of its own after this one;
-   * an `acknowledged` message with its id (a UUID) confirms it, at once for an agent that cannot confirm. Returns false if the
-   * agent takes no more messages.
+   * Sends a message, which arrives at the next tool boundary or as a turn of its own; `acknowledged` confirms
+   * it by its id (at once for an agent that cannot). Returns false if the agent takes no more messages.
    */
   readonly send: (text: string, id: string) => boolean;
-  /**
-   * Asks the agent to end its turn, then ends the agent; pending messages are dropped. The agent may be slow or ignore
-   * it: `end` always works.
-   */
+  /** Asks the agent to end its turn, then ends it; drops pending messages. It may be ignored: `end` is not. */
   readonly interrupt: () => void;
   /** Ends the agent and all that it started: politely, and after two seconds by force. The first reason counts. */
   readonly end: (why: EndedBy) => void;
@@ -85,10 +81,7 @@ export interface ProcessOptions {
   readonly onOutput: (chunk: Buffer) => void;
   /** Output on standard error counts as activity too. */
   readonly errorsShowLife: boolean;
-  /**
-   * Called five times a second with the milliseconds since the last activity and since the start; returns a reason to
-   * end the process, or null.
-   */
+  /** Called five times a second with the milliseconds of silence and in all; returns a reason to end, or null. */
   readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
 }
 

@@ -3,10 +3,7 @@ import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../
 import { resetTime } from '../transcript/api-failure.ts';
 import type { AgentMessage, AgentResult } from './agent-message.ts';
 
-/**
- * Reads one line of the client's stream-json output; null if it is not a JSON object. Unknown types yield no messages,
- * and every field may be missing: a newer client must not break a loop.
- */
+/** Reads one line of the client's stream-json output; null if it is no object. Tolerates unknown types and fields. */
 export function readMessages(line: string): readonly AgentMessage[] | null {
   const message = parseFields(line);
   if (message === null) return null;

@@ -6,10 +6,7 @@ import { readMessages } from './read-messages.ts';
 
 /** Bytes of a line; one tool result can carry a whole file. */
 const LONGEST_LINE = 10 * 1024 * 1024;
-/**
- * Refused logins in a row after which a run is ended. The client retries for many minutes; a single refusal may be a
- * token that is being renewed.
- */
+/** Refused logins in a row after which a run is ended; a single one may be a token that is being renewed. */
 const REFUSED_LOGINS = 3;
 
 const FLAGS = ['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
@@ -19,10 +16,7 @@ export interface ClientOptions extends AgentOptions {
   readonly args: readonly string[];
 }
 
-/**
- * Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. Only a
- * summary of its stream is kept, whatever its length.
- */
+/** Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. */
 export function startAgent(options: ClientOptions): AgentRun {
   const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
   let facts: RunFacts = NO_FACTS;
@@ -124,10 +118,7 @@ export interface ByteLines {
   readonly end: () => boolean;
 }
 
-/**
- * Splits a stream of bytes into lines, without their terminators. At most `limit` bytes of a line are held: a longer
- * line is dropped, and `onTooLong` is called once for it.
- */
+/** Splits a stream of bytes into lines. A line over `limit` bytes is dropped, and `onTooLong` is called once for it. */
 export function byteLines(limit: number, onLine: (line: string) => void, onTooLong: () => void): ByteLines {
   let held: Buffer[] = [];
   let size = 0;

@@ -20,8 +20,8 @@ const LONGEST_LINE = 16_384;
 const QUOTE = 300;
 
 /**
- * Starts any program that reads a prompt on its input and answers on its output: the end of its output is its final
- * message. It takes one prompt and no later messages, and reports no turns, tools or cost. Exit code 0 is success.
+ * Starts any program that reads a prompt on its input and prints its final message. It takes no later messages, and
+ * reports no turns, tools or cost. Exit code 0 is success.
  */
 export function startCommandAgent(options: CommandOptions): AgentRun {
   const { program, args, cwd, env, silenceMs, timeMs } = options;

@@ -4,10 +4,7 @@ import { readSome } from './stdio.ts';
 
 const CHUNK = 64 * 1024;
 
-/**
- * Reads the last `limit` bytes of a regular file, or of standard input (`path` null) up to its end, in memory of about
- * that size. Throws the system's errors.
- */
+/** Reads the last `limit` bytes of a regular file, or of standard input (`path` null). Throws the system's errors. */
 export function readEnd(path: string | null, limit: number): Buffer {
   const descriptor = path === null ? 0 : openSync(regularFile(path), 'r');
   try {

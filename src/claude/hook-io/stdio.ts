@@ -2,10 +2,7 @@ import { readSync, writeSync } from 'node:fs';
 
 const CHUNK = 64 * 1024;
 
-/**
- * Reads standard input as text; null if it exceeds `limit` bytes. Reads the descriptor directly: process.stdin costs a
- * hook 5 to 10 ms. Waits while a pipe answers EAGAIN.
- */
+/** Reads standard input; null if it exceeds `limit` bytes. process.stdin would cost a hook 5 to 10 ms. */
 export function readStdin(limit: number): string | null {
   const chunks: Buffer[] = [];
   let total = 0;

@@ -4,10 +4,7 @@ import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 
 const TAIL_BYTES = 1024 * 1024;
 
-/**
- * Reads an API failure from StopFailure's payload and from the transcript, the only place with the reset time of a
- * usage limit.
- */
+/** Reads an API failure from StopFailure's payload; the transcript alone has the reset time of a usage limit. */
 export function apiFailure(payload: Readonly<Record<string, unknown>>, transcriptPath: string | null): ApiError {
   const noted = lastApiError(transcriptPath);
   const kind = apiErrorKind(payload['error'] ?? noted?.kind);
@@ -73,9 +70,7 @@ export function apiErrorKind(error: unknown): ApiError['kind'] {
 /** The last second that the four-digit year of a state file can hold. */
 const LAST_SECOND = 253_402_300_799;
 
-/**
- * Reads the reset time of a usage limit (`resetsAt` in seconds) as ISO-8601 UTC; null if it is missing or out of range.
- */
+/** Returns the reset time of a usage limit (`resetsAt` in seconds) as ISO-8601 UTC; null if missing or out of range. */
 export function resetTime(limits: unknown): string | null {
   const seconds = (limits as { resetsAt?: unknown } | undefined)?.resetsAt;
   if (typeof seconds !== 'number' || !Number.isFinite(seconds) || seconds <= 0 || seconds > LAST_SECOND) return null;

@@ -10,10 +10,8 @@ const TAIL_BYTES = 1024 * 1024;
 const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
 
 /**
- * Watches the end of a transcript for what the client queues while a hook runs; each call reads only new lines.
- * `message`: a user waits for an answer, possibly since before the watch began. `notification`: background work has
- * ended. Of what ended before the watch, only `tasks` count, those that were running when the hook was called: others
- * may belong to an agent that has exited.
+ * Watches a transcript for what the client queues while a hook runs: a user's `message`, or the `notification` that
+ * background work ended. Of what ended before the watch only `tasks` count: others may be an exited agent's.
  */
 export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
   if (path === null) return () => null;

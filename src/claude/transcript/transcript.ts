@@ -24,10 +24,7 @@ export function lastAssistantText(path: string | null): string {
   return texts.join('\n');
 }
 
-/**
- * Origin of the turn of this prompt: `user` for a user's own command (`!ls`) or queued message, `loop` for any other
- * prompt, null if the transcript does not have it.
- */
+/** Origin of the turn of this prompt: `user` for a user's own command (`!ls`) or queued message; null if unknown. */
 export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
   let by: 'user' | 'loop' | null = null;
   scan(

@@ -16,10 +16,7 @@ export interface UsageReading {
   readonly marks: ReadMarks;
 }
 
-/**
- * Sums the tokens used since the marks, subagents included, and returns the marks for the next reading. A new
- * transcript is counted from its end on: its earlier content is not the loop's.
- */
+/** Sums the tokens used since the marks, subagents included. A new transcript is counted from its end on. */
 export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
   if (path === null) return { usage: null, marks };
   const known = marks.transcriptPath === path;

@@ -10,10 +10,7 @@ export function plainText(command: ShellCommand): string {
   return joined(command.argv);
 }
 
-/**
- * The ways in which patterns see a simple command: as its words say it, by the program's bare name, and
- * without the options before its subcommand, so that `/usr/bin/git -C x push` is `git push` too.
- */
+/** Texts of a simple command for patterns: `/usr/bin/git -C x push` is `git -C x push` and `git push` too. */
 export function commandTexts(command: ShellCommand): string[] {
   const [, ...args] = command.argv;
   const name = programName(command);
@@ -53,10 +50,7 @@ function* pairsOf(elements: ShellReading['pipelines'][number]): Generator<readon
   }
 }
 
-/**
- * Returns the expansion of the alias that `git config alias.p push` defines. It is evaluated here because its later use
- * is not visible.
- */
+/** Returns the alias that `git config alias.p push` defines: evaluated here, since its later use is not visible. */
 export function definedAlias(words: readonly ShellWord[] | null): string | null {
   if (words?.[0]?.template !== 'config') return null;
   const at = words.findIndex((word) => /^alias\.[^=]+$/.test(word.template));

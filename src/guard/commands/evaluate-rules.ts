@@ -106,10 +106,7 @@ function deny(rule: string, message: string): Denial {
   return { decision: 'deny', rule, message };
 }
 
-/**
- * Returns the rule that forbids one of the contract's own commands; null if it may run. The user wrote these commands:
- * rules about files, undecidable parts and the loop's own files do not apply.
- */
+/** Returns the rule that forbids one of the contract's own commands, or null. Only rules about commands apply. */
 export function evaluateEvidence(run: string, directory: string, rules: Guardrails): string | null {
   if (rules.blockCommands.length === 0 && rules.shellAllow === null) return null;
   const reading = readShellCommand(run, { cwd: directory, home: homedir() });

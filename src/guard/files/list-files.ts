@@ -40,10 +40,7 @@ export function take(budget: Budget): boolean {
 /** Not the user's files: thousands of files that tools put there, among them test keys. */
 const PASSED_OVER = new Set(['node_modules', '.git']);
 
-/**
- * Lists everything below a directory, as paths relative to it; empty if it is not a directory. Symlinks are listed but
- * not followed.
- */
+/** Lists the paths below a directory, relative to it; empty if it is none. Symlinks are not followed. */
 export function listBelow(directory: string, budget: Budget): string[] {
   if (PASSED_OVER.has(basename(directory))) return [];
   const found: string[] = [];

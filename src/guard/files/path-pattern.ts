@@ -16,9 +16,8 @@ const POLICY = 'policy:';
 const WILD = '*?[](){}!+@\\';
 
 /**
- * Compiles a glob or policy with picomatch's semantics, dot files included. A glob without a slash is matched with the
- * name alone; a glob without wildcards covers everything below it too. Throws for an unknown policy. picomatch is
- * loaded only if names and stars are not enough.
+ * Compiles a glob or policy. A glob without a slash is matched with the name alone; one without wildcards covers
+ * everything below it too. Throws for an unknown policy. Loads picomatch only if names and stars are not enough.
  */
 export async function pathPattern(pattern: string, guard: Guard): Promise<PathPattern> {
   if (pattern === 'policy:secret-bearing-paths')

@@ -179,10 +179,7 @@ function globbed(call: ToolCall, paths: readonly string[]): string[] {
   return pattern === '' ? [...paths] : [...paths, pattern, ...paths.map((path) => `${path}/${pattern}`)];
 }
 
-/**
- * Files that a search with this filter looks into: a name at any depth, or a path from some folder on. The filter is the
- * agent's: one of more than names, stars and braces counts as none.
- */
+/** Files that a search with this filter looks into; undefined (all) for more than names, stars and braces. */
 function filterOf(filter: string | null): ((path: string) => boolean) | undefined {
   if (filter === null || filter === '') return undefined;
   const globs = expandBraces(filter)?.map((glob) =>

@@ -4,10 +4,7 @@ import { matchesGlob } from '../shell/glob.ts';
 /** Beside letters and digits. */
 const SIMPLE = '_.- /*';
 
-/**
- * Matches a glob of names, `*` and `**` as picomatch does with `dot`, in time that grows with the path alone and without
- * a library to load. null for every other glob.
- */
+/** Matches a glob of names, `*` and `**` as picomatch does with `dot`, in linear time. null for every other glob. */
 export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: string) => boolean) | null {
   const segments = glob.split('/');
   // `a*/**` and `/**/a` have special cases that only picomatch knows.
@@ -21,10 +18,7 @@ export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: stri
   return (path) => matchesSegments(segments, path.split('/'), caseInsensitive);
 }
 
-/**
- * Accepts nearly every glob that users write; picomatch takes the others. Avoids a regular expression, which is
- * compiled on its second use.
- */
+/** Accepts nearly every glob that users write. Avoids a regular expression, which is compiled on its second use. */
 function isNamesAndStars(glob: string): boolean {
   for (let at = 0; at < glob.length; at += 1) {
     if (!isLetterOrDigit(glob.charCodeAt(at)) && !SIMPLE.includes(glob.charAt(at))) return false;

@@ -6,9 +6,7 @@ const SLASH = 0x2f;
 /** Paths that differ only in case name the same file on this system's usual file systems. */
 export const FOLDS_CASE = process.platform === 'darwin' || process.platform === 'win32';
 
-/**
- * Removes trailing slashes without a regular expression, whose compilation on its second use costs more than all paths.
- */
+/** Removes trailing slashes. A regular expression, compiled on its second use, would cost more than all paths. */
 export function withoutEndSlashes(path: string): string {
   let end = path.length;
   while (path.charCodeAt(end - 1) === SLASH) end -= 1;
@@ -27,10 +25,7 @@ export function comparablePath(path: string, caseInsensitive: boolean): string {
   return caseInsensitive ? result.normalize('NFC').toLowerCase() : result;
 }
 
-/**
- * Resolves a path; null if it does not exist or is not readable. Checks first, since an exception costs ten times as
- * much.
- */
+/** Resolves a path; null if it is not readable. Checks first, since an exception costs ten times as much. */
 function realPathOf(path: string): string | null {
   if (!existsSync(path)) return null;
   try {

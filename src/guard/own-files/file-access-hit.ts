@@ -100,10 +100,7 @@ export function shownPath(entry: ProtectedPath, guard: Guard): string {
 /** Minimum length of the literal text before the first unknown part to name a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
-/**
- * A path that is known in part only: does its literal part name a protected path (`$D/ralph-state.json`)?
- * Undefined means that it could still be one; that is recorded, not denied.
- */
+/** Returns the protected path that a partly known path names (`$D/ralph-state.json`). */
 export function hitByTemplate(
   template: string,
   cwdTemplate: string,
@@ -140,10 +137,7 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
   return entry.prefix ? name.startsWith(own) || matchesGlob(name, `${own}.json`) : matchesGlob(name, own);
 }
 
-/**
- * Matches the template, one of its parents or (for a removal) a parent of the protected path, by one distinctive name
- * or two names.
- */
+/** Matches the template or a parent with the protected path (for a removal, its parents too) by distinctive names. */
 function names(template: string, entry: ProtectedPath, removes: boolean): boolean {
   const paths = [entry.path];
   if (removes) for (let up = dirname(entry.path); up !== dirname(up); up = dirname(up)) paths.push(up);

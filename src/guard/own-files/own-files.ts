@@ -10,10 +10,7 @@ export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPa
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ?? hardLinked(absolute, guard);
 }
 
-/**
- * Returns the protected path that removing or moving this path affects: the entry itself and, with `recursive`,
- * everything below it.
- */
+/** Returns the protected path that removing or moving this path affects: itself and, with `recursive`, all below it. */
 export function hitByRemoval(path: string, cwd: string, recursive: boolean, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const cut = absolute.replace(/\/+$/, '') || '/';

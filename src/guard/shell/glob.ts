@@ -1,7 +1,4 @@
-/**
- * Matches a file name with a shell glob in linear time, without a regular expression. A backslash escapes; extended
- * globs count as `*`, so a match is rather reported than missed.
- */
+/** Matches a file name with a shell glob in linear time. Extended globs count as `*`: a match is rather reported. */
 export function matchesGlob(pattern: string, name: string, caseInsensitive = false): boolean {
   const tokens = tokensOf(caseInsensitive ? pattern.toLowerCase() : pattern);
   const text = caseInsensitive ? name.toLowerCase() : name;

@@ -78,10 +78,7 @@ export function programName(command: ShellCommand): string {
   return command.name.startsWith('git-') ? 'git' : command.name;
 }
 
-/**
- * The words of a command from its subcommand on, options before it and their values left out:
- * `git -C x -c a=b push --force origin` is push, --force, origin. null for a program whose options are not known.
- */
+/** Words from the subcommand on, without the options before it; null for a program whose options are unknown. */
 export function subcommandWords(command: ShellCommand): readonly ShellWord[] | null {
   const { name, argv } = command;
   if (name === 'git') return gitWords(argv).words;
@@ -94,10 +91,7 @@ export function subcommandWords(command: ShellCommand): readonly ShellWord[] | n
   return values === undefined ? null : splitOptions(argv.slice(1), values, true).operands;
 }
 
-/**
- * Returns the first words of a command that name its action, without options and their values: push, origin for `git -C
- * x -c a=b push --force origin`. null is a word that is not literal.
- */
+/** Returns the words that name a command's action: push, origin of `git -C x push -f origin`. null: not literal. */
 export function namedWords(command: ShellCommand): Array<string | null> {
   const words = subcommandWords(command) ?? command.argv.slice(1);
   const values = programName(command) === 'git' ? '' : (valuesOf(command.name) ?? '');

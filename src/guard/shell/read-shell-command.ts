@@ -97,10 +97,7 @@ export function readUncalledFunctions(states: readonly ShellState[], context: Sh
   }
 }
 
-/**
- * Estimates the characters of a text in heredoc bodies by scanning its lines, rather too many than too few. Spares the
- * parser a text that is too large in any case: 1 MB of `a;` takes it 300 ms.
- */
+/** Estimates the characters in heredoc bodies. Spares the parser too large a text: 1 MB of `a;` takes it 300 ms. */
 export function heredocSize(text: string): number {
   let size = 0;
   const opener = /<<-?[ \t]*\\?(['"]?)([^\s'"<>|;&()]+)\1/g;

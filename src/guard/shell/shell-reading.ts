@@ -1,7 +1,4 @@
-/**
- * Facts about a shell command that are known without running it. Words that are not literal keep their literal parts in
- * a template, in which UNKNOWN stands for any text.
- */
+/** Any text: placeholder in templates for what is known only at run time. */
 export const UNKNOWN = '\0';
 
 /** One word after all expansions that can be followed. */
@@ -47,10 +44,7 @@ export interface ShellCommand {
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
   readonly position: number;
-  /**
-   * A command that was looked through (sudo, bash -c, eval) or that only changes the shell (cd, export); what it runs
-   * is a command of its own.
-   */
+  /** Looked through (sudo, bash -c, eval), or only changes the shell (cd, export): what it runs is recorded too. */
   readonly opened?: true;
 }
 
@@ -126,9 +120,6 @@ export interface ReadOptions {
   readonly home: string;
   /** Variables whose value is known beforehand, such as CLAUDE_PROJECT_DIR. */
   readonly variables?: Readonly<Record<string, string>>;
-  /**
-   * Returns whether a directory exists: if not, commands after a `cd` to it may run in the old one. Default: every
-   * directory exists.
-   */
+  /** Without the directory, commands after a `cd` to it may run in the old one. Default: every directory exists. */
   readonly directoryExists?: (path: string) => boolean;
 }

@@ -21,10 +21,7 @@ export interface ListVisitor {
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
 const ITEM_IN_CODE = /^(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$/s;
 
-/**
- * Shows a visitor the list items and headings of a Markdown text, outside code fences, comments and block quotes. An
- * item without a text is left out.
- */
+/** Visits the list items and headings of a Markdown text outside fences, comments and quotes; no empty items. */
 export function readLists(text: string, visitor: ListVisitor): void {
   /** Whether each open item is checked, or nested in a checked one. */
   const done: boolean[] = [];

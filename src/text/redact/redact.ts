@@ -129,10 +129,7 @@ function valueAt(text: string, at: number, separator: string): Span | null {
     : null;
 }
 
-/**
- * In prose and code a colon says little, and a spaced sign less: the value must be all that is left of its line, and
- * behind a sign it must not be a mere word, such as the name of a variable.
- */
+/** A colon in prose and code says little: the value must end its line and, after a sign, be more than a word. */
 function isSure(separator: string, value: string, rest: string): boolean {
   if (value.length < 6 || !/^[ \t]{0,8}(?:[\r\n]|$)/.test(rest)) return false;
   return separator.trim() === ':' || /\d/.test(value);

@@ -44,10 +44,7 @@ const EVALUATES = new Set(['eval', 'let', 'trap', 'ssh', 'watch']);
 const SHELL_CODE = /^-[a-zA-Z]*c$|^--?command$/i;
 const INTERPRETER_CODE = /^-[a-zA-Z]*[cepEr]$|^--(?:eval|print|run)$/;
 
-/**
- * Returns whether a shell text passes a word that contains `mark` on as code: to eval, to `bash -c`, to `python -c`. A value
- * in it would be parsed a second time, by other quoting rules.
- */
+/** Returns whether a word that contains `mark` is passed on as code (eval, `bash -c`), to be parsed a second time. */
 export function isInCode(text: string, mark: string): boolean {
   return commandWords(text).some((words) =>
     words.some((word, index) => {

@@ -14,10 +14,7 @@ import { WordBuilder, wordOf } from '../words.ts';
 import { expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
 
-/**
- * The words that one word becomes: braces, tilde, variables, substitutions, splitting.
- * Substitutions are read as commands of their own on the way.
- */
+/** Words that one word becomes: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
 export function expandWord(word: Word, state: ShellState, context: ShellContext): ShellWord[] {
   if (!spend(context, word.pos)) return [wordOf(UNKNOWN, word.text)];
   const parts = word.parts;
@@ -141,10 +138,7 @@ function addOutput(output: Stream, quoted: boolean, builder: WordBuilder): void 
   builder.values([output.under === undefined ? { template } : { template, under: output.under }], quoted);
 }
 
-/**
- * Reads the text of a replacement separately: unbash 6.0.4 ends its pattern at a slash inside a substitution (`${x/$(rm
- * a/b)/y}`).
- */
+/** Reads a replacement separately: unbash 6.0.4 ends its pattern at a slash in a substitution (`${x/$(rm a/b)/y}`). */
 function readPattern(part: ParameterExpansionPart, state: ShellState, context: ShellContext): void {
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
   const text = `: "${part.text.slice(2, -1)}"`;

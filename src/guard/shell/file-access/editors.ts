@@ -112,10 +112,7 @@ export const PATCHERS: Readonly<Record<string, FileAccessRule>> = {
 /** More files than this in one patch are not listed; the text of such a patch is far above the size limit. */
 const MAX_TARGETS = 500;
 
-/**
- * The files that a patch changes: `*** Update File: x` of apply_patch, `--- a/x` and `+++ b/x` and renames of a diff.
- * A diff's name counts with and without its first segment, since -p decides.
- */
+/** Files that a patch changes. A diff's name counts with and without its first segment, since -p decides. */
 export function patchTargets(text: string): string[] {
   const targets = new Set<string>();
   for (const line of text.split('\n')) {

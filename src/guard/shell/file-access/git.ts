@@ -142,10 +142,7 @@ function pathsOf(args: readonly ShellWord[], operands: readonly ShellWord[]): Sh
   return (dashes === -1 ? operands : args.slice(dashes + 1)).map(pathspec);
 }
 
-/**
- * `:/x` and `:(top)x` start at the root of the working tree, and globs match across directories: both are taken in
- * their widest sense.
- */
+/** Takes `:/x`, `:(top)x` (the root of the working tree) and globs, which cross directories, in their widest sense. */
 function pathspec(word: ShellWord): ShellWord {
   const top = /^:(?:\/|\((?:top|glob|icase|literal|,)*\))(.*)$/s.exec(word.template);
   const path = top === null ? word.template : top[1] || '.';

@@ -122,10 +122,7 @@ function openWrittenScript(call: Call, context: ShellContext): Outcome | undefin
   return openShell({ ...call, words: [{ text: 'sh', template: 'sh', source: 'sh' }, ...call.words] }, 'sh', context);
 }
 
-/**
- * Returns the state after a command that writes files which the same command line may run: downloads are unknown until
- * run time, the input of `tee` may be known.
- */
+/** Keeps the content of files that a command writes and its own line may run: a download's is unknown. */
 export function withWrittenFiles(call: Call, name: string, writes: readonly FileAccess[]): ShellState {
   const { state } = call;
   if (name !== 'curl' && name !== 'wget' && name !== 'tee') return state;
@@ -135,10 +132,7 @@ export function withWrittenFiles(call: Call, name: string, writes: readonly File
   return { ...state, files };
 }
 
-/**
- * Interprets the commands that git itself runs: an alias or a program given by -c or by a variable, `rebase -x`,
- * `submodule foreach`, `bisect run`, `difftool -x`.
- */
+/** Interprets the commands that git itself runs: aliases, programs in settings and variables, `rebase -x`. */
 export function openGitCommands(call: Call, context: ShellContext): void {
   const inner = inside(context, call, 'git');
   for (const text of textsOf(call)) context.interpret(text, [call.state], call.stdin, inner);

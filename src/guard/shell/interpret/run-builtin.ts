@@ -92,10 +92,7 @@ function runText(call: Call, text: string, context: ShellContext): Outcome {
   return context.interpret(text, [call.state], call.stdin, inner);
 }
 
-/**
- * `source FILE` runs the file's content, which is known only if this command line wrote it or a substitution produces
- * it.
- */
+/** Runs `source FILE`, whose content is known only if this command line wrote it or a substitution produces it. */
 function runFile(call: Call, args: readonly string[], context: ShellContext): Outcome | undefined {
   const word = call.words[1];
   const path = args[0];
