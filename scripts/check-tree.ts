@@ -91,6 +91,8 @@ function layerProblems(): string[] {
       ['src/engine', 'src/text'].includes(from.module) && /from 'node:/.test(text)
         ? [`${file}: ${from.module} is pure and imports no node module`]
         : [];
+    if (/\b(?:from|import) ?\(?'unbash/.test(text) && !file.startsWith('src/text/shell/'))
+      found.push(`${file}: only src/text/shell imports the shell parser`);
     for (const target of imports.get(file) ?? []) {
       const to = layerOf(target);
       if (to !== null && to.module !== from.module && to.rank >= from.rank) found.push(`${file} imports up: ${target}`);

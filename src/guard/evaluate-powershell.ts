@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
 import { evaluateGuardrails } from './evaluate-shell-command.ts';
 import { type Guard, mentions } from './guard.ts';
-import type { Denial, Verdict } from './guard-rules.ts';
+import { type Denial, deny, type Verdict } from './guard-rules.ts';
 import { controlDenied, UNREADABLE, unreadableDenied } from './messages.ts';
-import { mentionsControl } from './own-files/control-program.ts';
+import { mentionsControl } from './own-files/control-commands.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { basenameOf } from './shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading } from './shell/shell-reading.ts';
@@ -27,32 +27,18 @@ export async function evaluatePowerShell(source: string, cwd: string, guard: Gua
 
 function ownDenial(text: string, cwd: string, guard: Guard): Denial | null {
   const program = mentionsControl(text, cwd, guard);
-  if (program !== undefined && !runsForAgents(text, guard)) {
-    return {
-      decision: 'deny',
-      rule: 'control-commands',
-      message: controlDenied(`this names ${program}`, guard.rules.agentCommands),
-    };
-  }
+  if (program !== undefined && !runsForAgents(text, guard))
+    return deny('control-commands', controlDenied(`this names ${program}`, guard.rules.agentCommands));
   const own = guard.own.find((entry) => mentions(text, entry));
-  if (own !== undefined && WRITES.test(text)) {
-    return {
-      decision: 'deny',
-      rule: 'own-files',
-      message: unreadableDenied('own-files', UNREADABLE.powershell ?? '', shownPath(own, guard)),
-    };
-  }
-  return null;
+  if (own === undefined || !WRITES.test(text)) return null;
+  return deny('own-files', unreadableDenied('own-files', UNREADABLE.powershell ?? '', shownPath(own, guard)));
 }
 
 /** Every place that names the control program is followed by a command for agents, and nothing copies it. */
 function runsForAgents(text: string, guard: Guard): boolean {
   if (/\b(Copy-Item|Move-Item|copy|move|cp|mv|Get-Content|gc|type|cat|New-Item|mklink)\b/i.test(text)) return false;
   const pieces = text.split(/\.cjs\b|\bralph-loop(?=\s)|\.(?:sh|bat|ps1)\b/i).slice(1);
-  return pieces.every((piece) => {
-    const subcommand = /^\s*([^\s;|&]*)/.exec(piece)?.[1] ?? '';
-    return guard.rules.agentCommands.includes(subcommand);
-  });
+  return pieces.every((piece) => guard.rules.agentCommands.includes(/^\s*([^\s;|&]*)/.exec(piece)?.[1] ?? ''));
 }
 
 /** Words of one text that are taken for paths. */
@@ -62,12 +48,9 @@ const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type
 
 /** Splits an unquoted PowerShell text at its operators. Any word may be a path read or, with `writes`, removed. */
 export function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
-  const lines = text.split(/&&|\|\||[;\n]/).map((line) =>
-    line
-      .split('|')
-      .map((piece) => commandOf(piece, cwd))
-      .filter((command) => command !== null),
-  );
+  const lines = text
+    .split(/&&|\|\||[;\n]/)
+    .map((line) => line.split('|').flatMap((piece) => commandOf(piece, cwd) ?? []));
   const commands = lines.flat();
   const words = commands.flatMap(({ argv }) => argv).slice(0, MAX_WORDS);
   const uses = words.filter((word) => !word.template.startsWith('-')).map((word) => useOf(word.template, cwd));

@@ -5,10 +5,9 @@ import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Guard, mentions, type ProtectedPath } from './guard.ts';
-import { type Denial, evaluateUndecided, type Verdict } from './guard-rules.ts';
+import { type Denial, deny, evaluateUndecided, type Verdict } from './guard-rules.ts';
 import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
-import { controlCommandDenial, controlCopyDenial } from './own-files/control-commands.ts';
-import { mentionsControl } from './own-files/control-program.ts';
+import { controlCommandDenial, controlCopyDenial, mentionsControl } from './own-files/control-commands.ts';
 import { hitByFileAccess, shownPath } from './own-files/file-access-hit.ts';
 import { evaluatePush } from './scope/evaluate-push.ts';
 import { evaluateShellScope } from './scope/evaluate-scope.ts';
@@ -33,11 +32,8 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   if (own !== null) return own;
   const { guardrails, scope } = guard.rules;
   if (scope) {
-    const pushed = evaluatePush(reading, scope, projectDir);
-    if (pushed !== null) return pushed;
-    const writes = reading.writes.length > 0;
-    const outside = writes ? await evaluateShellScope(reading, guard, scope) : null;
-    if (outside !== null) return outside;
+    const denial = evaluatePush(reading, scope, projectDir) ?? (await evaluateShellScope(reading, guard, scope));
+    if (denial !== null) return denial;
   }
   const user = guardrails ? await evaluateGuardrails(source, reading, guard, guardrails) : NOTHING;
   if (user.denial !== null) return user.denial;
@@ -66,18 +62,19 @@ function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   return null;
 }
 
+function shownOpen({ kind, text }: Open): string {
+  const shown = text.replaceAll('\0', '…');
+  return `${kind}: ${shown.length > MAX_EXCERPT ? `${shown.slice(0, MAX_EXCERPT)}…` : shown}`;
+}
+
 function recordedOf(reading: ShellReading): string[] {
-  const recorded = reading.undecidable.map((piece) => `${piece.kind}: ${excerpt(piece.text)}`);
+  const recorded = reading.undecidable.map(shownOpen);
   for (const write of reading.writes) {
     if (write.how === 'git-tracked') recorded.push(`tracked files may change: ${write.word.source}`);
     else if (write.how === 'extract')
-      recorded.push(`an archive is extracted: ${write.by} into ${excerpt(write.word.template)}`);
+      recorded.push(shownOpen({ kind: 'an archive is extracted', text: `${write.by} into ${write.word.template}` }));
   }
   return recorded;
-}
-
-function shownOpen({ kind, text }: Open): string {
-  return `${kind}: ${excerpt(text)}`;
 }
 
 /** Undecidable parts are allowed unless their text names something protected. */
@@ -99,23 +96,9 @@ function removesTree(text: string, entry: ProtectedPath, guard: Guard): boolean 
   if (project === undefined) return false;
   for (let up = dirname(entry.path); up.length > project.length; up = dirname(up)) {
     const name = up.slice(project.length + 1);
-    if ([`'${name}`, `"${name}`, `/${name}`].some((begin) => new RegExp(`${escaped(begin)}/?['"]`).test(text)))
-      return true;
+    if (new RegExp(`['"/]${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/?['"]`).test(text)) return true;
   }
   return false;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
-
-function deny(rule: string, message: string): Denial {
-  return { decision: 'deny', rule, message };
-}
-
-function excerpt(text: string): string {
-  const shown = text.replaceAll('\0', '…');
-  return shown.length > MAX_EXCERPT ? `${shown.slice(0, MAX_EXCERPT)}…` : shown;
 }
 
 export const NOTHING: FileVerdict = { denial: null, open: [] };

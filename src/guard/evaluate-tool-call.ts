@@ -1,6 +1,6 @@
 import { accessOf, guardsFiles, toolPaths } from './files/tool-paths.ts';
 import { type Guard, prepareGuard } from './guard.ts';
-import type { GuardRules, ToolCall, Verdict } from './guard-rules.ts';
+import { deny, type GuardRules, type ToolCall, type Verdict } from './guard-rules.ts';
 import { ownFileDenied } from './messages.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { hitByRemoval, hitByWrite } from './own-files/own-files.ts';
@@ -42,8 +42,7 @@ export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   if (access !== 'changes') return { decision: 'allow', recorded: [] };
   for (const path of paths) {
     const hit = hitByWrite(path, call.cwd, guard) ?? (removes ? hitByRemoval(path, call.cwd, true, guard) : undefined);
-    if (hit !== undefined)
-      return { decision: 'deny', rule: 'own-files', message: ownFileDenied(shownPath(hit, guard), call.tool) };
+    if (hit !== undefined) return deny('own-files', ownFileDenied(shownPath(hit, guard), call.tool));
   }
   return { decision: 'allow', recorded: [] };
 }

@@ -58,6 +58,10 @@ export type Verdict =
 
 export type Denial = Extract<Verdict, { readonly decision: 'deny' }>;
 
+export function deny(rule: string, message: string): Denial {
+  return { decision: 'deny', rule, message };
+}
+
 /** Denied wherever the user has any rule: not even the commands are known. */
 const UNREAD = new Set(['parse-error', 'too-large', 'too-deep', 'too-many-files']);
 /** Denied where a rule is about commands. */
@@ -79,7 +83,5 @@ export function evaluateUndecided(
     if (UNKNOWN_COMMAND.has(kind)) return strict || aboutCommands;
     return strict && (aboutFiles || !FILES.has(kind));
   });
-  return piece === undefined
-    ? null
-    : { decision: 'deny', rule: 'undecided', message: undecidedDenied(piece.kind, piece.text) };
+  return piece === undefined ? null : deny('undecided', undecidedDenied(piece.kind, piece.text));
 }

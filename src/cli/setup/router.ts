@@ -1,4 +1,4 @@
-import { readEnd } from '../../claude/hook-io/read-end.ts';
+import { readEnd } from '../../claude/hook-io/stdio.ts';
 import { hostSession } from '../../claude/host-session.ts';
 import { readEndedSubagent } from '../../claude/transcript/subagent.ts';
 import { routerCall } from '../../drive/router/call.ts';

@@ -1,13 +1,12 @@
 import { homedir } from 'node:os';
 import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 import { compilePattern, patternText } from '../../text/pattern.ts';
-import type { Denial } from '../guard-rules.ts';
+import { type Denial, deny } from '../guard-rules.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
 import { FOLDS_CASE } from '../own-files/comparable-path.ts';
 import { readShellCommand } from '../shell/read-shell-command.ts';
 import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
-import { commandTexts, pipelineTexts, plainText } from './command-texts.ts';
-import { matchesPipelineRule, matchesSimpleRule } from './precise-rules.ts';
+import { commandTexts, matchesPipelineRule, matchesSimpleRule, pipelineTexts, plainText } from './precise-rules.ts';
 import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
 export const ALLOWLIST = 'shell_policy.allowlist';
@@ -41,7 +40,8 @@ export function evaluateCommandRules(
     for (const rule of rules.blockCommands) {
       current = rule;
       const hit = hitOf(rule, patternText(source), texts, reading, caseInsensitive);
-      if (hit !== null) return deny(shownRule(rule), commandDenied(hit.text, hit.asCommand, reasonOf(rule)));
+      const reason = typeof rule === 'string' ? null : rule.reason;
+      if (hit !== null) return deny(shownRule(rule), commandDenied(hit.text, hit.asCommand, reason));
     }
     return null;
   };
@@ -96,14 +96,6 @@ function textsOf(reading: ShellReading): string[] {
 
 function commandsOf(reading: ShellReading): ShellCommand[] {
   return [...reading.commands, ...reading.opened];
-}
-
-function reasonOf(rule: CommandRule): string | null {
-  return typeof rule === 'string' ? null : rule.reason;
-}
-
-function deny(rule: string, message: string): Denial {
-  return { decision: 'deny', rule, message };
 }
 
 /** Returns the rule that forbids one of the contract's own commands, or null. Only rules about commands apply. */

@@ -1,13 +1,11 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import { withinTime } from '../commands/within-time.ts';
 import type { Guard } from '../guard.ts';
-import type { Denial, ToolCall, Verdict } from '../guard-rules.ts';
-import { evaluateUndecided } from '../guard-rules.ts';
+import { type Denial, deny, evaluateUndecided, type ToolCall, type Verdict } from '../guard-rules.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
 import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
-import { type Budget, isSpent, newBudget } from './list-files.ts';
 import { type PathPattern, pathPattern } from './path-pattern.ts';
-import { type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
+import { type Budget, isSpent, newBudget, type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
 
 /** Undecidable part of a call: a kind that `undecidedDenied` knows, and its text. */
 export interface Open {
@@ -24,7 +22,6 @@ export interface FileVerdict {
 const GLOB_LIMIT_MS = 150;
 
 type FileRules = Pick<Guardrails, 'protectedFiles' | 'privateFiles'>;
-
 type Rule = PathPattern & { readonly rule: string };
 
 interface Access extends Reached {
@@ -44,8 +41,8 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
   const open: Open[] = [
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
     ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
+    ...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')),
   ];
-  open.push(...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')));
   return { denial: await firstDenied(accesses, guard, rules), open };
 }
 
@@ -69,10 +66,7 @@ function tooMany(budget: Budget, text: string): Open[] {
 async function firstDenied(accesses: readonly Access[], guard: Guard, rules: FileRules): Promise<Denial | null> {
   const named = (list: string, patterns: readonly string[]): Promise<Rule[]> =>
     Promise.all(
-      patterns.map(async (pattern) => ({
-        ...(await pathPattern(pattern, guard)),
-        rule: `${list}: ${pattern}`,
-      })),
+      patterns.map(async (pattern) => ({ ...(await pathPattern(pattern, guard)), rule: `${list}: ${pattern}` })),
     );
   const hidden = await named('private_files', rules.privateFiles);
   const all = [...(await named('protected_files', rules.protectedFiles)), ...hidden];
@@ -81,14 +75,14 @@ async function firstDenied(accesses: readonly Access[], guard: Guard, rules: Fil
     for (const { forms, shown, by, reads } of accesses) {
       for (const { covers, rule } of reads ? hidden : all) {
         current = rule;
-        if (covers(forms)) return { decision: 'deny', rule, message: fileDenied(shown, by, reads) };
+        if (covers(forms)) return deny(rule, fileDenied(shown, by, reads));
       }
     }
     return null;
   };
   if (all.every(({ isFast }) => isFast)) return evaluate();
   const result = withinTime(GLOB_LIMIT_MS, evaluate);
-  return result === null ? { decision: 'deny', rule: current, message: slowPatternDenied() } : result.value;
+  return result === null ? deny(current, slowPatternDenied()) : result.value;
 }
 
 /** An archive, a patch or a branch decides which files change. */

@@ -1,5 +1,5 @@
 import { currentBranch, upstreamOf } from '../git-repository.ts';
-import type { Denial, TaskScope } from '../guard-rules.ts';
+import { type Denial, deny, type TaskScope } from '../guard-rules.ts';
 import { pushDenied } from '../messages.ts';
 import { literal, programName, subcommandWords } from '../shell/program-words.ts';
 import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
@@ -15,7 +15,7 @@ export function evaluatePush(reading: ShellReading, { noPushTo }: TaskScope, pro
   if (noPushTo.length === 0) return null;
   for (const command of [...reading.commands, ...reading.opened]) {
     const branch = pushedTo(command, noPushTo, projectDir);
-    if (branch !== null) return { decision: 'deny', rule: 'push-main', message: pushDenied(branch) };
+    if (branch !== null) return deny('push-main', pushDenied(branch));
   }
   return null;
 }

@@ -1,13 +1,10 @@
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
-import { newBudget } from '../files/list-files.ts';
-import { type Reached, reachedByTool, reachedPaths } from '../files/reached-paths.ts';
+import { newBudget, type Reached, reachedByTool, reachedPaths } from '../files/reached-paths.ts';
 import { simpleGlob } from '../files/simple-glob.ts';
 import type { Guard } from '../guard.ts';
-import type { Denial, TaskScope, ToolCall } from '../guard-rules.ts';
+import { type Denial, deny, type TaskScope, type ToolCall } from '../guard-rules.ts';
 import { scopeDenied } from '../messages.ts';
 import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
-
-const SCOPE_RULE = 'scope';
 
 /** Denies a shell command that is seen to write outside the scope of the task in work; null where none is seen. */
 export async function evaluateShellScope(
@@ -15,12 +12,14 @@ export async function evaluateShellScope(
   guard: Guard,
   scope: TaskScope,
 ): Promise<Denial | null> {
+  if (reading.writes.length === 0) return null;
   const allows = await allowedBy(scope, guard);
   const budget = newBudget();
   for (const use of reading.writes.filter(isOwnWork)) {
     const isRemoved = use.how === 'delete' || use.how === 'move' || use.recursive === true;
     const outside = reachedPaths(use, guard, budget).find((each) => !allows(each, isRemoved));
-    if (outside !== undefined) return deny(outside, use.by || 'this redirection', scope);
+    if (outside !== undefined)
+      return deny('scope', scopeDenied(outside.shown, use.by || 'this redirection', scope.task));
   }
   return null;
 }
@@ -29,7 +28,7 @@ export async function evaluateShellScope(
 export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
   const allows = await allowedBy(scope, guard);
   const outside = reachedByTool(call, guard, newBudget()).reached.find((each) => !allows(each, true));
-  return outside === undefined ? null : deny(outside, call.tool, scope);
+  return outside === undefined ? null : deny('scope', scopeDenied(outside.shown, call.tool, scope.task));
 }
 
 /** Files that git restores are not the agent's changes, and a link leaves its source unchanged. */
@@ -65,8 +64,4 @@ async function allowedBy(
     return !isRemoved && wanted.some((entry) => entry.startsWith(above));
   };
   return ({ forms }, isRemoved) => forms.placed.every((path) => allows(path, isRemoved));
-}
-
-function deny({ shown }: Reached, by: string, { task }: TaskScope): Denial {
-  return { decision: 'deny', rule: SCOPE_RULE, message: scopeDenied(shown, by, task) };
 }

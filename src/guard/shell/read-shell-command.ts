@@ -8,7 +8,7 @@ import {
 import { interpret } from './interpret/interpret.ts';
 import { isShell } from './program-words.ts';
 import type { ReadOptions, ShellReading } from './shell-reading.ts';
-import { type Facts, NO_INPUT, report, type ShellContext, type ShellState } from './shell-state.ts';
+import { type Facts, NO_INPUT, report, type ShellContext, type ShellState, type States } from './shell-state.ts';
 
 /** Not even looked at above this, heredocs or not. */
 const MAX_SOURCE = 4 * 1024 * 1024;
@@ -87,7 +87,7 @@ function sizeThatCounts(script: Script, text: string): number {
 }
 
 /** A function that nothing called may still run (a trap, a later command of the same shell): its body is read once. */
-export function readUncalledFunctions(states: readonly ShellState[], context: ShellContext): void {
+export function readUncalledFunctions(states: States, context: ShellContext): void {
   for (const state of states) {
     for (const body of state.functions.values()) {
       if (body.kind !== 'function' || context.facts.called.has(body.node)) continue;

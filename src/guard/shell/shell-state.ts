@@ -43,11 +43,14 @@ export interface ShellState {
   readonly files: ReadonlyMap<string, string>;
 }
 
+/** Possible runs at one point of a command. */
+export type States = readonly ShellState[];
+
 /** More possible runs than this are widened into one that knows less: it keeps the work linear. */
 const MAX_STATES = 8;
 
 /** The possible runs after branches that meet again. */
-export function joinStates(...groups: ReadonlyArray<readonly ShellState[]>): ShellState[] {
+export function joinStates(...groups: ReadonlyArray<States>): ShellState[] {
   const byKey = new Map<string, ShellState>();
   for (const state of groups.flat()) byKey.set(keyOf(state), state);
   const states = [...byKey.values()];
@@ -108,9 +111,9 @@ export interface Stream {
 }
 
 export interface Outcome {
-  readonly states: readonly ShellState[];
+  readonly states: States;
   /** States in which it failed, where failing leaves something else behind (a `cd` into nothing). */
-  readonly failed?: readonly ShellState[];
+  readonly failed?: States;
   readonly output: Stream;
 }
 
@@ -143,7 +146,7 @@ export interface ShellContext {
   readonly depth: number;
   readonly via: readonly string[];
   /** Interprets code in every state that it may start in: the entry into the recursion. */
-  readonly interpret: (code: Code, states: readonly ShellState[], stdin: Stream, context: ShellContext) => Outcome;
+  readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
 }
 
 export const NO_INPUT: Stream = { kind: 'none', text: '' };

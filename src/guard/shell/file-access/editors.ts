@@ -1,12 +1,6 @@
 import { UNKNOWN } from '../shell-reading.ts';
 import { forPrograms, hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
-import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
-
-function editAll(values: string): FileAccessRule {
-  return (access) => {
-    for (const word of splitOptions(access.args, values).operands) access.write(word, 'argument');
-  };
-}
+import { type AccessRecorder, changeOrRead, type FileAccessRule, writesAll } from './file-access-rule.ts';
 
 /** `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: the files that are edited in place, or only read. */
 function filter(access: AccessRecorder): void {
@@ -14,11 +8,10 @@ function filter(access: AccessRecorder): void {
   const has = (letters: RegExp): boolean => texts.some((text) => letters.test(text) && !/^-[IMm]/.test(text));
   const inPlace = has(/^-[a-zA-Z0-9]*i/);
   if (!inPlace && !has(/^-[a-zA-Z0-9]*[npeE]/)) return;
-  access.args.forEach((word, index) => {
-    if (word.template.startsWith('-') || /^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? '')) return;
-    if (inPlace) access.write(word, 'argument');
-    else access.read(word);
-  });
+  const files = access.args.filter(
+    (word, index) => !word.template.startsWith('-') && !/^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? ''),
+  );
+  changeOrRead(access, files, inPlace);
 }
 
 const sed: FileAccessRule = (access) => {
@@ -27,13 +20,9 @@ const sed: FileAccessRule = (access) => {
   const scripted = hasOption(split, '-e', '-f', '--expression', '--file');
   const files = scripted ? split.operands : split.operands.slice(1);
   const inPlace = hasOption(split, '--in-place') || texts.some((text) => /^-[nErszu]*[iI]/.test(text));
-  for (const word of files) {
-    if (inPlace) access.write(word, 'argument');
-    else access.read(word);
-  }
+  changeOrRead(access, files, inPlace);
   // BSD: `sed -i '' s/a/b/ file` puts a suffix in front of the script.
-  if (inPlace && split.operands[0]?.template === '')
-    for (const word of split.operands.slice(2)) access.write(word, 'argument');
+  if (inPlace && split.operands[0]?.template === '') changeOrRead(access, split.operands.slice(2), true);
 };
 
 const awk: FileAccessRule = (access) => {
@@ -41,30 +30,21 @@ const awk: FileAccessRule = (access) => {
   const inPlace = split.options.some(
     (option) => /^(-i|--include)$/.test(option.name) && option.value?.template === 'inplace',
   );
-  const files = hasOption(split, '-f', '--file') ? split.operands : split.operands.slice(1);
-  for (const word of files) {
-    if (inPlace) access.write(word, 'argument');
-    else access.read(word);
-  }
+  changeOrRead(access, hasOption(split, '-f', '--file') ? split.operands : split.operands.slice(1), inPlace);
 };
 
 /** Programs that change the files they are given. */
 export const EDITORS: Readonly<Record<string, FileAccessRule>> = {
   sed,
-  awk,
-  gawk: awk,
-  mawk: awk,
-  perl: filter,
-  ruby: filter,
-  vi: editAll('-c -S -u -i -T'),
-  vim: editAll('-c -S -u -i -T'),
-  nvim: editAll('-c -S -u -i -T'),
-  ex: editAll('-c -S -u'),
-  ed: editAll('-p'),
-  nano: editAll('-r -s -T'),
-  emacs: editAll('-l --eval --load -f'),
-  code: editAll('-g -n'),
-  ...forPrograms('sponge dos2unix unix2dos', editAll('')),
+  ...forPrograms('awk gawk mawk', awk),
+  ...forPrograms('perl ruby', filter),
+  ...forPrograms('vi vim nvim', writesAll('-c -S -u -i -T')),
+  ex: writesAll('-c -S -u'),
+  ed: writesAll('-p'),
+  nano: writesAll('-r -s -T'),
+  emacs: writesAll('-l --eval --load -f'),
+  code: writesAll('-g -n'),
+  ...forPrograms('sponge dos2unix unix2dos', writesAll('')),
   ...forPrograms('gzip gunzip bzip2 bunzip2 xz unxz zstd', compressed),
 };
 
@@ -72,10 +52,7 @@ export const EDITORS: Readonly<Record<string, FileAccessRule>> = {
 function compressed(access: AccessRecorder): void {
   const split = splitOptions(access.args, '-S --suffix -T -o');
   const keeps = hasOption(split, '-c', '-k', '-t', '-l', '--stdout', '--to-stdout', '--keep', '--test', '--list');
-  for (const word of split.operands) {
-    if (keeps) access.read(word);
-    else access.write(word, 'argument');
-  }
+  changeOrRead(access, split.operands, !keeps);
 }
 
 const applyPatch: FileAccessRule = (access) => {

@@ -1,5 +1,6 @@
 import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
+import { splitOptions } from '../words.ts';
 
 /** Recorder that a rule calls for each path its command reads or writes. */
 export interface AccessRecorder {
@@ -17,21 +18,44 @@ export interface AccessRecorder {
 }
 
 export interface WriteDetails {
-  readonly recursive?: boolean;
-  readonly from?: ShellWord | undefined;
+  readonly recursive?: boolean | undefined;
+  readonly from?: ShellWord;
   readonly excludes?: readonly string[];
 }
 
 export type FileAccessRule = (access: AccessRecorder) => void;
 
-interface Use {
+/** Records files that a program changes in place, or only reads. */
+export function changeOrRead({ write, read }: AccessRecorder, words: readonly ShellWord[], changes: boolean): void {
+  for (const word of words)
+    if (changes) write(word, 'argument');
+    else read(word);
+}
+
+/** Returns the rule of a program that writes all its operands; `values`: its options with a value. */
+export function writesAll(values: string): FileAccessRule {
+  return (access) => changeOrRead(access, splitOptions(access.args, values).operands, true);
+}
+
+/** Returns the rule of a program that reads all its operands, but the first `skip`. */
+export function readsAll(values: string, skip = 0): FileAccessRule {
+  return (access) => changeOrRead(access, splitOptions(access.args, values).operands.slice(skip), false);
+}
+
+/** Returns the rule of a program whose first operand is its input, the second its output. */
+export function converts(values: string): FileAccessRule {
+  return (access) => {
+    const [from, to] = splitOptions(access.args, values).operands;
+    if (from !== undefined) access.read(from);
+    if (to !== undefined) access.write(to, 'argument');
+  };
+}
+
+interface Use extends WriteDetails {
   readonly word: ShellWord;
   readonly state: ShellState;
   readonly by: string;
   readonly how: FileAccessKind;
-  readonly recursive?: boolean | undefined;
-  readonly from?: ShellWord | undefined;
-  readonly excludes?: readonly string[] | undefined;
 }
 
 /** Records a write, and that its target cannot be decided where it is not literal. */

@@ -1,17 +1,6 @@
 import type { ShellWord } from '../shell-reading.ts';
 import { forPrograms, hasOption, type SplitWords, splitOptions, wordOf } from '../words.ts';
-import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
-
-function readsAll(values: string, skip = 0): FileAccessRule {
-  return (access) => {
-    for (const word of splitOptions(access.args, values).operands.slice(skip)) access.read(word);
-  };
-}
-
-function firstOnly(access: AccessRecorder): void {
-  const [first] = access.args;
-  if (first !== undefined) access.read(first);
-}
+import { type AccessRecorder, changeOrRead, converts, type FileAccessRule, readsAll } from './file-access-rule.ts';
 
 /** `openssl … -in FILE`: options of a single dash and a whole word. */
 function optionFile(option: RegExp): FileAccessRule {
@@ -31,12 +20,12 @@ function sendsAt(access: AccessRecorder): void {
   }
 }
 
-/** A shell that is given a script: `bash -x FILE`. */
-function runsFile(access: AccessRecorder): void {
-  // Looks at the syntax alone.
-  if (access.args[0]?.template === '-n') return;
-  const [script] = splitOptions(access.args, '-o -O --rcfile --init-file', true).operands;
-  if (script !== undefined) access.read(script);
+/** An interpreter that is given a script: `bash -x FILE`; `bash -n` looks at the syntax alone. */
+function runsFile(values: string): FileAccessRule {
+  return ({ args, read }) => {
+    const [script] = args[0]?.template === '-n' ? [] : splitOptions(args, values, true).operands;
+    if (script !== undefined) read(script);
+  };
 }
 
 /** Programs that read the files they are given. */
@@ -45,22 +34,18 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
     'cat tac more most rev pr uuencode spell zcat ccat xdg-open wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum',
     readsAll(''),
   ),
-  bat: readsAll('-l -r --language --line-range'),
+  ...forPrograms('bat batcat', readsAll('-l -r --language --line-range')),
   nl: readsAll('-b -w -s'),
   head: readsAll('-n -c --lines --bytes'),
   tail: readsAll('-n -c -s --lines --bytes --pid'),
   less: readsAll('-p'),
-  view: readsAll('-c'),
-  batcat: readsAll('-l -r --language --line-range'),
-  fold: readsAll('-w'),
-  fmt: readsAll('-w'),
+  ...forPrograms('view vimdiff', readsAll('-c')),
+  ...forPrograms('fold fmt base32', readsAll('-w')),
   shuf: readsAll('-n -o'),
   column: readsAll('-s -N -o -c'),
-  expand: readsAll('-t'),
-  unexpand: readsAll('-t'),
+  ...forPrograms('expand unexpand', readsAll('-t')),
   pv: readsAll('-L -s -N -i'),
   pygmentize: readsAll('-l -f -O -o -S -P -F'),
-  base32: readsAll('-w'),
   hunspell: readsAll('-d -p'),
   iconv: readsAll('-f -t -o'),
   hd: readsAll('-n -s'),
@@ -68,7 +53,6 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   look: readsAll('-t', 1),
   csplit: readsAll('-f -b -n'),
   sdiff: readsAll('-w -o'),
-  vimdiff: readsAll('-c'),
   colordiff: readsAll('-U -C'),
   open: readsAll('-a -b'),
   pax: readsAll('-f -s'),
@@ -81,13 +65,11 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   },
   gh: (access) => {
     const split = splitOptions(access.args, '-R --repo -f -F --env-file -b --body -t --title -d --desc');
-    for (const word of split.operands) access.read(word);
+    changeOrRead(access, split.operands, false);
     for (const { name, value } of split.options) if (/^-[fF]$/.test(name) && value !== undefined) access.read(value);
   },
-  http: sendsAt,
-  https: sendsAt,
-  source: firstOnly,
-  '.': firstOnly,
+  ...forPrograms('http https', sendsAt),
+  ...forPrograms('source .', (access) => changeOrRead(access, access.args.slice(0, 1), false)),
   cut: readsAll('-d -f -c -b --delimiter --fields'),
   paste: readsAll('-d'),
   tr: () => {},
@@ -96,32 +78,20 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
     for (const word of split.operands) access.read(word, hasOption(split, '-r', '--recursive'));
   },
   cmp: readsAll('-n -i'),
-  uniq: (access) => {
-    const { operands } = splitOptions(access.args, '-f -s -w');
-    if (operands[0] !== undefined) access.read(operands[0]);
-    if (operands[1] !== undefined) access.write(operands[1], 'argument');
-  },
+  uniq: converts('-f -s -w'),
   base64: readsAll('-w -i -o'),
-  xxd: (access) => {
-    const { operands } = splitOptions(access.args, '-c -g -l -s -n -o');
-    if (operands[0] !== undefined) access.read(operands[0]);
-    if (operands[1] !== undefined) access.write(operands[1], 'argument');
-  },
+  xxd: converts('-c -g -l -s -n -o'),
   od: readsAll('-A -j -N -t -w'),
   hexdump: readsAll('-e -n -s'),
   strings: readsAll('-n -t -e'),
   file: readsAll('-m -F'),
   b2sum: readsAll('-l'),
-  shasum: readsAll('-a'),
-  cksum: readsAll('-a'),
-  jq: (access) => {
-    const { operands } = splitOptions(access.args, '--indent -f --from-file');
-    for (const word of operands.slice(1)) access.read(word);
-  },
+  ...forPrograms('shasum cksum', readsAll('-a')),
+  jq: readsAll('--indent -f --from-file', 1),
   openssl: (access) => {
     optionFile(/^-(in|inkey|key|CAfile)$/)(access);
     const [verb, ...files] = splitOptions(access.args, '-in -out -inkey -key -keyout -sign -verify -passin').operands;
-    if (/^(dgst|md5|sha\d+)$/.test(verb?.template ?? '')) for (const file of files) access.read(file);
+    if (/^(dgst|md5|sha\d+)$/.test(verb?.template ?? '')) changeOrRead(access, files, false);
   },
   'ssh-keygen': (access) => {
     optionFile(/^-f$/)(access);
@@ -132,13 +102,9 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   },
   gpg: readsAll('-o -r -u --output --recipient --local-user --passphrase --homedir'),
   pandoc: readsAll('-o -f -t --output --from --to'),
-  ...Object.fromEntries(['sh', 'bash', 'dash', 'zsh', 'ksh'].map((name) => [name, runsFile])),
+  ...forPrograms('sh bash dash zsh ksh', runsFile('-o -O --rcfile --init-file')),
   xargs: optionFile(/^(-a|--arg-file)$/),
-  node: (access) => {
-    const script = splitOptions(access.args, '-r -C -e -p --require --import --loader --env-file --eval --print', true)
-      .operands[0];
-    if (script !== undefined) access.read(script);
-  },
+  node: runsFile('-r -C -e -p --require --import --loader --env-file --eval --print'),
 };
 
 const GREP = '-e -f -A -B -C -m -d -D --regexp --file --include --exclude --exclude-dir --max-count --context --color';
@@ -164,11 +130,7 @@ const tree = (values: string): FileAccessRule => {
 
 /** Programs that look for a text in files. */
 export const SEARCHERS: Readonly<Record<string, FileAccessRule>> = {
-  grep,
-  egrep: grep,
-  fgrep: grep,
-  zgrep: grep,
-  ggrep: grep,
+  ...forPrograms('grep egrep fgrep zgrep ggrep', grep),
   rg: tree(RG),
   ag: tree('-A -B -C -G -m -p --ignore'),
   ack: tree('-A -B -C -m'),

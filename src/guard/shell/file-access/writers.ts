@@ -1,13 +1,7 @@
 import { UNKNOWN } from '../shell-reading.ts';
 import { searchedTree } from '../unwrap/unwrap-find.ts';
 import { forPrograms, hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
-import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
-
-function writesAll(values: string): FileAccessRule {
-  return (access) => {
-    for (const word of splitOptions(access.args, values).operands) access.write(word, 'argument');
-  };
-}
+import { type AccessRecorder, changeOrRead, converts, type FileAccessRule, writesAll } from './file-access-rule.ts';
 
 /** chmod, chown: the first operand is the mode, unless a reference file gives it. */
 const mode: FileAccessRule = (access) => {
@@ -24,7 +18,7 @@ const mode: FileAccessRule = (access) => {
 function formats(option: RegExp | null): FileAccessRule {
   return (access) => {
     if (option !== null && !access.args.some((word) => option.test(word.template))) return;
-    for (const word of splitOptions(access.args, '--config -c').operands) access.write(word, 'argument');
+    writesAll('--config -c')(access);
   };
 }
 
@@ -43,23 +37,17 @@ export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   eslint: formats(/^--fix$/),
   ruff: formats(/^(--fix|format)$/),
   gofmt: formats(/^-w$/),
-  black: formats(null),
-  rustfmt: formats(null),
-  docker: copiesOut,
-  podman: copiesOut,
-  kubectl: copiesOut,
+  ...forPrograms('black rustfmt', formats(null)),
+  ...forPrograms('docker podman kubectl', copiesOut),
   mktemp: writesAll('-p --tmpdir --suffix'),
   touch: writesAll('-d -r -t --date --reference'),
   truncate: writesAll('-s -r --size --reference'),
   mkdir: writesAll('-m --mode'),
-  mkfifo: writesAll('-m'),
-  mknod: writesAll('-m'),
+  ...forPrograms('mkfifo mknod', writesAll('-m')),
   setfacl: writesAll('-m -x -M -X'),
   setfattr: writesAll('-n -v -x'),
   fallocate: writesAll('-l -o'),
-  chmod: mode,
-  chown: mode,
-  chgrp: mode,
+  ...forPrograms('chmod chown chgrp', mode),
   dd: (access) => {
     for (const word of access.args) {
       const match = /^(of|if)=(.*)$/s.exec(word.template);
@@ -76,20 +64,13 @@ export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
     );
     const output = optionValue(split, '-o', '--output');
     if (output !== undefined) access.write(output, 'argument');
-    for (const word of split.operands) access.read(word);
+    changeOrRead(access, split.operands, false);
   },
-  split: (access) => {
-    const operands = splitOptions(access.args, '-b -C -l -n -a --bytes --lines').operands;
-    if (operands[0] !== undefined) access.read(operands[0]);
-    // Prefix of the names that it writes.
-    if (operands[1] !== undefined) access.write(operands[1], 'argument');
-  },
+  // The second operand is the prefix of the names that it writes.
+  split: converts('-b -C -l -n -a --bytes --lines'),
   yq: (access) => {
     const split = splitOptions(access.args, '');
-    for (const word of split.operands.slice(1)) {
-      if (hasOption(split, '-i', '--inplace')) access.write(word, 'argument');
-      else access.read(word);
-    }
+    changeOrRead(access, split.operands.slice(1), hasOption(split, '-i', '--inplace'));
   },
 };
 
@@ -98,10 +79,9 @@ const COMMON = '--output --output-file --outfile --outFile --out-file';
 
 /** Programs that have another name for it. */
 const OUTPUTS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    'gcc g++ cc c++ clang clang++ ld rustc swiftc go pandoc gpg gpg2 age aria2c shuf base64 dot xsltproc nasm time gtime strace ltrace'
-      .split(' ')
-      .map((name) => [name, '-o']),
+  ...forPrograms(
+    'gcc g++ cc c++ clang clang++ ld rustc swiftc go pandoc gpg gpg2 age aria2c shuf base64 dot xsltproc nasm time gtime strace ltrace',
+    '-o',
   ),
   openssl: '-out -keyout',
   tcpdump: '-w',
@@ -131,14 +111,8 @@ const removeAll: FileAccessRule = (access) => {
 
 /** Programs that remove files. */
 export const DELETERS: Readonly<Record<string, FileAccessRule>> = {
-  rm: remove,
-  del: remove,
-  unlink: remove,
-  rmdir: removeAll,
-  trash: removeAll,
-  'trash-put': removeAll,
-  rimraf: removeAll,
-  'del-cli': removeAll,
+  ...forPrograms('rm del unlink', remove),
+  ...forPrograms('rmdir trash trash-put rimraf del-cli', removeAll),
   shred: (access) => {
     for (const word of splitOptions(access.args, '-n -s --iterations --size --random-source').operands)
       access.write(word, 'delete');
@@ -148,15 +122,12 @@ export const DELETERS: Readonly<Record<string, FileAccessRule>> = {
       for (const word of access.args.slice(1)) access.write(word, 'delete', { recursive: true });
   },
   find: (access) => {
-    const texts = access.args.map((word) => word.template);
-    texts.forEach((text, index) => {
+    access.args.forEach((word, index) => {
       const value = access.args[index + 1];
-      if (/^-f(print0?|ls|printf)$/.test(text) && value !== undefined) access.write(value, 'argument');
+      if (/^-f(print0?|ls|printf)$/.test(word.template) && value !== undefined) access.write(value, 'argument');
     });
-    if (!texts.includes('-delete')) return;
-    const under = searchedTree({ words: access.words, state: access.state, ...EMPTY });
+    if (!access.args.some((word) => word.template === '-delete')) return;
+    const under = searchedTree(access.words, access.state);
     access.write({ text: null, template: UNKNOWN, source: 'find -delete', under }, 'delete', { recursive: true });
   },
 };
-
-const EMPTY = { assignments: [], stdin: { kind: 'none', text: '' }, source: '', position: 0 } as const;

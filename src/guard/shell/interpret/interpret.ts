@@ -16,7 +16,7 @@ import {
 } from '../../../text/shell/parse-shell.ts';
 import { expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { UNKNOWN } from '../shell-reading.ts';
-import type { Code, Outcome, ShellContext, ShellState, Stream, ValueWord } from '../shell-state.ts';
+import type { Code, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import { isSpent, joinStates, report, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
 
@@ -29,19 +29,14 @@ const MAX_ITEMS = 64;
 const MAX_DEPTH = 24;
 
 /** Interprets code in every state that it may start in; returns its output and the states that it may leave. */
-export function interpret(code: Code, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+export function interpret(code: Code, states: States, stdin: Stream, context: ShellContext): Outcome {
   if (typeof code === 'string') return interpretText(code, states, stdin, context);
   return code.type === 'Script'
     ? interpretScript(code, states, stdin, context)
     : interpretNode(code, states, stdin, context);
 }
 
-function interpretScript(
-  script: ParsedScript,
-  states: readonly ShellState[],
-  stdin: Stream,
-  context: ShellContext,
-): Outcome {
+function interpretScript(script: ParsedScript, states: States, stdin: Stream, context: ShellContext): Outcome {
   const inner =
     script.source === undefined
       ? context
@@ -57,7 +52,7 @@ function interpretScript(
 }
 
 /** Reads a text that a shell is given to run (`bash -c`, `eval`, a heredoc to a shell). */
-function interpretText(text: string, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+function interpretText(text: string, states: States, stdin: Stream, context: ShellContext): Outcome {
   if (text.trim() === UNKNOWN) return { states, output: UNKNOWN_STREAM };
   const inner = { ...context, source: text, position: context.position ?? 0 };
   if (text.length > MAX_SHELL_TEXT) {
@@ -70,13 +65,13 @@ function interpretText(text: string, states: readonly ShellState[], stdin: Strea
 /** Interprets statements in order, each in the states that the previous one leaves. */
 function interpretStatements(
   list: readonly Statement[],
-  states: readonly ShellState[],
+  states: States,
   stdin: Stream,
   context: ShellContext,
 ): Outcome {
   let current = states;
   let output = SILENT;
-  let failed: readonly ShellState[] = [];
+  let failed: States = [];
   for (const statement of list) {
     if (isSpent(context)) break;
     const start = failed.length === 0 ? current : joinStates(current, failed);
@@ -88,7 +83,7 @@ function interpretStatements(
   return { states: current, failed, output };
 }
 
-function interpretNode(node: Node, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+function interpretNode(node: Node, states: States, stdin: Stream, context: ShellContext): Outcome {
   if (!spend(context, node.pos)) return { states, output: UNKNOWN_STREAM };
   switch (node.type) {
     case 'Command':
@@ -144,12 +139,7 @@ function interpretNode(node: Node, states: readonly ShellState[], stdin: Stream,
   }
 }
 
-function interpretPipeline(
-  node: Pipeline,
-  states: readonly ShellState[],
-  stdin: Stream,
-  context: ShellContext,
-): Outcome {
+function interpretPipeline(node: Pipeline, states: States, stdin: Stream, context: ShellContext): Outcome {
   const only: CommandNode | undefined = node.commands.length === 1 ? node.commands[0] : undefined;
   if (only !== undefined) return interpretNode(only, states, stdin, context);
   const { facts } = context;
@@ -172,13 +162,13 @@ function interpretPipeline(
 }
 
 /** Returns the states with the files that a subshell wrote: nothing else of it survives. */
-function withFilesOf(written: readonly ShellState[], states: readonly ShellState[]): readonly ShellState[] {
+function withFilesOf(written: States, states: States): States {
   const isNew = ([path, text]: [string, string]): boolean => !states.some((state) => state.files.get(path) === text);
   const files = new Map(written.flatMap((state) => [...state.files].filter(isNew)));
   return files.size === 0 ? states : states.map((state) => ({ ...state, files: new Map([...state.files, ...files]) }));
 }
 
-function interpretAndOr(node: AndOr, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+function interpretAndOr(node: AndOr, states: States, stdin: Stream, context: ShellContext): Outcome {
   const [first, ...others] = node.commands;
   if (first === undefined) return { states, output: SILENT };
   let last = interpretNode(first, states, stdin, context);
@@ -203,8 +193,8 @@ function interpretAndOr(node: AndOr, states: readonly ShellState[], stdin: Strea
   return { states: last.states, failed, output };
 }
 
-function interpretIf(node: If, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
-  const groups: Array<readonly ShellState[]> = [];
+function interpretIf(node: If, states: States, stdin: Stream, context: ShellContext): Outcome {
+  const groups: States[] = [];
   let clause = interpretNode(node.clause, states, stdin, context);
   const then = interpretNode(node.then, clause.states, stdin, context);
   groups.push(then.states);
@@ -221,16 +211,11 @@ function interpretIf(node: If, states: readonly ShellState[], stdin: Stream, con
   return { states: joinStates(...groups, last.states), output: either(output, last.output) };
 }
 
-function interpretFor(
-  node: For | Select,
-  states: readonly ShellState[],
-  stdin: Stream,
-  context: ShellContext,
-): Outcome {
-  const results: Array<readonly ShellState[]> = [states];
+function interpretFor(node: For | Select, states: States, stdin: Stream, context: ShellContext): Outcome {
+  const results: States[] = [states];
   let output = SILENT;
   for (const state of states) {
-    let current: readonly ShellState[] = [state];
+    let current: States = [state];
     for (const item of itemsOf(node, state, context)) {
       if (isSpent(context)) break;
       const outcome = interpretNode(
@@ -258,9 +243,9 @@ function itemsOf(node: For | Select, state: ShellState, context: ShellContext): 
   }));
 }
 
-function interpretCase(node: Case, states: readonly ShellState[], stdin: Stream, context: ShellContext): Outcome {
+function interpretCase(node: Case, states: States, stdin: Stream, context: ShellContext): Outcome {
   for (const state of states) expandWord(node.word, state, context);
-  const groups: Array<readonly ShellState[]> = [states];
+  const groups: States[] = [states];
   let output = SILENT;
   for (const item of node.items) {
     for (const state of states) for (const pattern of item.pattern) readSubstitutions(pattern, state, context);

@@ -73,7 +73,7 @@ export function literalOutput(call: Call, name: string): Stream {
     }
     case 'find':
     case 'gfind':
-      return { ...UNKNOWN_STREAM, under: searchedTree(call) };
+      return { ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) };
     case 'sort':
     case 'uniq':
     case 'tr':

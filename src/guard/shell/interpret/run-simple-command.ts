@@ -18,6 +18,7 @@ import {
   type ShellContext,
   type ShellState,
   SILENT,
+  type States,
   type Stream,
   spend,
   UNKNOWN_STREAM,
@@ -28,14 +29,9 @@ import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
 /** Expands one simple command in every state that it may run in, and follows what it starts. */
-export function runSimpleCommand(
-  node: Command,
-  states: readonly ShellState[],
-  stdin: Stream,
-  context: ShellContext,
-): Outcome {
-  const after: Array<readonly ShellState[]> = [];
-  const failed: Array<readonly ShellState[]> = [];
+export function runSimpleCommand(node: Command, states: States, stdin: Stream, context: ShellContext): Outcome {
+  const after: States[] = [];
+  const failed: States[] = [];
   let output: Stream | undefined;
   for (const state of states.flatMap((each) => forkOnDefaults(node, each))) {
     const outcome = spend(context, node.pos)
@@ -164,7 +160,7 @@ interface Redirected {
 /** Records the files that redirections read and write, and returns the resulting standard input. */
 export function readRedirections(
   redirects: readonly Redirection[],
-  states: readonly ShellState[],
+  states: States,
   stdin: Stream,
   by: string,
   context: ShellContext,

@@ -8,7 +8,7 @@ const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 /** `find … -exec command {} \;`: the command, with the found files in it. */
 export function unwrapFind(call: Call): Unwrapped | undefined {
   const args = call.words.slice(1);
-  const found = searchedTree(call);
+  const found = searchedTree(call.words, call.state);
   const next: Opened[] = [];
   for (let at = 0; at < args.length; at += 1) {
     if (!RUNS.has(args[at]?.template ?? '')) continue;
@@ -22,12 +22,12 @@ export function unwrapFind(call: Call): Unwrapped | undefined {
 }
 
 /** Returns the directories that a `find` searches, and the names if every result must have one of them. */
-export function searchedTree(call: Call): SearchedTree {
-  const args = call.words.slice(1).filter((word) => !/^-[HLPO]\d?$/.test(word.template));
+export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']): SearchedTree {
+  const args = words.slice(1).filter((word) => !/^-[HLPO]\d?$/.test(word.template));
   const expression = args.findIndex((word) => /^[-(!]/.test(word.template));
   const starts = expression === -1 ? args : args.slice(0, expression);
   const roots = (starts.length === 0 ? ['.'] : starts.map((word) => (word.glob ? UNKNOWN : word.template))).map(
-    (root) => (root.startsWith('/') ? root : `${call.state.cwd}/${root}`),
+    (root) => (root.startsWith('/') ? root : `${cwd}/${root}`),
   );
   const rest = expression === -1 ? [] : args.slice(expression);
   return { roots, names: namesOf(rest) };
