@@ -1,14 +1,14 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 
-/** What a path means inside a project: its name relative to the project, with `/`; null when it leads out of it. */
+/** Resolves a path to its name relative to the project, with `/`; null if it is outside. */
 export function projectPath(projectDir: string, base: string, path: string): string | null {
   const inside = relative(projectDir, resolve(base, path));
   if (inside === '' || isAbsolute(inside) || inside === '..' || inside.startsWith(`..${sep}`)) return null;
   return inside.split(sep).join('/');
 }
 
-/** true for a regular file that really lies inside the project, symlinks followed. */
+/** true for a regular file inside the project, links resolved. */
 export function isProjectFile(projectDir: string, path: string): boolean {
   const whole = join(projectDir, path);
   try {

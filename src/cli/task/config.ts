@@ -53,16 +53,14 @@ function forReading(answer: Readonly<Record<string, string | number | null>>): s
 
 export interface EffectiveSettings {
   readonly maxIterations: number;
-  /** null where a loop would have none. */
   readonly completionSignal: string | null;
   readonly policy: Policy;
-  /** Seconds that the commands of the gate may take together. */
+  /** Sum of the timeouts of the gate's commands. */
   readonly gateSeconds: number;
-  /** Where each value comes from, by key path. */
   readonly sources: Readonly<Record<string, Source>>;
 }
 
-/** What a loop on PROMPT.md would start with now. Throws `task-invalid` with every problem in any source. */
+/** Settings that a loop on PROMPT.md would start with now. Throws `task-invalid` with the problems of all sources. */
 export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettings {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);

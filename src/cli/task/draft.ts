@@ -9,7 +9,7 @@ import type { Command, CommandContext } from '../command.ts';
 import { openTask, reviewDraft, taskToOpen } from './review-draft.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
 
-/** More than that is a document, not a task in plain words: it belongs into the RALPH.md itself. */
+/** A longer text is a document that belongs in RALPH.md itself. */
 const LIMIT = 20_000;
 
 export const DRAFT_COMMAND: Command = {
@@ -31,7 +31,7 @@ export const DRAFT_COMMAND: Command = {
   },
 };
 
-/** The draft of a task in plain words, by what the project offers. Throws `usage` for none, and for a whole document. */
+/** Throws `usage` if the text is empty or too long. */
 export function draftOf({ projectDir }: CommandContext, task: string): Draft {
   if (task === '') throw new RalphError('usage', 'say what is to be done: ralph-loop draft "TEXT".');
   if (task.length > LIMIT) {
@@ -43,7 +43,7 @@ export function draftOf({ projectDir }: CommandContext, task: string): Draft {
   return draftTask(task, projectSignals(projectDir));
 }
 
-/** A name that was given must be free; one made of the words gets a number where it is taken. */
+/** A name given with --name must be free; a derived name gets a number if it is taken. */
 export function placeFor(context: CommandContext, { name }: Draft): string {
   const base = baseDir(context);
   const given = context.values['name'];
@@ -86,8 +86,8 @@ async function review(context: CommandContext, draft: Draft, path: string): Prom
 }
 
 /**
- * Drafts a task folder from plain words, and gives the path of its RALPH.md where it is to be started: in a terminal
- * after the user has seen it, elsewhere only with --yes. null where it is not: it was kept for later, or cancelled.
+ * Drafts a task folder and returns the path of its RALPH.md, or null if the user keeps it for later or cancels.
+ * Starting needs a review at a terminal, or --yes.
  */
 export async function draftToRun(context: CommandContext, words: string): Promise<string | null> {
   const { forPeople, values, out, err } = context;

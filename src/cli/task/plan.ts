@@ -34,7 +34,7 @@ function answer({ ok, plan, problems, choice }: CheckedPlan): PlanCheckAnswer {
   const tasks = plan.tasks.map(({ id, title, status, dependsOn, scope, line }) => {
     return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };
   });
-  // A plan without a task is not complete: it is none.
+  // A plan without tasks is not complete.
   const stop = tasks.length === 0 ? null : choice.stop;
   return { ok, tasks, problems: [...problems], next: choice.next?.id ?? null, stop };
 }
@@ -49,21 +49,18 @@ function forReading(file: string, checked: CheckedPlan, { env, forPeople }: Comm
 }
 
 export interface CheckedProblem extends Omit<PlanProblem, 'rule'> {
-  /** Of the plan's lint, or of the frontmatter. */
   readonly rule: string;
 }
 
-/** A plan as its file stands now. */
 export interface CheckedPlan {
-  /** No error is among its problems. */
   readonly ok: boolean;
   readonly plan: PlanFile;
-  /** Of the plan, and what keeps its frontmatter from being used; in the order of the file. */
+  /** Problems of the plan and errors of its frontmatter, in the order of the file. */
   readonly problems: readonly CheckedProblem[];
   readonly choice: PlanChoice;
 }
 
-/** Throws `task-missing` where there is no such file. `path` is absolute, `shown` what the user called it. */
+/** Throws `task-missing`. `shown` is the path as the user gave it. */
 export function checkedPlan(path: string, shown: string): CheckedPlan {
   const text = readTaskText(path, shown);
   const plan = readPlan(text);
@@ -72,7 +69,6 @@ export function checkedPlan(path: string, shown: string): CheckedPlan {
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
 }
 
-/** That the file is a plan is no error of it here. */
 function frontmatterErrors(path: string, text: string): CheckedProblem[] {
   return checkTaskFile(path, text).problems.flatMap(({ line, rule, message, severity }) =>
     severity === 'error' && rule !== 'plan-as-prompt'
@@ -81,7 +77,6 @@ function frontmatterErrors(path: string, text: string): CheckedProblem[] {
   );
 }
 
-/** The tasks of a plan for people: one a line, and what is next. */
 export function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choice'>, paint: Paint): string {
   const passed = new Map(choice.passed.map((each) => [each.id, each]));
   const rows = tasks.map(({ id, title, status, dependsOn }) => {
@@ -114,10 +109,10 @@ function whatIsNext(tasks: PlanFile['tasks'], { next, stop, passed }: PlanChoice
   }
 }
 
-/** Above what a plan may have, so that a larger file is read as far as to say so. */
+/** Above the limit of a plan, so that a plan that is too long is still read and reported. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** How the plan in this file stands, for people or as JSON; null where it holds no task of a plan. */
+/** Status of a plan file as a table or as JSON; null if the file holds no tasks. */
 export function planStatus({ projectDir, forPeople, env }: CommandContext, given: string): string | null {
   const path = resolve(given);
   if (['RALPH.md', 'task.md'].includes(basename(path))) return null;

@@ -12,11 +12,10 @@ import { readTaskText, taskPlace } from '../task-place.ts';
 
 export interface Reviewed {
   readonly answer: 'start' | 'keep' | 'cancel';
-  /** The draft as the user left it. */
   readonly text: string;
 }
 
-/** Shows a draft at the terminal until the user has decided. Nothing is written into the project; the end of input cancels. */
+/** Shows a draft until the user decides. Writes nothing into the project; the end of input cancels. */
 export async function reviewDraft({ env, err }: CommandContext, draft: Draft, shown: string): Promise<Reviewed> {
   let { text } = draft;
   err(`A draft for ${shown} (${draft.kind}):\n\n${printable(text)}`);
@@ -34,7 +33,7 @@ export async function reviewDraft({ env, err }: CommandContext, draft: Draft, sh
   }
 }
 
-/** Shows a task folder's file that is there until the user starts it or leaves it. It is edited in its place. */
+/** Shows an existing task file, which is edited in place, until the user starts or leaves it. */
 export async function reviewTaskFile(
   { env, err }: CommandContext,
   path: string,
@@ -55,14 +54,14 @@ export async function reviewTaskFile(
   }
 }
 
-/** Whether the text could be started. */
+/** Returns true if the text has no error. */
 function tellProblems(text: string, err: CommandContext['err'], path = 'RALPH.md'): boolean {
   const { problems } = checkTaskFile(path, text);
   for (const { severity, line, message } of problems) err(`${severity}, line ${line ?? 1}: ${printable(message)}`);
   return !problems.some(({ severity }) => severity === 'error');
 }
 
-/** The text as the user's editor leaves it; unchanged where there is no editor or it fails. */
+/** Returns the edited text, or the same text if there is no editor or it fails. */
 function edited(text: string, env: NodeJS.ProcessEnv, err: CommandContext['err']): string {
   const dir = mkdtempSync(join(tmpdir(), 'ralph-draft-'));
   try {
@@ -75,25 +74,24 @@ function edited(text: string, env: NodeJS.ProcessEnv, err: CommandContext['err']
   }
 }
 
-/** Waits until the user's editor has been left. */
 function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['err']): void {
   const editor = env['VISUAL'] || env['EDITOR'];
   if (!editor) {
     err('Neither VISUAL nor EDITOR names an editor. Set EDITOR, or leave this and edit the file yourself.');
     return;
   }
-  // By the shell, because an editor may come with options: EDITOR="code --wait". The file's name is no part of its text.
+  // Uses the shell because an editor may have options: EDITOR="code --wait".
   const command = `${editor} "${process.platform === 'win32' ? '%RALPH_EDIT%' : '$RALPH_EDIT'}"`;
   const { status, error } = spawnSync(command, { shell: true, stdio: 'inherit', env: { ...env, RALPH_EDIT: file } });
   if (error !== undefined || status !== 0) err(`The editor failed (${error?.message ?? `exit code ${status}`}).`);
 }
 
-/** Written like a path and like nothing else. */
+/** Text that can only be a path. */
 const PATH_ALONE = /^(?:\.{0,2}\/\S*|\S*\/|(?:\S*\/)?RALPH\.md)$/;
 
 /**
- * The RALPH.md, absolute, of a task folder that is there and that the only word of `draft` names; null for the words of
- * a task. Throws `usage` for what is written like a path and names no task folder of the project.
+ * Returns the absolute RALPH.md of the existing task folder that the only argument names; null for a task in words.
+ * Throws `usage` for a path that is no task folder of the project.
  */
 export function taskToOpen({ values, positionals, projectDir, err }: CommandContext): string | null {
   const [word, ...more] = positionals;
@@ -113,7 +111,6 @@ function isTask(path: string): boolean {
   return existsSync(basename(path) === RALPH_FILE ? path : join(path, RALPH_FILE));
 }
 
-/** Shows a RALPH.md that is there with what is wrong with it; at a terminal it can be edited and started. */
 export async function openTask(context: CommandContext, path: string, mayAsk: boolean): Promise<number> {
   const shown = relative(process.cwd(), path);
   if (!mayAsk) return printTask(context, path, shown);
@@ -122,7 +119,6 @@ export async function openTask(context: CommandContext, path: string, mayAsk: bo
   return START_COMMAND.run({ ...context, values: { ...context.values, task: path, launch: true }, positionals: [] });
 }
 
-/** Exit code 1 when there is an error in it, as `check` has it. */
 function printTask({ forPeople, out, err }: CommandContext, path: string, shown: string): number {
   const text = readTaskText(path, shown);
   const { problems } = checkTaskFile(path, text);

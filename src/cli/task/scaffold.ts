@@ -7,7 +7,7 @@ import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 
-/** The folders of templates/presets; the first is what a scaffold without a preset gets. */
+/** Folders of templates/presets; the first is the default. */
 export const PRESETS: readonly string[] = [
   ...['default', 'fix-tests', 'migration', 'research-report', 'security-audit', 'audit', 'tdd', 'plan'],
 ];
@@ -46,15 +46,14 @@ function presetNamed(value: unknown): string {
   throw new RalphError('usage', `there is no preset "${preset}". There are: ${PRESETS.slice(1).join(', ')}.`);
 }
 
-/** Folders of the client, of git and of loops: an agent may make folders with these commands, but none there. */
+/** Folders in which an agent may not create task folders: those of the client, of git and of loops. */
 const NOT_FOR_AGENTS = /^(?:\.claude|\.git|\.ralph-runner.*)$/i;
 
-/** Where new task folders go: the project that --project names, else the current directory. */
 export function baseDir({ values, projectDir }: Pick<CommandContext, 'values' | 'projectDir'>): string {
   return values['project'] === undefined ? process.cwd() : projectDir;
 }
 
-/** The RALPH.md of a task folder that is to be, absolute. Throws `usage` or `refused` where it would lie elsewhere. */
+/** Absolute path of a new task folder's RALPH.md. Throws `usage` or `refused` if it is not allowed there. */
 export function newTaskFile(base: string, name: string): string {
   const plain = name.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '');
   const problem = relativePathProblem(plain);
@@ -71,12 +70,11 @@ export function newTaskFile(base: string, name: string): string {
   return safePath(base, join(plain, 'RALPH.md'));
 }
 
-/** The part of a path that belongs to another program, or undefined. */
 export function foreignSegment(path: string): string | undefined {
   return path.split(/[\\/]/).find((segment) => NOT_FOR_AGENTS.test(segment));
 }
 
-/** Writes a new RALPH.md with its folder. Throws `refused`, with nothing changed, where something lies there already. */
+/** Throws `refused`, with nothing changed, if something exists there. */
 export function writeTaskFile(path: string, text: string): void {
   if (existsSync(path)) throw refusal(path);
   try {

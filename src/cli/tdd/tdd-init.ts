@@ -17,7 +17,6 @@ import { approves } from '../start/approve.ts';
 import { readTaskText } from '../task-place.ts';
 import { forReading, statusOf } from './tdd-status.ts';
 
-/** `tdd init`: makes the list, agrees to one that an agent made (--consent), or adopts changed script files (--accept). */
 export async function tddInit(context: CommandContext): Promise<number> {
   const { files, now, values, env } = context;
   const byAgent = isAgent(env);
@@ -52,10 +51,10 @@ export async function tddInit(context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** What only a list that is made anew takes. */
+/** Options that create a list. */
 const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 
-/** Shows the list that an agent made, and asks. Returns the terms that the user approved; null if there is nothing to ask. */
+/** Shows a list made by an agent. Returns the approved terms; null if there is nothing to approve. */
 async function approveScenarios(context: CommandContext): Promise<ConsentTerms | 'no' | null> {
   const list = listThere(context.files, context.now());
   if (list.consented) return null;
@@ -64,7 +63,6 @@ async function approveScenarios(context: CommandContext): Promise<ConsentTerms |
   return approved ? listTerms(list) : 'no';
 }
 
-/** Returns the list with the user's decision in it. */
 function decided({ files, values, env }: CommandContext, found: FoundTdd, approved: ConsentTerms | null): TddRecord {
   const { record } = listOf(found, files.name);
   if (approved !== null) requireApproved(approved, listTerms(record));
@@ -95,7 +93,7 @@ function begun(
   return adopted === null ? made : withProofs(made, adopted);
 }
 
-/** What somebody else's state holds as proved is taken over: whoever agrees to the list agrees to that, too. */
+/** Adopts the proofs in a foreign state file; who consents to the list consents to them too. */
 function withProofs(record: TddRecord, { completedScenarios, evidenceLog, currentScenario }: TddState): TddRecord {
   const known = (id: string): boolean => record.scenarios.some((scenario) => scenario.id === id);
   return {
@@ -112,7 +110,7 @@ function withProofs(record: TddRecord, { completedScenarios, evidenceLog, curren
   };
 }
 
-/** Whether the contract of a loop that is not over yet names this list. */
+/** Returns whether the contract of a running loop names this list. */
 function isLive(files: LoopFiles, { listId }: TddRecord): boolean {
   const stored = findContract(files);
   return typeof stored !== 'string' && stored.contract.tdd?.listId === listId;
@@ -136,14 +134,12 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
 }
 
 export interface AskedList {
-  /** null where none were named: those that lie there are taken over. */
+  /** null if no scenarios were named: those of an existing state file are adopted. */
   readonly wanted: readonly WantedScenario[] | null;
-  /** For every scenario that has none of its own. */
   readonly command: string | null;
   readonly timeoutSeconds: number | null;
 }
 
-/** What the options of `tdd init` ask for. Throws RalphError `usage` where they do not fit together. */
 export function askedList({ values }: CommandContext): AskedList {
   const commands = texts(values['command']);
   const scenarios = texts(values['scenario']);

@@ -6,10 +6,8 @@ import { withTdd } from '../../state/tdd-store.ts';
 import { painter, printable } from '../../term/paint.ts';
 import type { CommandContext } from '../command.ts';
 
-/** What an agent ends its message with when every scenario is complete. */
 const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
-/** `tdd next`: the scenario to work on and its red evidence, verbatim; or that all are complete. */
 export function tddNext(context: CommandContext): number {
   const { files, now, out, err, forPeople, env, values } = context;
   const { record, scenario, notes } = withTdd(files, now(), (found) => {
@@ -62,7 +60,6 @@ const NEXT: Readonly<Record<TddPhase, string>> = {
   refactored: 'Go on with: ralph-loop tdd next',
 };
 
-/** `tdd red`, `green` and `refactored`: run the evidence command, and record what it proves. */
 export async function tddPhase(context: CommandContext, phase: TddPhase, id: string | null): Promise<number> {
   const { files, env, now, values } = context;
   const told = new AbortController();

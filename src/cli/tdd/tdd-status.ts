@@ -6,7 +6,6 @@ import { type Paint, painter, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import type { CommandContext } from '../command.ts';
 
-/** `tdd status`: the scenarios, how far each is, and what proves it. Where there is no list it says so, and why. */
 export function tddStatus(context: CommandContext): number {
   const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
   if (found.kind === 'none') {
@@ -21,7 +20,6 @@ export function tddStatus(context: CommandContext): number {
   return 0;
 }
 
-/** What every answer about a whole list has. */
 export function statusOf(record: TddRecord): object {
   return {
     active: true,
@@ -46,7 +44,7 @@ const COLOURS = { pending: 'dim', red: 'red', green: 'green', refactored: 'green
 const TAKEN_OVER = (count: number): string =>
   `${count} of the complete ones ${count === 1 ? 'was' : 'were'} taken over as complete from a tdd-state.json: nothing here has seen a run.`;
 
-/** The list for a person: every description and command as one line that cannot rewrite what is read. */
+/** Renders the list with each description and command on one line, free of control characters. */
 export function forReading(record: TddRecord, notes: readonly string[], paint: Paint): string {
   const rows = record.scenarios.map(({ id, description, run }) => {
     const standing = standingOf(record, id);

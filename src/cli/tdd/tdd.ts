@@ -14,7 +14,6 @@ const STEPS: Readonly<Record<string, (context: CommandContext, id: string | null
   status: tddStatus,
 };
 const NAMES = Object.keys(STEPS).join(', ');
-/** Of these a scenario's id may be named. */
 const OF_ONE = ['red', 'green', 'refactored'];
 
 export const TDD_COMMAND: Command = {

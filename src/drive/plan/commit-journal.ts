@@ -6,28 +6,23 @@ import { lastCommit } from '../../task/git/read-repository.ts';
 import { changeByGit } from '../../task/git/run-git.ts';
 import { ownPaths, type PlanPlace, progressOf } from './plan-place.ts';
 
-/**
- * Write-ahead record of a task's commit, stored outside the project. The next process rolls an interrupted commit back,
- * and recognises a finished one by its subject.
- */
+/** Write-ahead record of a task's commit, stored outside the project. The next process finishes or rolls it back. */
 export interface CommitIntent {
   readonly loopId: string;
-  /** Id of the task. */
   readonly task: string;
   readonly parent: string;
   readonly subject: string;
-  /** The plan before and after its box was ticked. */
+  /** Text of the plan before and after the tick. */
   readonly before: string;
   readonly after: string;
-  /** Bytes of the progress file before; null where there was none. */
+  /** Size of the progress file before; null if there was none. */
   readonly progressBytes: number | null;
-  /** Text appended behind these. */
   readonly entry: string;
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/** The name of the file is that of earlier versions, whose interrupted commits have to be found. */
+/** The file name of earlier versions, whose interrupted commits must still be found. */
 function intentPath({ files }: PlanPlace): string {
   return join(files.outsideDir, `settling${files.name === null ? '' : `.${files.name}`}.json`);
 }
@@ -42,8 +37,8 @@ export function clearIntent(place: PlanPlace): void {
 }
 
 /**
- * Recovers from an interrupted commit. Returns the id of the task if its commit was made; the record then stays until
- * `clearIntent`, because the engine may not know of it yet. Otherwise rolls back and returns null. Throws disk errors.
+ * Recovers from an interrupted commit. Returns the task's id if the commit was made; the record then stays until
+ * `clearIntent`, because the engine may not know of it yet. Otherwise rolls back and returns null.
  */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract, env, signal } = place;
@@ -66,7 +61,7 @@ function readIntent(place: PlanPlace): CommitIntent | null {
   }
 }
 
-/** Removes the tick and the entry, unless they were changed since. */
+/** Removes tick and entry unless they were changed since. */
 export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<void> {
   const { files, contract, env } = place;
   const plan = join(files.projectDir, contract.taskPath);
@@ -74,13 +69,13 @@ export async function rollBack(place: PlanPlace, intent: CommitIntent): Promise<
   const progress = join(files.projectDir, progressOf(place));
   cutEntry(progress, intent);
   const directory = files.projectDir;
-  // Unstages what was staged for the commit. git refuses for paths it does not know, which need no unstaging.
+  // Unstages. git refuses paths that it does not know, which need no unstaging.
   for (const path of ownPaths(directory, contract.taskPath)) {
     await changeByGit({ directory, words: ['reset', '--quiet', '--', path], env });
   }
 }
 
-/** Cuts the entry, or the part that was written, from the end of the progress file. */
+/** Cuts the entry, complete or partial, from the end of the progress file. */
 function cutEntry(path: string, { progressBytes, entry }: CommitIntent): void {
   if (!existsSync(path)) return;
   const begin = progressBytes ?? 0;
@@ -91,7 +86,7 @@ function cutEntry(path: string, { progressBytes, entry }: CommitIntent): void {
   else truncateSync(path, begin);
 }
 
-/** Replaces a file's text and keeps its mode. A link is followed. */
+/** Follows links and keeps the mode. */
 export function replaceText(path: string, text: string): void {
   const real = realpathSync(path);
   writeAtomically(real, text, statSync(real).mode & 0o777);

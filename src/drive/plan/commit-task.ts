@@ -9,21 +9,17 @@ import { ownPaths, type PlanPlace } from './plan-place.ts';
 
 const CONFIG_TIME_MS = 10_000;
 
-/** `notes`: what the user has to hear of a commit that was made. */
 export type TaskCommit =
   | { readonly ok: true; readonly notes: readonly string[] }
   | { readonly ok: false; readonly said: string };
 
-/**
- * Commits everything that changed since the task began, with what the commit's own hooks have to say, and what they
- * changed in these files without committing it.
- */
+/** Commits all changes since the task began, including what commit hooks change in these files. */
 export async function commitTask(place: PlanPlace, task: OpenTask, subject: string): Promise<TaskCommit> {
   const { files, contract, env, signal } = place;
   const directory = files.projectDir;
   const stands = await readRepository(directory, { env, signal });
   if (typeof stands === 'string') return { ok: false, said: stands };
-  // From an index as HEAD has it: git adds no path whose deletion is staged, and a merge that the agent began is none of ours.
+  // Resets the index first: git adds no path whose deletion is staged, and a merge begun by the agent is dropped.
   const reset = await changeByGit({ directory, words: ['reset', '--quiet'], env });
   if (!reset.ok) return reset;
   const unstaged = await readRepository(directory, { env, signal });
@@ -31,7 +27,7 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   const own = ownPaths(directory, contract.taskPath);
   const isOurs = (path: string): boolean => own.includes(path) || !task.dirty.includes(path);
   const paths = unstaged.changed.filter(isOurs);
-  // Status names no file that git ignores, once it is not staged any more.
+  // Once unstaged, ignored files are missing from the status.
   const forced = stands.changed.filter(
     (path) => isOurs(path) && !paths.includes(path) && isFile(join(directory, path)),
   );
@@ -41,7 +37,7 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   if (!addedToo.ok) return addedToo;
   const footers = contract.commitFooters ?? [];
   const input = [subject, ...(footers.length === 0 ? [] : ['', ...footers]), ''].join('\n');
-  // A task that was done already is a commit all the same: one for each, so that the history tells the plan.
+  // One commit for each task, even if nothing changed, so that the history mirrors the plan.
   const committed = await changeByGit({
     directory,
     words: ['commit', '--quiet', '--allow-empty', '--cleanup=whitespace', '-F', '-'],
@@ -56,7 +52,7 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   return { ok: true, notes: strange.length === 0 ? notes : [...notes, PLAN_TEXTS.addedByHook(strange, task.id)] };
 }
 
-/** A hook that formats what is committed may leave it in the tree: that belongs to the same commit. */
+/** Amends the commit with changes that its hooks (formatters, for example) left in the tree. */
 async function takeInWhatHooksChanged(place: PlanPlace, paths: readonly string[]): Promise<string[]> {
   const { files, env, signal } = place;
   const directory = files.projectDir;
@@ -82,12 +78,11 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
 
-/** A link is one, too. */
 function isFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
 }
 
-/** A sparse checkout leaves folders out, into which a task may write all the same; older gits know no such option. */
+/** With a sparse checkout, `git add` needs --sparse; older versions of git do not know the option. */
 async function isSparse({ files, env, signal }: PlanPlace): Promise<boolean> {
   const words = ['config', '--type=bool', '--get', 'core.sparseCheckout'];
   const answer = await runGit(files.projectDir, words, { env, signal, timeMs: CONFIG_TIME_MS });

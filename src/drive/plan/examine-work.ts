@@ -14,19 +14,17 @@ import { PLAN_TEXTS } from './messages.ts';
 import type { OpenTask } from './open-task-file.ts';
 import { linkText, ownPaths, type PlanPlace } from './plan-place.ts';
 
-/** What an agent has left, by everything but the commands that have to pass. */
 export interface LookedAt {
   readonly results: readonly CheckResult[];
-  /** Files of the attempt, relative to the project, without plan and progress file. */
+  /** Relative to the project, without plan and progress file. */
   readonly changes: readonly string[];
-  /** For the user. */
   readonly notes: readonly string[];
 }
 
 /**
- * What the agent left in the project: plan and progress file are held to what they were, its own commits are folded in,
- * and every changed file is held to the scope. Away from the branch of the plan nothing is written: what lies there is
- * another tree. Rejects with the abort's reason; throws what the disk says.
+ * Examines everything except the validation commands: restores plan and progress file, folds the agent's own commits,
+ * and checks every changed file against the scope. Writes nothing on another branch than the plan's. Rejects with the
+ * abort's reason; throws disk errors.
  */
 export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
   const { files, contract, env, signal } = place;
@@ -63,7 +61,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
   const known = task.hidden ?? null;
   const hides = known === null ? [] : await hiddenFiles(directory, { env, signal });
   const hidden = (hides ?? []).filter((path) => known?.includes(path) === false);
-  // Where no command has to pass, changed files are all that speaks for the work.
+  // Without validation commands, changed files are the only evidence.
   const idle = isClaimed && changes.length === 0 && contract.validation.length === 0;
   const results = [
     ...held.results,
@@ -78,10 +76,7 @@ export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: b
   return { results, changes, notes };
 }
 
-/**
- * The changed files, without those that only the index has otherwise: what an agent staged or committed and then put
- * back is no change.
- */
+/** Leaves out files that differ only in the index: staged or committed, then reverted. */
 async function changedSince({ files, env, signal }: PlanPlace, stands: Repository): Promise<readonly string[]> {
   if (stands.halfStaged.length === 0) return stands.changed;
   const directory = files.projectDir;
@@ -93,16 +88,14 @@ async function changedSince({ files, env, signal }: PlanPlace, stands: Repositor
 
 export interface HeldPlan {
   readonly results: readonly CheckResult[];
-  /** For the user. */
   readonly notes: readonly string[];
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
- * Holds plan and progress file to what the engine left when the task was opened: boxes that were ticked since then, by
- * whatever way, are open again, and the progress file is as it was; both are told as failures. Everything else in the
- * plan is the user's to change. Throws what the disk says.
+ * Restores what the engine left when the task was opened: unticks boxes ticked since and puts the progress file back,
+ * each reported as a failure. Other changes of the plan are the user's. Throws disk errors.
  */
 export function heldPlan(place: PlanPlace, task: OpenTask): HeldPlan {
   const gone = putBackPlan(place, task);
@@ -121,7 +114,7 @@ export function heldPlan(place: PlanPlace, task: OpenTask): HeldPlan {
   return { results, notes };
 }
 
-/** What a link leads to now would be written over with the next tick, wherever it lies. */
+/** A changed link is restored, because the next tick would overwrite its target. */
 function putBackPlan({ files }: PlanPlace, { planPath, plan, planLink = null }: OpenTask): boolean {
   const path = join(files.projectDir, planPath);
   const isReadable = (): boolean => readRegularFile(path, MOST_BYTES) !== null;
@@ -139,7 +132,7 @@ function makeRoom(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** A task for a person to verify is theirs to tick, whenever they like. Gives the ids of the others. */
+/** Returns the ids of tasks that were ticked. The user may tick manual-verify tasks at any time. */
 function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
   const path = join(files.projectDir, task.planPath);
   let text = readFileSync(path, 'utf8');
@@ -156,7 +149,7 @@ function takeOutTicks({ files }: PlanPlace, task: OpenTask): string[] {
   return ticked;
 }
 
-/** A plain file or none, in which nothing but the engine's own entries stands: no link is written through. */
+/** Restores the progress file as a plain file; a link is never written through. */
 function putBackProgress({ files }: PlanPlace, { progressPath, progress }: OpenTask): boolean {
   const path = join(files.projectDir, progressPath);
   const isPlain = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
@@ -173,7 +166,7 @@ function scopeChanged({ files }: PlanPlace, task: OpenTask): boolean {
   return now !== task.plan && scopeIn(now) !== scopeIn(task.plan);
 }
 
-/** What became of tasks meanwhile, each with a word: without it a plan could be complete that was not worked off. */
+/** Tasks that changed meanwhile, each with a word; otherwise a plan could complete without being executed. */
 function tasksChanged({ files }: PlanPlace, task: OpenTask): string[] {
   const text = readFileSync(join(files.projectDir, task.planPath), 'utf8');
   if (text === task.plan) return [];

@@ -12,20 +12,15 @@ import { type OpenTask, readOpenTask, writeOpenTask } from './open-task-file.ts'
 import { type PlanPlace, planIn, progressOf } from './plan-place.ts';
 
 export interface CheckedWork {
-  /** Files of the attempt, relative to the project, without plan and progress file. */
   readonly changes: readonly string[];
   readonly results: readonly CheckResult[];
 }
 
-/** Result of a commit: the failed check, or notes for the user. */
 export type FinishedTask =
   | { readonly problem: CheckResult }
   | { readonly problem: null; readonly notes: readonly string[] };
 
-/**
- * Writes the progress entry and the tick of a task that passed, and commits both with the work. If the commit fails, entry
- * and tick are rolled back. Throws disk errors.
- */
+/** Writes progress entry and tick of a passed task and commits both with the work. Rolls back if the commit fails. */
 export async function finishTask(place: PlanPlace, task: OpenTask, work: CheckedWork): Promise<FinishedTask> {
   const { files, contract } = place;
   const planFile = join(files.projectDir, contract.taskPath);
@@ -56,7 +51,7 @@ export async function finishTask(place: PlanPlace, task: OpenTask, work: Checked
   return { problem: failed(committed.said) };
 }
 
-/** Marks a task as blocked in the plan and notes why in the progress file. Commits nothing: the user reviews it first. */
+/** Marks a task as blocked and notes why. Commits nothing: the user reviews it first. */
 export function finishBlocked(place: PlanPlace, task: OpenTask, work: CheckedWork): void {
   const { files, contract } = place;
   const planFile = join(files.projectDir, contract.taskPath);
@@ -66,7 +61,6 @@ export function finishBlocked(place: PlanPlace, task: OpenTask, work: CheckedWor
   if (found !== null) replaceText(planFile, blockTask(before, found));
 }
 
-/** Notes the work of an attempt that continues in the next iteration. */
 export function finishPartial(place: PlanPlace, task: OpenTask, work: CheckedWork): void {
   append(place, note(place, task, work, 'partial', `${task.id} goes on`));
 }
@@ -83,7 +77,7 @@ function taskIn(text: string, id: string): PlanFileTask | null {
   return readPlan(text).tasks.find((task) => task.id === id) ?? null;
 }
 
-/** The entry of a finished task, with a note if the loop pauses for review after it. */
+/** Entry of a finished task, with a note if the loop pauses for review after it. */
 function entryOf(place: PlanPlace, task: OpenTask, work: CheckedWork, ticked: string): string {
   const { policy } = place.contract;
   const { tasks } = readPlan(ticked);
@@ -123,7 +117,6 @@ function title(planPath: string): string {
   return `# Progress of ${planPath.slice(planPath.lastIndexOf('/') + 1)}\n`;
 }
 
-/** One line, even if the title has several. */
 function subjectOf({ id, title: said }: OpenTask): string {
   return `feat: ${id} - ${said}`.replace(/\s+/g, ' ').trim();
 }

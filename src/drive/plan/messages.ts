@@ -1,6 +1,5 @@
 const MOST_SHOWN = 20;
 
-/** What the drivers of a plan say: to the agent in a rejection, and to the user. */
 export const PLAN_TEXTS = {
   outOfScope: (paths: readonly string[], id: string): string =>
     `outside the scope of ${id}: ${listed(paths)}. Put these files back as they were. Where ${id} cannot be done without them, end as blocked and say so: the user widens the scope in the plan.`,

@@ -4,10 +4,7 @@ import type { StartedLoop } from '../start/start-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { newTurn } from '../turn/turn.ts';
 
-/**
- * Opens the plan's first task and returns the prompt with which a launcher starts a client. Returns null if there is no
- * task to work on: the loop has then ended, and says why. `loop` is a loop over a plan, its state as it is on disk.
- */
+/** Opens the plan's first task and returns the prompt to start a client with; null if the loop has ended instead. */
 export async function firstPlanPrompt(
   { files, stored, state }: Pick<StartedLoop, 'files' | 'stored' | 'state'>,
   told: Told,

@@ -20,9 +20,9 @@ import { linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-p
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
- * Before each prompt of a plan: mends what a killed engine left, reads the plan, and has the engine say which task is
- * worked on, or that the loop is over. Gives what follows; where no step is among it, the task is open and planPrompt
- * makes its prompt. Rejects with the abort's reason.
+ * Before each prompt of a plan: recovers an interrupted commit, reads the plan and lets the engine choose the task.
+ * Without a step among the returned effects, the task is open and `planPrompt` renders its prompt. Rejects with the
+ * abort's reason.
  */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const { files, contract, env, signal, dispatch, now } = place;
@@ -33,8 +33,8 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const begins = blocked === null;
   const before = readOpenTask(files, contract.loopId);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
-  // An agent that left the branch in the middle of its task, or bent the repository, has been told, and may take it
-  // back: the plan that lies elsewhere is another one.
+  // The agent left the branch or broke the repository. It was told so and may undo it, so the plan found now is
+  // ignored.
   const isAway = typeof stands === 'string' || stands.branch !== before?.branch;
   const away = isAtWork && !begins && isAway ? before : null;
   const stood = away === null ? stands : { head: away.commit, branch: away.branch, changed: [] };
@@ -53,7 +53,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   }
   const effects = dispatch({ type: 'plan-read', at: now(), tasks: plan.tasks, commit: stood.head });
   const { current } = planIn(place);
-  // A commit whose word the engine had not yet is known now.
+  // The engine knows of the recovered commit now.
   if (committed !== null && current?.id !== committed) clearIntent(place);
   const task = current && plan.tasks.find(({ id }) => planKey(id) === planKey(current.id));
   if (!current || !task || away !== null || effects.some(({ type }) => type === 'allow')) return effects;
@@ -66,13 +66,13 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
     id: task.id,
     title: task.title,
     text: task.text,
-    // Whoever edits the plan while its agent works may be the agent: only a user who starts or resumes widens a scope.
+    // The agent may have edited the plan: only a start or resume by the user widens a scope.
     scope: again !== null && !begins ? again.scope : await resolveScope(directory, task.scope, { env, signal }),
     planPath: contract.taskPath,
     progressPath: progressOf(place),
     commit: current.commit,
     branch: again?.branch ?? stood.branch,
-    // What is there before the first attempt is not the task's; the plan itself goes with the first commit.
+    // Earlier changes are not the task's; the plan itself goes into the first commit.
     dirty: again?.dirty ?? stood.changed.filter((path) => !known.includes(path)),
     hidden: again?.hidden ?? (await hiddenFiles(directory, { env, signal })),
     left: undone,
@@ -83,7 +83,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   return effects;
 }
 
-/** The prompt of the task that is open, for a context that knows nothing; null where none is. */
+/** Prompt of the open task for a fresh context; null if none is open. */
 export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null {
   const { files, contract } = place;
   const state = place.state();
@@ -112,7 +112,7 @@ export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null
   });
 }
 
-/** The files that tasks which were blocked have left in the tree: they go with them, and with no other task. */
+/** Files left by blocked tasks; they are committed with these tasks only. */
 function leftUndone(
   before: OpenTask | null,
   tasks: PlanFile['tasks'],
@@ -123,7 +123,7 @@ function leftUndone(
   return { ...before.left, [planKey(before.id)]: changed.filter((path) => !before.dirty.includes(path)) };
 }
 
-/** The errors of a plan, a line each; null where it has none. */
+/** The errors of a plan, one per line; null if it has none. */
 export function errorsIn({ problems }: PlanFile): string | null {
   const errors = problems.filter(({ severity }) => severity === 'error');
   return errors.length === 0 ? null : errors.map(({ line, message }) => `  line ${line}: ${message}`).join('\n');

@@ -9,16 +9,14 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { progressPath } from '../../task/task-file.ts';
 
-/** What every step of a plan works with, whatever drives the loop. */
 export interface PlanPlace {
   readonly files: LoopFiles;
   readonly contract: Contract;
-  /** As it was saved last. */
+  /** The latest saved state. */
   readonly state: () => LoopState;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => string;
-  /** Dispatches an event to the engine, under the lock. */
   readonly dispatch: (event: EngineEvent) => readonly Effect[];
 }
 
@@ -26,15 +24,11 @@ export function planIn({ state }: Pick<PlanPlace, 'state'>): PlanState {
   return planOf(state());
 }
 
-/** The progress file, relative to the project. */
 export function progressOf({ contract }: Pick<PlanPlace, 'contract'>): string {
   return progressPath(contract.taskPath);
 }
 
-/**
- * The plan and its progress file by the names that git may have for them, relative to the project: as they are called,
- * and where they lie behind links within it. Those that are not there are among them, too.
- */
+/** All names git may have for plan and progress file, links resolved, relative to the project, existing or not. */
 export function ownPaths(projectDir: string, planPath: string): string[] {
   const own = [planPath, progressPath(planPath)];
   const root = real(projectDir);
@@ -57,7 +51,7 @@ function real(path: string): string | null {
   }
 }
 
-/** What a symbolic link names, as it was written; null where no link lies. */
+/** Target of a symbolic link as written; null if the path is no link. */
 export function linkText(path: string): string | null {
   try {
     return readlinkSync(path);

@@ -21,26 +21,24 @@ const CONFIG_TIME_MS = 10_000;
 
 export interface PlanStartRequest {
   readonly projectDir: string;
-  /** The plan, relative to the project. */
   readonly planPath: string;
-  /** Id of the task to begin from, as the user gave it. */
   readonly from: string | null;
-  /** The loop that goes on, its state as it lies here: what is not committed may be its work; null for a new one. */
+  /** The loop to resume, which may have left uncommitted work; null for a new loop. */
   readonly resumed: { readonly files: LoopFiles; readonly state: LoopState } | null;
   readonly env: NodeJS.ProcessEnv;
 }
 
 export interface PlanStart {
-  /** The main branch that the repository is on, where it must not stay; null elsewhere. */
+  /** Main branch that the repository is on, on which no plan runs; null otherwise. */
   readonly mainBranch: string | null;
-  /** As the plan itself writes it. */
+  /** Id as written in the plan. */
   readonly from: string | null;
   readonly notes: readonly string[];
 }
 
 /**
- * Whether a plan can be executed here: it has no error, there is a task to begin with, and the repository can take one
- * commit for each. Changes nothing that the repository names. Throws RalphError with everything that stands against it.
+ * Checks that a plan can be executed here: no errors, a task to begin with, a repository that accepts commits. Changes
+ * nothing that the repository references. Throws RalphError with all problems.
  */
 export async function checkPlanStart(request: PlanStartRequest): Promise<PlanStart> {
   const { projectDir, planPath, env } = request;
@@ -78,7 +76,7 @@ export async function checkPlanStart(request: PlanStartRequest): Promise<PlanSta
   };
 }
 
-/** Tells of a file that is not committed whether a loop left it: with the task that it was at, or with one that was blocked. */
+/** Returns a test for files that the loop left uncommitted, with its open task or with a blocked one. */
 function loopsWork(
   { files, state }: NonNullable<PlanStartRequest['resumed']>,
   { tasks }: PlanFile,
@@ -87,14 +85,14 @@ function loopsWork(
   if (open === null) return () => false;
   const key = planKey(open.id);
   const undone = new Set(tasks.filter(({ status }) => status !== 'done').map(({ id }) => planKey(id)));
-  // A box that was ticked is the loop's word only once the commit is made, too.
+  // A ticked box counts only once its commit is made.
   const current = planOf(state).current;
   const isOpen = undone.has(key) || (current !== null && planKey(current.id) === key);
   const left = new Set(Object.entries(open.left ?? {}).flatMap(([of, paths]) => (undone.has(of) ? paths : [])));
   return (path) => left.has(path) || (isOpen && !open.dirty.includes(path));
 }
 
-/** Whether git knows in whose name a commit is made: asked as the commit is made, since variables may say it, too. */
+/** Asked with the environment of a commit, because variables may name the identity. */
 async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const names = ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'];
   const answers = await Promise.all(names.map((name) => changeByGit({ directory, words: ['var', name], env })));
@@ -102,8 +100,8 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
 }
 
 /**
- * What git says where commits are to be signed and it cannot; null elsewhere. Tried with a commit that nothing names: a
- * passphrase is asked for now, while the user is there, and not in the middle of the night.
+ * Returns git's error if commits must be signed and cannot be; else null. Signs an unreferenced commit, so that a
+ * passphrase is asked for while the user is present.
  */
 async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
@@ -120,13 +118,11 @@ export async function hasBranch(projectDir: string, name: string, env: NodeJS.Pr
   return found.kind === 'answer';
 }
 
-/** Makes a branch for a plan and goes to it. Throws what git says. */
 export async function makePlanBranch(projectDir: string, name: string, env: NodeJS.ProcessEnv): Promise<void> {
   const made = await changeByGit({ directory: projectDir, words: ['switch', '--quiet', '-c', name], env });
   if (!made.ok) throw new RalphError('refused', made.said);
 }
 
-/** The name of a branch for a plan, by its file: `plan/my-feature`. */
 export function planBranch(planPath: string): string {
   const name = planPath.slice(planPath.lastIndexOf('/') + 1).replace(/\.(?:md|markdown)$/i, '');
   return `plan/${name.replace(/[^a-zA-Z0-9._-]+/g, '-').replace(/^[.-]+|[.-]+$/g, '') || 'tasks'}`;
@@ -141,14 +137,13 @@ function beginProblems({ tasks }: PlanFile, { from, planPath }: PlanStartRequest
     const needs = task.dependsOn.filter((id) => !done.has(planKey(id)));
     if (task.status === 'open' && needs.length > 0) return [PLAN_TEXTS.waitingFrom(from, needs)];
   }
-  // A plan that is done, or waits for a person, says so by its end, with what to do.
+  // A plan that is done or waits for a person ends with that message.
   return next === null && stop === null ? [PLAN_TEXTS.nothingToDo(planPath, 'none is open')] : [];
 }
 
 function readText(projectDir: string, planPath: string): string {
   const bytes = readBytes(projectDir, planPath);
   const text = bytes.toString('utf8');
-  // What cannot be written back byte for byte is not written at all.
   if (Buffer.from(text).equals(bytes)) return text;
   throw new RalphError('task-invalid', PLAN_TEXTS.notUtf8(planPath));
 }

@@ -20,13 +20,11 @@ import { openTask, planPrompt } from './open-task.ts';
 import { readOpenTask } from './open-task-file.ts';
 import { type PlanPlace, planIn } from './plan-place.ts';
 
-/** A plan, of which each iteration works on one task. */
 export const planTask: TaskKind = {
   openPrompt,
   verify: (turn) => verifyAttempt(openPlace(turn).place, () => runChecks(turn)),
 };
 
-/** The place of a plan's steps in a turn, and the turn as they leave it. */
 function openPlace(turn: Turn): { readonly place: PlanPlace; readonly after: () => Turn } {
   const { context, signal, loaded } = turn;
   const contract = loaded.stored?.contract;
@@ -46,7 +44,6 @@ function openPlace(turn: Turn): { readonly place: PlanPlace; readonly after: () 
   return { place, after: () => current };
 }
 
-/** Opens the plan's next task and assembles its prompt. */
 async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Promise<OpenedPrompt> {
   const { context, signal } = turn;
   const { place, after } = openPlace(turn);
@@ -68,22 +65,21 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
 
 export type RunChecks = () => Promise<readonly CheckResult[]>;
 
-/** What verifying came to: every check's result, and what the attempt is worth. */
 export interface VerifiedAttempt {
   readonly results: readonly CheckResult[];
   readonly plan: PlanAttempt;
 }
 
 /**
- * Verifies the attempt that just ended, and writes what follows from it: entry, tick and commit of a task that passed;
- * the mark and the reasons of one that is blocked. Rejects with the abort's reason while nothing is written yet.
+ * Verifies the attempt that just ended and records the outcome: entry, tick and commit, or the blocked mark and its
+ * reasons. Rejects with the abort's reason while nothing is written yet.
  */
 export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
   const { files, contract } = place;
   const committed = await recoverCommit(place);
   const plan = planIn(place);
   const task = readOpenTask(files, contract.loopId);
-  // A turn that a user began by hand, before any task was opened: the next prompt opens one.
+  // A turn that a user began by hand before any task was opened.
   if (plan.current === null) {
     const task = { id: 'the plan', title: '' };
     return { results: [], plan: { task, as: 'partial', tasks: tasksOf(place), notes: [] } };
@@ -97,14 +93,14 @@ export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Pro
   }
   const { notes, changes, ...looked } = await examineWork(place, task, plan.report?.said === 'done');
   const results: CheckResult[] = [...looked.results];
-  // What is done in part, or not at all by the agent's own word, has nothing to prove.
+  // Only a claim of completion has something to prove.
   if (plan.report?.said === 'done') results.push(...(await runChecks()));
   const settled = { changes, results };
   const told = [...notes];
   const passed = results.every(({ outcome }) => outcome === 'ok');
   let as = attemptVerdict(plan, passed);
   if (as === 'done') {
-    // Half of a commit is worse than one that came late.
+    // The commit is not aborted halfway.
     const calm = { ...place, signal: new AbortController().signal };
     const done = await finishTask(calm, task, settled);
     if (done.problem !== null) {

@@ -11,39 +11,34 @@ import { listOf } from './scenario-list.ts';
 
 export interface PhaseRequest {
   readonly phase: TddPhase;
-  /** null is the scenario at work. */
+  /** null for the current scenario. */
   readonly id: string | null;
-  /** Has red run once more, for a test that was sharpened. */
+  /** Repeats red for a test that was changed. */
   readonly again: boolean;
   readonly env: NodeJS.ProcessEnv;
-  /** Ends every process that was started. */
   readonly signal: AbortSignal;
   readonly now: () => string;
 }
 
 export interface PhaseAnswer {
-  /** Whether the phase stands now, by this run or by one before. */
   readonly ok: boolean;
-  /** Whether the command ran now. */
   readonly ran: boolean;
   readonly scenario:
     | (Pick<TddScenario, 'id' | 'description'> & { readonly command: string; readonly status: TddStanding })
     | null;
-  /** Why it does not count, or null. */
   readonly problem: string | null;
-  /** What the command printed, now or when the phase was proved: 12,000 characters at most. */
+  /** Output of this run or of the one that proved the phase, at most 12,000 characters. */
   readonly output: string;
   readonly bytes: number;
   readonly exitCode: number | null;
-  /** What was mended in the project's state. */
+  /** Repairs of the project's state file. */
   readonly notes: readonly string[];
 }
 
 /**
- * Runs the evidence command of a scenario for a phase and records what it proves. The list's lock is held before and
- * after, never while the command runs: where somebody else has gone on with the list meanwhile, nothing is recorded,
- * and where they have proved this very phase, that is the answer. A
- * process that is killed has recorded all or nothing. Throws RalphError where there is no list; rejects with the abort's reason.
+ * Runs the evidence command of a scenario for a phase and records the proof, all or nothing. The list's lock is not
+ * held while the command runs: if another process changed the list meanwhile, nothing is recorded; if it proved this
+ * phase, that is the answer. Throws RalphError if there is no list; rejects with the abort's reason.
  */
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
   const { phase, id, again, env, signal, now } = request;
@@ -65,7 +60,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
     const still = mayRun(current.record, phase, id, again);
     const all = [...notes, ...current.notes];
     const sameList = current.record.listId === record.listId;
-    // The same call, made twice at once: the phase stands by the other one's run.
+    // Another process proved the same phase meanwhile.
     if (sameList && still.kind === 'done' && still.scenario.id === may.scenario.id) {
       return { next: 'keep', result: standing(current.record, still.scenario, phase, all) };
     }
@@ -80,8 +75,8 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
 }
 
 /**
- * The guardrails of the loop that is live here. To start it over this list was to agree to its commands, so that an
- * allowlist does not have to name them again; what is blocked stays blocked. Throws RalphError where they cannot be read.
+ * Guardrails of the live loop. Starting it on this list approved its commands, so the allowlist does not apply to them.
+ * Throws RalphError if they cannot be read.
  */
 function guardOf(files: LoopFiles): (run: string, directory: string) => Promise<string | null> {
   const stored = readContract(files);
@@ -91,7 +86,7 @@ function guardOf(files: LoopFiles): (run: string, directory: string) => Promise<
   return evidenceGuard({ ...contract, guardrails: { ...contract.guardrails, shellAllow: null } });
 }
 
-/** The record that a run leaves; null where it proves nothing. */
+/** The record after a run; null if it proves nothing. */
 function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: ScenarioRun, at: string): TddRecord | null {
   const { problem, ended, output, bytes, exitCode } = run;
   if (problem === null) {
@@ -121,7 +116,6 @@ function answer(record: TddRecord, scenario: TddScenario, run: ScenarioRun, note
   };
 }
 
-/** The answer to a phase that was proved before. */
 function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, notes: readonly string[]): PhaseAnswer {
   const entry = record.log.findLast((one) => one.scenarioId === scenario.id && one.phase === phase);
   return {

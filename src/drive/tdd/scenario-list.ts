@@ -9,7 +9,7 @@ import { show } from '../../state/process/program.ts';
 import { type FoundTdd, peekTdd } from '../../state/tdd-store.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
-/** The list that was found. Throws RalphError `no-loop` where there is none, with what lies in its place and how to make one. */
+/** Throws RalphError `no-loop` if there is no list, with the reason and how to create one. */
 export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, { kind: 'list' }> {
   if (found.kind === 'list') return found;
   const { left } = found;
@@ -18,8 +18,8 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
 }
 
 /**
- * The list that a loop was started over, as it was proved outside the project; null for a loop that has none, `changed`
- * where the list is gone, cannot be read, or is another one than at the start. Never throws.
+ * The list of a TDD loop as proved outside the project; null for other loops, `changed` if it is missing, unreadable or
+ * another list than at the start.
  */
 export function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
   if (tdd === undefined) return null;
@@ -29,7 +29,7 @@ export function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): Tdd
 
 const NAME = 'scenarios';
 
-/** Whether every scenario of a TDD loop was proved, by the record outside the project; empty for every other loop. */
+/** Checks that every scenario is proved; empty for other loops. */
 export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): CheckResult[] {
   const list = loopsList(files, contract);
   if (list === null) return [];
@@ -44,11 +44,10 @@ export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): Ch
 
 type Facts = Partial<Pick<Extract<EngineEvent, { type: 'iteration-ended' }>, 'scenario' | 'taskDone'>>;
 
-/** What the list of a TDD loop tells of an iteration that is over; nothing for every other loop. */
 export function tddFacts(files: LoopFiles, contract: Pick<Contract, 'tdd'> | undefined): Facts {
   const list = contract === undefined ? null : loopsList(files, contract);
   if (list === null) return {};
-  // Without the list nobody knows what was worked on: the breaker hears of nothing, and a claim is rejected.
+  // The scenario is unknown: the breaker gets nothing, and a claim is rejected.
   if (list === 'changed') return { scenario: null };
   return { scenario: list.current, ...(allComplete(list) && { taskDone: true }) };
 }

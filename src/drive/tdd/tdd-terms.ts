@@ -11,10 +11,8 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { listOf } from './scenario-list.ts';
 
 /**
- * What the contract of a loop says of the list that lies there; undefined for a loop that is none of tests first: it
- * was not asked for, and `resumed`, the loop that goes on, worked through none. Throws RalphError where the list is
- * missing, cannot be read (whose it is nobody knows then), has nothing left to do, or took the place of the one that the
- * loop worked through.
+ * The contract's reference to the list; undefined for a loop that neither asks for TDD nor resumes (`resumed`) a TDD
+ * loop. Throws RalphError if the list is missing, unreadable, complete or replaced.
  */
 export function tddTerms(
   files: LoopFiles,
@@ -33,26 +31,24 @@ export function tddTerms(
   return termsOf(record);
 }
 
-/** By its contract, where that can be read. */
 function workedByTests(files: LoopFiles, loopId: string): boolean {
   const live = findContract(files);
   const stored = typeof live !== 'string' && live.contract.loopId === loopId ? live : findEndedContract(files, loopId);
   return stored?.contract.tdd !== undefined;
 }
 
-/** The list as it was proved. Throws RalphError where there is none. */
+/** Throws RalphError if there is no list. */
 export function listThere(files: LoopFiles, at: string): TddRecord {
   return withTdd(files, at, (found) => ({ next: 'keep', result: listOf(found, files.name).record }));
 }
 
-/** What a contract says of a list: nothing of it can be another without its hash being another. */
 export function termsOf(record: TddRecord): NonNullable<Contract['tdd']> {
   return { listId: record.listId, hash: hashTddList(record) };
 }
 
 /**
- * Notes whose list it is now. A loop that the user starts, or agrees to, is their agreement to the list's commands:
- * throws RalphError `contract-changed`, with nothing changed, where another list lies there than `tdd` says.
+ * Binds the list to a loop. The user's start or consent approves its commands. Throws RalphError `contract-changed`,
+ * with nothing changed, if the list is not the one that `tdd` names.
  */
 export function bindList(
   files: LoopFiles,
@@ -61,9 +57,8 @@ export function bindList(
     readonly loopId: string;
     readonly at: string;
     readonly consented: boolean;
-    /** Of whoever starts, or agrees. */
     readonly env: NodeJS.ProcessEnv;
-    /** What was agreed to before stays as it was then. */
+    /** Keeps an earlier consent as it is. */
     readonly keep?: boolean;
   },
 ): void {

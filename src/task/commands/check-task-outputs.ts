@@ -9,15 +9,13 @@ import { PROGRESS_FILE } from '../settings/defaults.ts';
 import { relativeTaskFolder, taskFolder } from '../task-file.ts';
 
 const OPEN_QUESTIONS = 'OPEN_QUESTIONS.md';
-/** The file is read whole. */
 const MAX_BYTES = 1024 * 1024;
 const MAX_SHOWN = 20;
 const TEXT_SHOWN = 120;
 
 /**
- * What a required gate asks of the task folder's own files, each with its answer: every required output, and an
- * OPEN_QUESTIONS.md with nothing open under P0 and P1. The loop's own notes are no output. `taskPath` is the task file,
- * relative to the project.
+ * Checks of a required gate on the task folder's files: required outputs, and OPEN_QUESTIONS.md without open P0 and P1
+ * items. `taskPath` is relative to the project.
  */
 export function checkTaskOutputs(
   projectDir: string,
@@ -54,7 +52,7 @@ function noFile(folder: Folder, path: string): string {
   return `${posix.join(folder.shown, path)} is no regular file that really lies in the task folder: put a plain file in its place.`;
 }
 
-/** Whatever it is; a symlink that leads nowhere is there as well. */
+/** Also true for a dangling link. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

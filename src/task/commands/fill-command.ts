@@ -3,21 +3,19 @@ import { isParsable, MAX_SHELL_TEXT } from '../../text/shell/parse-shell.ts';
 import { type QuoteContext, quoteContexts } from '../../text/shell/quote-context.ts';
 import { type Placeholder, placeholdersOf, RALPH_NAMES, replaced } from '../frontmatter/placeholders.ts';
 
-/** What is fixed when a loop starts. */
 export interface CommandValues {
   readonly args: Readonly<Record<string, string>>;
   readonly name: string;
   readonly maxIterations: number;
 }
 
-/** One thing that is wrong with a placeholder of a command. */
 export interface CommandProblem {
   readonly rule: 'placeholder' | 'unsafe-placeholder' | 'unknown-placeholder';
   readonly message: string;
   readonly severity: 'error' | 'warning';
 }
 
-/** What is wrong with the placeholders of this command, whatever values the declared arguments get. */
+/** Finds problems of a command's placeholders, for any values of the arguments. */
 export function commandProblems(run: string, declared: readonly string[]): CommandProblem[] {
   const placeholders = placeholdersOf(run);
   const contexts = contextsOf(run, placeholders);
@@ -43,9 +41,8 @@ export function commandProblems(run: string, declared: readonly string[]): Comma
 }
 
 /**
- * The command as the shell gets it. An argument's value arrives as exactly this text within its word, whatever it holds;
- * the number of the iteration is left to `runOfIteration`, and nothing that a value holds is ever taken for it. The
- * command must be one in which `commandProblems` finds no error, and no value may hold a NUL.
+ * Fills in the values known at start; each value stays within its word, whatever it contains. The iteration is left to
+ * `runOfIteration`. Requires a command without errors from `commandProblems` and values without NUL.
  */
 export function fillCommand(run: string, { args, name, maxIterations }: CommandValues): string {
   const contexts = contextsOf(run, placeholdersOf(run));
@@ -59,12 +56,12 @@ export function fillCommand(run: string, { args, name, maxIterations }: CommandV
   });
 }
 
-/** A text that anybody may choose; the others are numbers. */
+/** Text chosen by the user; other values are numbers. */
 function isText({ kind, name }: Placeholder): boolean {
   return kind === 'args' || (kind === 'ralph' && name === 'name');
 }
 
-/** Quotes around each placeholder, found with marks in their place. Values are then tried as they will be quoted. */
+/** Determines the quotes around each placeholder with marks in its place, then parses the result with quoted marks. */
 function contextsOf(run: string, placeholders: readonly Placeholder[]): QuoteContext[] {
   if (run.length > MAX_SHELL_TEXT) {
     return placeholders.map(() => ({ unsafe: `in more than ${MAX_SHELL_TEXT} characters` }));
@@ -91,13 +88,13 @@ function filled(run: string, words: readonly string[]): string {
   });
 }
 
-/** Out of the quotes that are open, the value in quotes of its own, and in again. */
+/** Closes the open quotes, adds the value in its own quotes, and reopens them. */
 function inContext(word: string, context: QuoteContext): string {
   if (context === 'double') return `"${word}"`;
   return context === 'single' ? `'${word}'` : word;
 }
 
-/** As one word of a POSIX shell, in which no placeholder can be read. */
+/** Quotes as one POSIX word in which no placeholder can be read. */
 function quoted(value: string): string {
   const closed = value.replaceAll("'", "'\\''").replace(/\{(?=\{)/g, "{''");
   return `'${closed}'`;

@@ -19,10 +19,10 @@ import {
 } from './run-pinned-command.ts';
 
 /**
- * Checks a claim of completion. A task folder whose gate is required: its outputs and OPEN_QUESTIONS.md, then, where
- * these are ready and no finding is open, its acceptance commands. Every loop: the validation commands of the contract,
- * one after the other, and the findings log. A command whose script is not what it was at the start is not run. Gives no
- * result where there is nothing to check. The iteration is the one that made the claim. Rejects only with the abort's reason, once no process of the gate is left.
+ * Verifies a claim of completion. Required gate: outputs and open questions, then, if these are ready and no finding is
+ * open, acceptance commands. Every loop: validation commands in order, and the findings log. Commands whose scripts
+ * changed since the start are not run. Returns no result if there is nothing to check. Rejects only with the abort's
+ * reason, after all processes have ended.
  */
 export async function runGate(
   contract: Contract,
@@ -44,20 +44,20 @@ export async function runGate(
     const end = await runPinnedCommand(contract, projectDir, { ...command, directory: resolve(projectDir) }, options);
     results.push(checkResult(command, end));
   }
-  // Where no command was to be run, a script proves nothing, changed or not.
+  // Scripts prove nothing if no command was to be run.
   if (results.length > cheap) results.push(...changedByThemselves(contract, projectDir, options.iteration));
   if (findings !== null) results.push(findings);
   return results;
 }
 
-/** Terms of a required gate. A promise in a prompt file has one by default, which asks for no file of its own. */
+/** Terms of a required gate. A promise in a prompt file implies one without required files. */
 function requiredTerms({ task, taskPath, policy, tdd }: Contract): Partial<TaskTerms> | null {
   if (task !== null) return task.gate === 'required' ? task : null;
   const isPrompt = taskKind(taskPath) === 'prompt' && policy.plan === undefined && tdd === undefined;
   return isPrompt && policy.completion.kind === 'promise' ? { openQuestions: 'optional' } : null;
 }
 
-/** Scripts that a command led to only through one that has changed itself (a package.json that is gone). */
+/** Scripts that are reachable only through a script that changed itself (a missing package.json). */
 function changedByThemselves(contract: Contract, projectDir: string, iteration: number): CheckResult[] {
   const unnamed = new Set(Object.keys(contract.scripts));
   const commands = [
@@ -114,11 +114,10 @@ function changedText(what: string): string {
 }
 
 const NAME = 'findings log';
-/** The log is read whole. */
 const MAX_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN = 20;
 
-/** Rejects while the findings log has an open finding; null where there is none: that is no check. */
+/** Fails while the findings log has an open finding; null if it has none. */
 export function checkFindingsLog(projectDir: string, logPath: string): CheckResult | null {
   const path = projectPath(projectDir, projectDir, logPath);
   if (path === null) return unavailable(`${logPath} lies outside the project.`);
@@ -133,7 +132,7 @@ export function checkFindingsLog(projectDir: string, logPath: string): CheckResu
     return unavailable(`${path} cannot be read: ${(error as Error).message}`);
   }
   const open = openFindings(text);
-  // The agent keeps this log itself: an open finding speaks against a claim, none speaks for it.
+  // The agent keeps this log itself: an open finding refutes a claim, but an empty log proves nothing.
   if (open.length === 0) return null;
   const shown = open.slice(0, MAX_SHOWN).map(({ id, title, status }) => {
     const label = title === '' ? id : `${id} ${title.slice(0, 100)}`;

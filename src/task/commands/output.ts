@@ -1,20 +1,17 @@
 export interface BoundedOutput {
   readonly add: (text: string, bytes: number) => void;
   /**
-   * What was added, trimmed; of more than the limit the first 70 % and the end, with a mark between them. `reserve` are
-   * characters of the limit that the caller needs for words of its own.
+   * The trimmed output; beyond the limit its first 70 % and its end, with a mark between. `reserve` is the part of the
+   * limit that the caller needs for its own words.
    */
   readonly text: (reserve?: number) => string;
-  /** Whether `text` leaves something out. */
   readonly isCut: (reserve?: number) => boolean;
-  /** Of everything that was added. */
   readonly bytes: () => number;
 }
 
-/** What fits into a prompt. */
 const OUTPUT_LIMIT = 12_000;
 
-/** Keeps the head and the tail of an output of any length in bounded memory. */
+/** Keeps head and tail of an output in bounded memory. */
 export function boundedOutput(): BoundedOutput {
   const headSize = headOf(OUTPUT_LIMIT);
   let head = '';
@@ -29,7 +26,7 @@ export function boundedOutput(): BoundedOutput {
       const room = Math.max(0, headSize - head.length);
       head += text.slice(0, room);
       tail += text.slice(room);
-      // Cut rarely: a slice for each little chunk would copy the tail again and again.
+      // Slicing at every chunk would copy the tail again and again.
       if (tail.length > OUTPUT_LIMIT * 2) tail = tail.slice(-OUTPUT_LIMIT);
     },
     text: (reserve = 0) => {
@@ -37,7 +34,7 @@ export function boundedOutput(): BoundedOutput {
       const room = OUTPUT_LIMIT - reserve;
       const mark = `\n[… ${bytes} bytes in all, the middle left out …]\n`;
       const start = head.slice(0, headOf(room));
-      // The end of a text that only the reserve makes too long may still lie in the head.
+      // The tail of a text that exceeds the limit only by the reserve may still be in the head.
       const end = (head + tail).slice(-Math.max(1, room - start.length - mark.length));
       return `${withoutHalf(start, 'end')}${mark}${withoutHalf(end, 'start')}`.trim();
     },
@@ -50,16 +47,16 @@ function headOf(limit: number): number {
   return Math.floor(limit * 0.7);
 }
 
-/** A cut through a surrogate pair leaves half a character, which is none. */
+/** Drops half of a surrogate pair at a cut. */
 function withoutHalf(text: string, side: 'start' | 'end'): string {
   if (side === 'end') return /[\ud800-\udbff]$/.test(text.slice(-1)) ? text.slice(0, -1) : text;
   return /^[\udc00-\udfff]/.test(text.slice(0, 1)) ? text.slice(1) : text;
 }
 
-/** A line of this many characters is given in parts: nobody reads it, and it must not fill the memory. */
+/** Longer lines are passed on in parts, to bound memory. */
 const MAX_LINE = 16_384;
 
-/** Cuts a stream of text into lines, without their terminators; `end` gives the last one that has none. */
+/** Splits a stream into lines without terminators; `end` passes on an unterminated last line. */
 export function lineSplitter(onLine: (line: string) => void): {
   readonly add: (text: string) => void;
   readonly end: () => void;

@@ -21,29 +21,26 @@ export interface CommandOutcome {
     | { readonly kind: 'signal'; readonly signal: string }
     | { readonly kind: 'timeout' }
     | { readonly kind: 'unavailable'; readonly why: string };
-  /** stdout and stderr together. */
   readonly output: Pick<BoundedOutput, 'text' | 'isCut' | 'bytes'>;
-  /** What test runners said in the whole output. */
   readonly tests: TestCount;
 }
 
-/** How long the output of a shell that has ended may still come: from `> >(tee log)`, not from a server left behind. */
+/** Time that a finished shell's output may still take: for `> >(tee log)`, not for a server left behind. */
 const DRAIN_MS = 250;
 
-/** How long after a command that somebody else ended we may be told to go ourselves. */
+/** Time in which our own abort may follow a command that another process ended. */
 const TOLD_TOO_MS = 500;
 const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
-/** As a shell tells of a program that one of these has ended. */
+/** Exit codes of a shell whose program was ended by one of these signals. */
 const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
 
 /**
- * Runs a shell text in a process group of its own, with no input. At the timeout, on abort and at the shell's end every
- * process of the group is ended, and only then does this resolve; on abort it rejects with the signal's reason. What
- * a command starts in a session of its own (setsid) escapes.
+ * Runs a shell text in its own process group, without input. On timeout, abort and the shell's end the whole group is
+ * ended before this resolves; on abort it rejects with the signal's reason. Processes started with setsid escape.
  */
 export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   command.signal.throwIfAborted();
-  // The system would name the shell, not the directory, as what it does not find.
+  // The system would report the shell as missing, not the directory.
   if (!isDirectory(command.directory)) return unavailable(`there is no directory ${command.directory}`);
   const shell = findShell(command.env);
   if (shell === null) return unavailable('no bash and no POSIX sh was found in PATH');
@@ -62,7 +59,7 @@ export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   const heard = listen(child, command.onLine);
   const end = await ended(child, command);
   heard.finish();
-  // A client that ends its hook begins with the processes below it (measured): what they then say is no result.
+  // A client that ends its hook ends the processes below it first (measured): their outcome is no result.
   if (isFromOutside(end)) await aborted(command.signal, TOLD_TOO_MS);
   command.signal.throwIfAborted();
   return { end, output: heard.output, tests: heard.tests() };
@@ -73,7 +70,7 @@ function isFromOutside(end: CommandOutcome['end']): boolean {
   return end.kind === 'exit' && CODES_FROM_OUTSIDE.has(end.code);
 }
 
-/** Resolves with the abort, and at the latest after this time. */
+/** Resolves on abort, or after this time. */
 async function aborted(signal: AbortSignal, within: number): Promise<void> {
   const limit = deadline(within, signal);
   if (!signal.aborted) await limit.reached;
@@ -92,7 +89,6 @@ function unavailable(why: string): CommandOutcome {
   return { end: { kind: 'unavailable', why }, output: boundedOutput(), tests: NO_COUNT };
 }
 
-/** Resolves when the command is over and nothing of it is left. */
 async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Promise<CommandOutcome['end']> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const over = new Promise<CommandOutcome['end']>((resolve) => {
@@ -119,7 +115,6 @@ async function ended(child: ChildProcess, { timeoutMs, signal }: CommandRun): Pr
   }
 }
 
-/** Reached at the timeout or on abort, whichever comes first. */
 function deadline(
   timeoutMs: number,
   signal: AbortSignal,
@@ -141,7 +136,6 @@ function delay(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
 }
 
-/** Reads both streams as they come: the output bounded, the tests counted, each line passed on. */
 function listen(child: ChildProcess, onLine: CommandRun['onLine']) {
   const output = boundedOutput();
   let tests = NO_COUNT;

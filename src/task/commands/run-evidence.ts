@@ -4,27 +4,24 @@ import { PREVIEW_LIMIT, shorten } from '../../text/excerpt.ts';
 import type { CommandOutcome } from './run-command.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';
 
-/** What a command of a task folder showed before an iteration. */
 export interface Evidence extends CommandRecord {
-  /** null where the command did not end by itself. */
+  /** null if the command did not exit by itself. */
   readonly exitCode: number | null;
-  /** What goes into the prompt, with how the command ended unless that was well: 12,000 characters at most. */
+  /** Text for the prompt, with how the command ended unless it succeeded: at most 12,000 characters. */
   readonly output: string;
 }
 
-/** For whoever watches: each command's name as it begins, and what it showed as it ends. */
 export interface EvidenceWatch {
   readonly onCommand?: (name: string) => void;
   readonly onEvidence?: (evidence: Evidence) => void;
 }
 
-/** What `shorten` adds to a text of up to 12,000 characters. */
+/** Length that `shorten` adds to a text of up to 12,000 characters. */
 const PREVIEW_MARK = 40;
 
 /**
- * Runs the commands of a contract's task folder in order, one after the other, and says what each showed; empty for a
- * loop without a task folder. However a command ends, the next one runs. Rejects only with the abort's reason, once no
- * process of theirs is left.
+ * Runs the commands of the contract's task in order, regardless of how each ends. Rejects only with the abort's reason,
+ * after all processes have ended.
  */
 export async function runEvidence(
   contract: Contract,
@@ -68,7 +65,6 @@ function evidence(command: EvidenceCommand, end: TaskCommandEnd, durationMs: num
   };
 }
 
-/** What came of a run, and what the prompt has to say of its end. */
 function verdict(
   end: CommandOutcome['end'],
   timeoutSeconds: number,

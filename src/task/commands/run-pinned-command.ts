@@ -6,25 +6,22 @@ import { type CommandOutcome, runCommand } from './run-command.ts';
 import { gateEnvironment } from './shell.ts';
 
 export interface PinnedCommand extends CommandDefinition {
-  /** Absolute. */
   readonly directory: string;
 }
 
 export interface PinnedOptions {
-  /** Ends every process that was started. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Each line of output as it comes, with the name of its command. */
   readonly onLine?: (line: string, command: string) => void;
 }
 
 export type PinnedEnd =
-  /** What of its scripts is not as it was at the start, in a few words. */
-  { readonly kind: 'changed'; readonly what: string } | { readonly kind: 'ran'; readonly outcome: CommandOutcome };
+  | { readonly kind: 'changed'; readonly what: string }
+  | { readonly kind: 'ran'; readonly outcome: CommandOutcome };
 
 /**
- * Runs a command of the contract, unless a script that it names is not what it was at the start. Rejects only with the
- * abort's reason, once no process of it is left.
+ * Runs a command of the contract unless one of its scripts changed since the start. Rejects only with the abort's
+ * reason, after all processes have ended.
  */
 export async function runPinnedCommand(
   contract: Pick<Contract, 'scripts'>,
@@ -46,7 +43,7 @@ export async function runPinnedCommand(
   return { kind: 'ran', outcome };
 }
 
-/** The scripts of the contract that a command leads to now. */
+/** Scripts of the contract that a command uses now. */
 export function scriptsNamedBy(
   { scripts }: Pick<Contract, 'scripts'>,
   projectDir: string,
@@ -58,15 +55,14 @@ export function scriptsNamedBy(
 }
 
 export interface TaskCommandOptions extends PinnedOptions {
-  /** The iteration that the command belongs to, from 1. */
   readonly iteration: number;
-  /** The guardrail that blocks this shell text in this directory (absolute), or null. */
+  /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule?: (run: string, directory: string) => Promise<string | null>;
 }
 
 export type TaskCommandEnd = PinnedEnd | { readonly kind: 'blocked'; readonly rule: string };
 
-/** Runs one command of a task folder as `runPinnedCommand` does, unless a guardrail blocks what would really run. */
+/** Runs a task command as `runPinnedCommand` does, unless a guardrail blocks it. */
 export async function runTaskCommand(
   contract: Contract,
   projectDir: string,

@@ -3,13 +3,12 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 
 export interface Shell {
   readonly program: string;
-  /** The arguments that make it run this text. */
   readonly arguments: (run: string) => string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The shell that runs a loop's commands: bash, else a POSIX sh; on Windows git's bash, else PowerShell; or null. */
+/** Finds bash, else a POSIX sh; on Windows git's bash, else PowerShell; or null. */
 export function findShell(env: Environment): Shell | null {
   if (process.platform === 'win32') return windowsShell(env);
   const program = onPath('bash', env) ?? onPath('sh', env) ?? (isExecutable('/bin/sh') ? '/bin/sh' : null);
@@ -18,7 +17,7 @@ export function findShell(env: Environment): Shell | null {
 
 function windowsShell(env: Environment): Shell | null {
   const git = onPath('git.exe', env);
-  // git.exe lies in cmd\, bin\ or mingw64\bin\ of its folder. The bash.exe of System32 is another system's: WSL.
+  // git.exe is in cmd\, bin\ or mingw64\bin\ of its folder. The bash.exe of System32 is WSL's.
   const folders = git === null ? [] : [dirname(dirname(git)), dirname(dirname(dirname(git)))];
   const bash = folders.map((folder) => join(folder, 'bin', 'bash.exe')).find((path) => existsSync(path));
   if (bash !== undefined) return { program: bash, arguments: (run) => ['-c', run] };
@@ -27,7 +26,7 @@ function windowsShell(env: Environment): Shell | null {
   return program === null ? null : { program, arguments: arguments_ };
 }
 
-/** The program of this name that PATH leads to, or null. A relative entry of PATH would let the project choose it. */
+/** Ignores relative entries of PATH, through which the project could choose the program. */
 export function onPath(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
   const path = env['PATH'] ?? env['Path'] ?? '';
   for (const folder of path.split(delimiter)) {
@@ -38,7 +37,6 @@ export function onPath(name: string, env: Readonly<Record<string, string | undef
   return null;
 }
 
-/** true for a regular file that we may run. */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
@@ -49,8 +47,8 @@ export function isExecutable(path: string): boolean {
 }
 
 /**
- * The environment of a loop's commands: they are no part of the loop (RALPH_ACTIVE=0), and get back the certificates
- * that our hooks' registration takes from node to start faster.
+ * Environment of a loop's commands: not part of the loop (RALPH_ACTIVE=0), with the certificates that the hooks'
+ * registration withholds from node to start faster.
  */
 export function gateEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const { RALPH_NODE_EXTRA_CA_CERTS: certificates, ...own } = env;

@@ -4,9 +4,8 @@ import { readYaml } from '../frontmatter/read-yaml.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 
 /**
- * The task file with these commands under `validation` in its frontmatter, every other byte as it was; commands that
- * stand there already are left out. A file without frontmatter gets one. Throws `task-invalid` where the frontmatter
- * is broken or written in a form that cannot be added to.
+ * Adds commands to `validation` in the frontmatter, every other byte unchanged; skips commands listed already. Creates
+ * a missing frontmatter. Throws `task-invalid` if it is broken or cannot be extended.
  */
 export function addValidation(text: string, commands: readonly string[]): string {
   const split = splitFrontmatter(text);
@@ -28,7 +27,7 @@ export function addValidation(text: string, commands: readonly string[]): string
   return proven(split, text.slice(0, start) + edited + text.slice(start + split.frontmatter.length), commands);
 }
 
-/** Length of the closing marker's line, its terminator included. */
+/** Length of the closing marker's line with its terminator. */
 function closingMarker(text: string, bodyLength: number): number {
   const end = text.length - bodyLength;
   const before = text[end - 1] === '\n' ? end - 1 : end;
@@ -68,7 +67,7 @@ function extend(source: string, pair: Pair, commands: readonly string[], ending:
   return `${source.slice(0, colon)} [${flow}]${source.slice(colon)}`;
 }
 
-/** Whatever the source looked like, what comes out says what was meant, or nothing comes out. */
+/** Throws unless the result has the same content plus the commands. */
 function proven(before: SplitText, result: string, commands: readonly string[]): string {
   const after = splitFrontmatter(result);
   const [old, now] = [before, after].map(({ frontmatter }) => readYaml(frontmatter).mapping ?? {});
@@ -86,7 +85,7 @@ function listed(mapping: Readonly<Record<string, unknown>> | undefined): unknown
   return Array.isArray(list) ? list : [];
 }
 
-/** An anchor that holds itself cannot be shown, and therefore not be proven. */
+/** A self-referring anchor cannot be compared. */
 function shownWhole(value: unknown): string {
   try {
     return JSON.stringify(value);
@@ -103,7 +102,6 @@ function offsetOf(node: unknown): number {
   return (node as { range?: readonly number[] } | null)?.range?.[0] ?? 0;
 }
 
-/** The white space before the place on its line. */
 function indentation(source: string, at: number): string {
   const line = source.slice(source.lastIndexOf('\n', at - 1) + 1, at);
   return /^[ \t]*/.exec(line)?.[0] ?? '';
@@ -117,16 +115,15 @@ function blockList(commands: readonly string[], column: string, ending: string):
   return [`${column}validation:`, ...commands.map((command) => `${column}  - ${scalar(command)}`), ''].join(ending);
 }
 
-/** Plain where that is the same text again; else quoted, on one line, since a line of its own could be `---`. */
+/** Plain if YAML reads the same text back; else quoted on one line. */
 function scalar(command: string): string {
   const { mapping } = readYaml(`x:\n  - ${command}\n`);
   const list: unknown = mapping?.['x'];
   const plain = Array.isArray(list) && list.length === 1 && list[0] === command && !/[\n\r]/.test(command);
-  // JSON's form of a text is YAML's too.
   return plain ? command : JSON.stringify(command);
 }
 
-/** Quoted always: a comma or a bracket would end a plain one. */
+/** Always quoted: a comma or bracket would end a plain scalar. */
 function flowScalar(command: string): string {
   return JSON.stringify(command);
 }

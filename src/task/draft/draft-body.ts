@@ -44,7 +44,6 @@ const ENDS: Readonly<Record<DraftKind, string>> = {
 const QUESTIONS =
   'Keep `OPEN_QUESTIONS.md` in this folder: a heading `## P0` for what blocks the work and `## P1` for what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered. Create the file with both headings, empty, where it is missing.';
 
-/** The prompt of a drafted task. */
 export function draftBody({ task, kind, promise, commands }: BodyParts): string {
   const evidence = commands.flatMap((name) => [`${name}:`, `{{ commands.${name} }}`]);
   const sections = [
@@ -61,7 +60,7 @@ export function draftBody({ task, kind, promise, commands }: BodyParts): string 
   return `${sections.join('\n\n')}\n`;
 }
 
-/** As a quotation, so that nothing in it is a heading, a fence, a comment or a placeholder of this file. */
+/** Quotes the task, so that nothing in it is read as heading, fence, comment or placeholder. */
 function quoted(task: string): string {
   const harmless = task.trim().replaceAll('{{', '{ {').replaceAll('<!--', '<! --');
   return harmless
@@ -70,10 +69,9 @@ function quoted(task: string): string {
     .join('\n');
 }
 
-/** What a task is about, as far as its words tell. */
 export type DraftKind = 'analysis' | 'fix' | 'migration' | 'general';
 
-/** What somebody asks for, in words that ask. The first of them in a text decides. */
+/** Verbs that ask for a kind of work. The first one in the text decides. */
 const ASKS: readonly (readonly [DraftKind, RegExp])[] = [
   ['fix', /\b(?:fix|fixes|fixing|repair|repairing|debug|debugging|resolve|correct|heal|mend)\b/],
   ['migration', /\b(?:migrate|migrating|convert|converting|upgrade|upgrading|moderni[sz]e|transpile)\b/],
@@ -90,17 +88,16 @@ const ASKS: readonly (readonly [DraftKind, RegExp])[] = [
   ['general', /\b(?:add|adding|implement|implementing|create|introduce|refactor|refactoring|support)\b/],
 ];
 
-/** What a text only speaks of. It decides where nobody asks for anything. */
+/** Words that decide if no verb does. */
 const SPEAKS_OF: readonly (readonly [DraftKind, RegExp])[] = [
   ['fix', /\b(?:bugs?|fail|fails|failed|failing|failures?|broken|flaky|crash|crashes|crashing|regressions?|errors?)\b/],
   ['migration', /\bmigrations?\b/],
   ['analysis', /\b(?:analysis|analyses|reports?|overview|assessment|evaluation|audits?|findings)\b/],
 ];
 
-/** Only so much is read: a task says in its first sentences what it is. */
 const READ = 2000;
 
-/** Classifies a task by its own words; whole words count, so that "support" is no port. `general` where none tells. */
+/** Classifies a task by its first 2,000 characters; `general` if nothing matches. */
 export function classifyTask(text: string): DraftKind {
   const words = text.slice(0, READ).toLowerCase().replace(/\s+/g, ' ');
   return firstOf(ASKS, words) ?? firstOf(SPEAKS_OF, words) ?? 'general';

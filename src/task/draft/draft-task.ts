@@ -4,26 +4,23 @@ import type { ProjectCommand, ProjectSignals, Role } from './project-signals.ts'
 
 export interface Draft {
   readonly kind: DraftKind;
-  /** A name for the task folder, made of the task's words: lower case letters, digits and hyphens. */
   readonly name: string;
-  /** The whole RALPH.md. */
   readonly text: string;
-  /** Names of the commands whose output the loop gets. */
   readonly commands: readonly string[];
-  /** What the user should know before a start, one sentence each. */
+  /** Notes for the user, one sentence each. */
   readonly notes: readonly string[];
 }
 
 interface Limits {
   readonly maxIterations: number;
-  /** Seconds that one iteration may take. */
+  /** Timeout of an iteration, in seconds. */
   readonly timeout: number;
   readonly itemsPerIteration: number | null;
   readonly reflectEvery: number | null;
   readonly outputs: readonly string[];
-  /** Roles whose commands are run before each iteration. */
+  /** Roles of the commands that run before each iteration. */
   readonly evidence: readonly Role[];
-  /** Roles whose commands must come out well before the loop may end. */
+  /** Roles of the commands that must pass before the loop may end. */
   readonly acceptance: readonly Role[];
 }
 
@@ -46,11 +43,11 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   },
 };
 
-/** Seconds; suites run long, and every iteration waits for them. */
+/** Seconds. */
 const COMMAND_TIMEOUT = 300;
 const PROMISE = 'DONE';
 
-/** What no draft lets an agent do. Precise rules: a message that only says "git push" is let through. */
+/** Precise rules: a message that only mentions "git push" is allowed. */
 const GUARDRAILS = {
   block_commands: [
     { command: 'git', args: ['push'], reason: 'The user pushes.' },
@@ -60,10 +57,7 @@ const GUARDRAILS = {
   protected_files: ['policy:secret-bearing-paths'],
 };
 
-/**
- * Drafts a RALPH.md for a task in plain words from what the project offers. The same words and the same project give the
- * same text, and the text is a task file without problems. Throws nothing.
- */
+/** Drafts a RALPH.md without problems from a task in plain words and the project's signals. Deterministic. */
 export function draftTask(task: string, signals: ProjectSignals): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];
@@ -98,7 +92,7 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
   };
 }
 
-/** `tests`, and where a second place offers some, too, `tests-make`. */
+/** `tests`; with a second source also `tests-make`. */
 function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & { readonly name: string })[] {
   const taken = new Set<string>();
   return commands.map((command) => {
@@ -110,7 +104,7 @@ function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & {
   });
 }
 
-/** For programs that edit the draft later, on one line. What could end the comment or the line is escaped. */
+/** Metadata for programs that edit the draft, on one line; escapes what could end the comment or the line. */
 function metadata(task: string, kind: DraftKind): string {
   const data = JSON.stringify({ draft: 1, kind, task }).replace(
     /[>\u0085\u2028\u2029]|(?<=-)-/g,
@@ -131,7 +125,7 @@ const LONGEST_NAME = 40;
 const PASSED_OVER = new Set(
   'a an the and or of to in on for with by from at is are be it its this that all'.split(' '),
 );
-/** Windows has no folder of such a name. */
+/** Device names of Windows. */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 
 function nameOf(task: string): string {

@@ -6,17 +6,16 @@ import { packageScript } from '../pinned-scripts/package-scripts.ts';
 export type Role = 'tests' | 'types' | 'lint' | 'build';
 export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
-/** A command that the project itself offers. */
 export interface ProjectCommand {
   readonly role: Role;
   readonly run: string;
-  /** What offers it: `package.json`, `Cargo.toml`, `go.mod`, `python`, `make`. */
+  /** Source: `package.json`, `Cargo.toml`, `go.mod`, `python` or `make`. */
   readonly from: string;
 }
 
 export interface ProjectSignals {
   readonly packageManager: PackageManager | null;
-  /** In a fixed order, at most one of each role from each place. */
+  /** In a fixed order, at most one of each role from each source. */
   readonly commands: readonly ProjectCommand[];
 }
 
@@ -30,7 +29,7 @@ const LOCK_FILES: readonly (readonly [PackageManager, readonly string[]])[] = [
   ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
 ];
 
-/** The names that a package.json or a Makefile usually gives to a role, the surest first. */
+/** Usual script and target names of a role, the most specific first. */
 const NAMES: Readonly<Record<Role, readonly string[]>> = {
   tests: ['test', 'tests'],
   types: ['typecheck', 'type-check', 'check-types', 'check:types', 'types', 'tsc'],
@@ -38,7 +37,7 @@ const NAMES: Readonly<Record<Role, readonly string[]>> = {
   build: ['build'],
 };
 
-/** What a project offers to check work with, read from the files in its root; runs nothing. */
+/** Reads from the files in the project's root how its work can be checked; runs nothing. */
 export function projectSignals(projectDir: string): ProjectSignals {
   const has = (name: string): boolean => existsSync(join(projectDir, name));
   const read = (name: string): string => readRegularFile(join(projectDir, name), MAX_BYTES) ?? '';
@@ -60,7 +59,7 @@ export function projectSignals(projectDir: string): ProjectSignals {
 type Has = (name: string) => boolean;
 type Read = (name: string) => string;
 
-/** By the lock file that is there; else by what package.json says; else npm, which everybody has. */
+/** By the lock file, else by package.json, else npm. */
 function managerOf(has: Has, read: Read): PackageManager {
   const locked = LOCK_FILES.find(([, names]) => names.some(has))?.[0];
   if (locked !== undefined) return locked;
@@ -71,7 +70,7 @@ function managerOf(has: Has, read: Read): PackageManager {
 function scriptsOf(projectDir: string, manager: PackageManager): ProjectCommand[] {
   return ROLES.flatMap((role): ProjectCommand[] => {
     const name = NAMES[role].find((candidate) => isUsable(packageScript(projectDir, 'package.json', candidate)));
-    // bun's own `bun test` is another runner than the script of that name.
+    // `bun test` is bun's own runner, not the script.
     const short = name === 'test' && manager !== 'bun';
     return name === undefined
       ? []
@@ -79,12 +78,11 @@ function scriptsOf(projectDir: string, manager: PackageManager): ProjectCommand[
   });
 }
 
-/** A script that fails because nobody wrote one, or that never ends, checks nothing. */
+/** A placeholder script, or one that never ends, checks nothing. */
 function isUsable(script: string | null): boolean {
   return script !== null && script.trim() !== '' && !/no test specified|--watch(?!=false|All=false)\b/.test(script);
 }
 
-/** By the tools that the project has set up for itself; a lock file says how they are called. */
 function pythonCommands(has: Has, read: Read): ProjectCommand[] {
   const [pyproject, setup, tox] = [read('pyproject.toml'), read('setup.cfg'), read('tox.ini')];
   const names = (text: string, pattern: RegExp): boolean => pattern.test(text);

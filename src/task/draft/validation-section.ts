@@ -2,13 +2,12 @@ import { type Line, lines } from '../../text/markdown/lines.ts';
 import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 
 export interface ValidationSection {
-  /** Line of the heading, from 1, within the body. */
+  /** Line of the heading within the body, from 1. */
   readonly line: number;
-  /** The lines between the heading and the next one of the same or a higher level. */
   readonly lines: readonly Line[];
 }
 
-/** The section of a task file's body whose heading says "Validation Commands", or null. */
+/** The section with the heading "Validation Commands", up to the next heading of its level; null if there is none. */
 export function validationSection(body: string): ValidationSection | null {
   const all = [...lines(body)];
   let found: { line: number; level: number } | null = null;
@@ -32,14 +31,14 @@ function isTitle(text: string): boolean {
 }
 
 const SHELL_FENCE = /^(?:bash|sh|shell|zsh|console|shell-session|terminal)?$/i;
-/** What a later command of the same block depends on: such a block stays one command. */
+/** Commands that prepare for a later one; such a block stays one command. */
 const SETS_UP = /^(?:cd|pushd|export|set|source|\.|alias|unset)$/;
-/** The text of a list item without inline code that reads as a command, not as a sentence. */
+/** A list item that reads as a command, not as a sentence. */
 const COMMAND_LIKE = /^(?:\.{0,2}\/)?[a-z][\w./-]*(?: .*[^.:!?])?$/;
 
 /**
- * The commands that a "Validation Commands" section names, each once, in order: those of its shell fences and the
- * inline code of its list items; where it has neither, list items that read as a command. For a person to say yes to.
+ * Extracts the distinct commands of a "Validation Commands" section: shell fences and inline code of list items, or
+ * else list items that read as commands. The user confirms them.
  */
 export function extractValidationCommands(body: string): string[] {
   const section = validationSection(body);
@@ -73,7 +72,7 @@ function inlineCode(item: string): string[] {
     .filter((code) => code !== '');
 }
 
-/** One command a statement; a block in which one statement prepares for the next stays together. */
+/** One command per statement, unless one prepares for the next. */
 function fenceCommands(block: string): string[] {
   const transcript = block.split('\n').filter((line) => /^\s*\$ /.test(line));
   const source = transcript.length > 0 ? transcript.map((line) => line.trim().slice(2)).join('\n') : block;

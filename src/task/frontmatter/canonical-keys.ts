@@ -4,8 +4,8 @@ import { type KeyProblem, keyPath, printableValue } from './problem.ts';
 type Keys = readonly (string | number)[];
 
 /**
- * The same settings under the schema's own keys: camelCase aliases renamed (snake_case wins), keys without a value and
- * unknown keys left out, each with a warning. What is not of the schema's form is passed on for the schema to judge.
+ * Renames camelCase aliases (snake_case wins) and drops unknown keys and keys without a value, each with a warning.
+ * Values of another shape are left for the schema to reject.
  */
 export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProblem[], at: Keys = []): unknown {
   if (Array.isArray(value)) {
@@ -53,7 +53,7 @@ function empty(name: string, at: Keys): KeyProblem {
   return { keys, value: null, rule: 'no-value', message, severity: 'warning' };
 }
 
-/** The known key that is spelt most like this one, and whether it is near enough to be what was meant. */
+/** Finds the known key with the smallest edit distance; `near` if it is probably the one that was meant. */
 export function nearestKey(
   key: string,
   known: readonly string[],
@@ -67,7 +67,6 @@ export function nearestKey(
   return best && { key: best.key, near: best.distance <= Math.max(2, Math.floor(best.key.length / 3)) };
 }
 
-/** `maxDelay`, `max-delay` and `MAX_DELAY` as `max_delay`. */
 export function snakeCase(key: string): string {
   return key
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -79,7 +78,7 @@ export function camelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. */
+/** Damerau-Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -98,13 +97,12 @@ function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** The type without what makes it optional. */
 export function bareType(type: unknown): z.ZodType | undefined {
   const known = type as z.ZodType | undefined;
   return known?.def.type === 'optional' ? bareType((known as z.ZodOptional).unwrap()) : known;
 }
 
-/** The keys of a mapping, or of all mappings among several forms; null where there is none. */
+/** Keys of a mapping, or of all mappings of a union; null if there is none. */
 export function mappingShape(type: unknown): Record<string, unknown> | null {
   const bare = bareType(type);
   if (bare?.def.type === 'object') return (bare as z.ZodObject).shape;
@@ -113,13 +111,12 @@ export function mappingShape(type: unknown): Record<string, unknown> | null {
   return shapes.length === 0 ? null : Object.assign({}, ...shapes);
 }
 
-/** What each element of a list must be; undefined where the type is no list. */
 export function elementType(type: unknown): unknown {
   const bare = bareType(type);
   return bare?.def.type === 'array' ? (bare as z.ZodArray).element : undefined;
 }
 
-/** Every key path of nested mappings, each group after its keys' parent: `idle`, `idle.delay`, … */
+/** All key paths of nested mappings, parents first: `idle`, `idle.delay`, … */
 export function keyPaths(type: unknown, parent = ''): { readonly path: string; readonly type: unknown }[] {
   const bare = bareType(type);
   if (bare?.def.type !== 'object') return [];

@@ -5,26 +5,23 @@ import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.
 import { type Frontmatter, frontmatterSchema, TASK_KEYS } from './schema.ts';
 
 export interface ReadSettings {
-  /** null when an error is among the problems. */
+  /** null if there is an error. */
   readonly settings: Frontmatter | null;
   readonly problems: readonly KeyProblem[];
 }
 
 export interface ReadOptions {
-  /** The most iterations that the loop may get. */
+  /** Upper limit of max_iterations. */
   readonly cap?: number;
-  /** Nothing comes on top of these settings, so that what stands between their keys can be judged too. */
+  /** true if these settings are complete, so that relations between keys can be checked. */
   readonly whole: boolean;
-  /** Which of the keys that configure one task are allowed here; a project may set `reflect_every` for all its loops. */
+  /** Task keys that are allowed here; a project may set `reflect_every` for all its loops. */
   readonly taskKeys: 'all' | 'reflect_every' | 'none';
-  /** Timeout of an iteration in seconds, by default; null for no limit. */
+  /** Default timeout of an iteration in seconds; null for no limit. */
   readonly timeout?: number | null;
 }
 
-/**
- * Settings as a frontmatter or a configuration file holds them, checked against the one schema. Finds every problem,
- * not the first alone.
- */
+/** Checks settings of a frontmatter or configuration file against the schema and finds all problems. */
 export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null }: ReadOptions): ReadSettings {
   const schema = frontmatterSchema(cap);
   const problems: KeyProblem[] = [];
@@ -40,7 +37,6 @@ export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null
   return { settings: failed || !parsed.success ? null : parsed.data, problems };
 }
 
-/** A setting that is believed and does nothing would be worse than an error. */
 function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: string): KeyProblem[] {
   return TASK_KEYS.filter((key) => settings[key] !== undefined && key !== allowed).map((key) => ({
     keys: [key],
@@ -53,7 +49,7 @@ function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: str
 
 type Issue = z.core.$ZodIssue;
 
-/** Of the forms that a value can have, the one whose type and keys it has names the real problems. */
+/** Picks the form of a union whose type and keys the value has, so that the real problems are reported. */
 function unfolded(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const forms = issue.errors.filter(

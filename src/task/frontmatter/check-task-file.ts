@@ -12,16 +12,14 @@ import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts }
 
 export interface CheckedTaskFile {
   readonly kind: TaskKind;
-  /** The settings, durations in milliseconds; null when an error is among the problems. */
+  /** null if there is an error; durations in milliseconds. */
   readonly frontmatter: Frontmatter | null;
-  /** In the order of the file. */
   readonly problems: readonly Problem[];
 }
 
-/** No frontmatter comes near this. */
 const MAX_FRONTMATTER = 256 * 1024;
 
-/** Checks a task file's text; `kind` where its name does not tell, as of a plan. Reports every problem at once, with its place; never throws. */
+/** Checks a task file and reports all problems with their places; never throws. `kind` overrides the file's name. */
 export function checkTaskFile(path: string, text: string, kind = taskKind(path)): CheckedTaskFile {
   const split = splitFrontmatter(text);
   const whole = wholeFileProblem(kind, split);
@@ -57,12 +55,11 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   return { kind, frontmatter: failed ? null : settings, problems };
 }
 
-/** The body of a prompt file without arguments and commands is text, whatever is in it. */
+/** The body of a prompt file without arguments and commands is plain text. */
 function usesPlaceholders(mapping: Readonly<Record<string, unknown>>): boolean {
   return mapping['args'] !== undefined || mapping['commands'] !== undefined;
 }
 
-/** Finds what is wrong with placeholders, and keys that do nothing without one another. */
 function taskFolderProblems(
   { body, bodyLine }: SplitText,
   mapping: Readonly<Record<string, unknown>>,
@@ -97,7 +94,6 @@ function wholeFileProblem(kind: TaskKind, split: SplitText): Problem | null {
   return null;
 }
 
-/** What is allowed, and probably not what was meant. */
 function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Frontmatter | null): Problem[] {
   const problems: Problem[] = [];
   const section = validationSection(split.body);
@@ -133,10 +129,10 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
   return problems;
 }
 
-/** A heading, an item without a text, a rule: what a template has before anybody has written in it. */
+/** Headings, empty items and rules: the lines of an unfilled template. */
 const BARE = /^\s*(?:#{1,6}(?:\s.*)?|(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]?\])?\s*|-{3,}|={3,})$/;
 
-/** What a checklist can have wrong beside its settings: nobody has written in it, or there is nothing left to do. */
+/** Finds problems in a checklist's body: an unfilled template, or no open items. */
 export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {
   const at = { path: '', line: bodyLine, column: 1, value: null };
   if (isUnfilled(body)) {
@@ -151,17 +147,15 @@ export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | '
   return [{ ...at, rule: 'all-checked', message, severity: 'warning' }];
 }
 
-/** Whether a task file says nothing: it holds headings, comments and empty items alone. */
 export function isUnfilled(body: string): boolean {
   for (const { text, inFence } of lines(body)) if (inFence || !BARE.test(text)) return false;
   return true;
 }
 
-/** A task of a plan, as people write it. */
 const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
 const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
 
-/** What a prompt file says that was probably meant as a plan, to be executed task by task; null for every other. */
+/** Warns about a prompt file that looks like a plan. */
 export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;

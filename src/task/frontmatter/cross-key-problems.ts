@@ -5,10 +5,7 @@ import type { Frontmatter } from './schema.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/**
- * What is wrong between keys each of which may be right by itself. Reads settings as they were written, so that an error
- * elsewhere hides none of this.
- */
+/** Problems between keys. Reads the raw settings, so that an error elsewhere hides none of them. */
 export function crossKeyProblems(settings: Settings): KeyProblem[] {
   return [
     ...duplicates(settings, 'validation', nameOf, 'name'),
@@ -18,9 +15,9 @@ export function crossKeyProblems(settings: Settings): KeyProblem[] {
   ];
 }
 
-/** A command cannot have more time than the iteration that waits for it. `byDefault` is the iteration's, in seconds. */
+/** A command's timeout must not exceed the iteration's. `byDefault` is the default of the latter, in seconds. */
 export function commandTimeoutProblems({ commands, timeout }: Settings, byDefault: number | null): KeyProblem[] {
-  // A value out of its own range is reported by itself.
+  // Reported by its own rule.
   if (timeout !== undefined && !isTimeout(timeout)) return [];
   const limit = timeout ?? byDefault;
   if (limit === null) return [];
@@ -34,7 +31,7 @@ export function commandTimeoutProblems({ commands, timeout }: Settings, byDefaul
   });
 }
 
-/** Timeout of a command in seconds; `iteration` is that of the iteration, null for no limit. */
+/** Timeout of a command in seconds. */
 export function commandTimeout(own: number | undefined, iteration: number | null): number {
   return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration ?? COMMAND_TIMEOUT_SECONDS);
 }
@@ -91,13 +88,12 @@ function entriesOf(value: unknown): unknown[] {
 
 export type IdleBlock = NonNullable<Frontmatter['idle']>;
 
-/** An idle block with what it leaves out: where `delay` exceeds the default `max_delay`, that follows it. */
+/** Completes an idle block; a `delay` above the default `max_delay` raises it. */
 export function completeIdle(block: IdleBlock) {
   const delay = block.delay ?? IDLE.delayMs;
   return { delay, maxDelay: block.max_delay ?? Math.max(IDLE.maxDelayMs, delay), max: block.max ?? IDLE.maxMs };
 }
 
-/** What is wrong between the keys of an idle block, each of which is right by itself. */
 export function idleProblems(block: IdleBlock): KeyProblem[] {
   const { delay, maxDelay, max } = completeIdle(block);
   const problems: KeyProblem[] = [];

@@ -1,10 +1,9 @@
 import picomatch from 'picomatch';
 import type { Policy } from '../../engine/schema/policy.ts';
 
-/** What a command or an argument may be called: the form in which `{{ commands.NAME }}` finds it. */
+/** The form in which `{{ commands.NAME }}` and `{{ args.NAME }}` are found. */
 export const ARGUMENT_NAME = /^\w[\w-]*$/;
 
-/** null when a command or an argument can have this name, else what is wrong with it. */
 export function nameProblem(name: string): string | null {
   if (!ARGUMENT_NAME.test(name)) return 'must be letters, digits, "_" and "-", not beginning with "-"';
   if (name.length > 64) return 'must have at most 64 characters';
@@ -12,12 +11,10 @@ export function nameProblem(name: string): string | null {
   return name === '__proto__' ? 'must be another name: this one is JavaScript’s own' : null;
 }
 
-/** null when this is a plain relative path of a file inside the project, else what is wrong with it. */
 export function relativePathProblem(path: string): string | null {
   return relativeGlobProblem(path) ?? (path.split('/').includes('.') ? 'must have no "." segment' : null);
 }
 
-/** The same for a glob, in which a leading `./` is harmless. */
 export function relativeGlobProblem(glob: string): string | null {
   if (glob.trim() === '') return 'must not be blank';
   if (glob !== glob.trim()) return 'must not begin or end with white space';
@@ -28,14 +25,12 @@ export function relativeGlobProblem(glob: string): string | null {
   return glob.split('/').includes('..') ? 'must have no ".." segment' : null;
 }
 
-/** The built-in sets of paths, as a list of globs names them. */
 const POLICIES = ['policy:secret-bearing-paths'];
 
-/** Paths that have nothing in common: what matches them all matches everything. */
+/** Unrelated paths: a glob that matches all of them matches everything. */
 const UNRELATED = ['a', 'Makefile', '.env', 'src/index.ts', 'docs/deep/er/page.md', 'x/y.tar.gz', '_/-', '0/1/2/3'];
 const MAX_GLOB_LENGTH = 1000;
 
-/** null when this glob, or policy by name, can guard files, else what is wrong with it. */
 export function guardedGlobProblem(glob: string): string | null {
   if (glob.trim() === '') return 'must not be blank';
   if (glob !== glob.trim()) return 'must not begin or end with white space';
@@ -57,7 +52,7 @@ function matchesEverything(glob: string): boolean {
   });
 }
 
-/** Why a loop with this budget cannot start, or null: nobody can keep a cost limit whose cost nobody knows. */
+/** Returns why a loop with this budget cannot start, or null: a cost limit needs a known cost. */
 export function costProblem(budget: Policy['budget'], costIsKnown: boolean): string | null {
   if (budget.maxCostUsd === null || costIsKnown) return null;
   return `budget.max_cost is $${budget.maxCostUsd}, but nothing tells what this loop costs: in hook mode the figure comes through our status line. Start it with the launcher, which brings the status line, or limit budget.max_tokens or budget.max_time instead.`;

@@ -3,16 +3,12 @@ import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts'
 import { outsideComments } from '../../text/markdown/comments.ts';
 import { taskFolder } from '../task-file.ts';
 
-/** What the placeholders of a RALPH.md stand for in one iteration. */
 export interface BodyValues {
-  /** The output of each command that ran, by name. */
   readonly commands: Readonly<Record<string, string>>;
   readonly args: Readonly<Record<string, string>>;
-  /** `name` is the task folder's own; `iteration` the one that now begins. */
   readonly ralph: { readonly iteration: number; readonly name: string; readonly maxIterations: number };
 }
 
-/** One placeholder as it stands in a text. */
 export interface Placeholder {
   readonly kind: 'commands' | 'args' | 'ralph';
   readonly name: string;
@@ -23,13 +19,12 @@ export interface Placeholder {
 const PLACEHOLDER = /\{\{\s*(commands|args|ralph)\.(\w[\w-]*)\s*\}\}/g;
 const ITERATION = /\{\{\s*ralph\.iteration\s*\}\}/g;
 
-/** The names after `ralph.`. */
 export const RALPH_NAMES: readonly string[] = ['iteration', 'name', 'max_iterations'];
 
 /**
- * The body as the agent gets it: HTML comments left out, and every placeholder replaced in one pass, so that nothing a
- * command prints or an argument holds is ever expanded or left out itself. A command that is not there is the empty
- * text. What is no placeholder of ours, and an argument without a value, stays as it stands.
+ * Renders the body for the agent: without HTML comments, all placeholders replaced in one pass, so that values are
+ * never expanded themselves. Missing commands render as empty text; unknown placeholders and arguments without a value
+ * stay.
  */
 export function renderBody(body: string, values: BodyValues): string {
   return outsideComments(body)
@@ -37,14 +32,13 @@ export function renderBody(body: string, values: BodyValues): string {
     .join('');
 }
 
-/** The placeholders of a body outside its comments, with their places in the whole body. */
+/** Placeholders outside comments, with their places in the whole body. */
 export function bodyPlaceholders(body: string): Placeholder[] {
   return outsideComments(body).flatMap(({ text, at }) =>
     placeholdersOf(text).map(({ start, end, ...named }) => ({ ...named, start: start + at, end: end + at })),
   );
 }
 
-/** The placeholders of a command. */
 export function placeholdersOf(text: string): Placeholder[] {
   return [...text.matchAll(PLACEHOLDER)].map(({ 0: whole, 1: kind, 2: name = '', index }) => ({
     kind: kind as Placeholder['kind'],
@@ -54,12 +48,12 @@ export function placeholdersOf(text: string): Placeholder[] {
   }));
 }
 
-/** A command of the contract as it runs in this iteration: the one placeholder that the start could not fill. */
+/** Fills in the iteration, which the start could not. */
 export function runOfIteration(run: string, iteration: number): string {
   return run.replace(ITERATION, String(iteration));
 }
 
-/** The text with each placeholder replaced by what `value` says; null leaves it as it stands. */
+/** Replaces each placeholder by `value`; null keeps it. */
 export function replaced(text: string, value: (placeholder: Placeholder) => string | null): string {
   let result = '';
   let from = 0;
@@ -88,7 +82,7 @@ function own(record: Readonly<Record<string, string | number>>, name: string): s
   return Object.hasOwn(record, name) ? String(record[name]) : null;
 }
 
-/** What the shell gets for a command of a task folder in this iteration, and where it runs, absolute. */
+/** Shell text and absolute directory of a task command in this iteration. */
 export function taskCommand(
   contract: Pick<Contract, 'taskPath'>,
   projectDir: string,

@@ -18,18 +18,18 @@ export interface Place {
 }
 
 export interface ReadYaml {
-  /** The mapping as a plain object, empty for an empty text; null when the text is none. */
+  /** null if the text is no mapping. */
   readonly mapping: Record<string, unknown> | null;
   readonly problems: readonly (Place & {
     readonly rule: 'yaml' | 'not-a-mapping';
     readonly message: string;
     readonly severity: 'error' | 'warning';
   })[];
-  /** Where the value of a key path stands, or its nearest parent. A snake_case key is found under its alias too. */
+  /** Place of a key path or its nearest parent. Finds snake_case keys under their aliases too. */
   readonly placeOf: (keys: readonly (string | number)[], part: 'key' | 'value') => Place;
 }
 
-/** Parses a frontmatter's text. Lines and columns count from 1 within the text. Never throws. */
+/** Parses a frontmatter. Lines and columns count from 1. Never throws. */
 export function readYaml(text: string): ReadYaml {
   const lines = new LineCounter();
   const place = (offset: number): Place => {
@@ -40,7 +40,7 @@ export function readYaml(text: string): ReadYaml {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     return read(document, place);
   } catch (error) {
-    // The parser is recursive: a text that is nested some thousand levels deep runs out of stack.
+    // The recursive parser runs out of stack at some thousand levels.
     const why = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
     const problem = { line: 1, column: 1, rule: 'yaml', message: why, severity: 'error' } as const;
     return { mapping: null, problems: [problem], placeOf: () => ({ line: 1, column: 1 }) };

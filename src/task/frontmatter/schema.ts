@@ -64,7 +64,6 @@ const shellPolicy = z.strictObject(
   { error: 'must be a mapping with mode, allow' },
 );
 
-/** The `guardrails` of a frontmatter. What holds between mode and allow is checked apart (see shared-rules.ts). */
 export const guardrails = z.strictObject(
   {
     block_commands: described(
@@ -160,7 +159,7 @@ const command = z.strictObject(
   { error: 'must be a mapping with name, run, timeout, acceptance' },
 );
 
-/** The keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */
+/** Keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */
 const KEYS = {
   validation: described(
     list(validationEntry, 'commands').optional(),
@@ -254,7 +253,7 @@ const KEYS = {
   ),
 };
 
-/** Keys that configure one task, and may not be in the configuration of a project or a user. */
+/** Keys that configure one task and are not allowed in the configuration of a project or user. */
 export const TASK_KEYS = [
   'args',
   'commands',
@@ -265,15 +264,11 @@ export const TASK_KEYS = [
   'open_questions',
 ] as const satisfies readonly (keyof Frontmatter)[];
 
-/**
- * The frontmatter of a task file whose loop may get at most `cap` iterations. Durations come out as milliseconds. Aliases
- * and unknown keys are dealt with before (see check-settings.ts).
- */
+/** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
 export function frontmatterSchema(cap = BY_FILE.prompt.iterationCap) {
   return z.strictObject({ ...KEYS, max_iterations: maxIterations(cap) });
 }
 
-/** The frontmatter that editors know by the published schemas: the same keys for each kind of file. */
 export function publishedFrontmatter(kind: TaskKind): z.ZodType {
   const file = kind === 'ralph-md' ? 'RALPH.md' : kind === 'checklist' ? 'task.md' : 'PROMPT.md';
   return frontmatterSchema(BY_FILE[kind].iterationCap).meta({ title: `Frontmatter of a ${file}` });

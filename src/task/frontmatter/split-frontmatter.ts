@@ -1,22 +1,18 @@
 export interface SplitText {
-  /** The exact text between the two markers, terminators included; '' where there is none. */
   readonly frontmatter: string;
-  /** Line of the file after its opening marker, from 1; null where there is no such marker. */
+  /** First line after the opening marker, from 1; null without one. */
   readonly frontmatterLine: number | null;
-  /** The exact text after the closing marker's line; the whole file, without its byte-order mark, where there is no frontmatter. */
+  /** Exact text after the closing marker's line, or the whole file without its byte-order mark. */
   readonly body: string;
-  /** Line of the file on which the body begins, from 1. */
   readonly bodyLine: number;
-  /** The opening marker has no closing one. */
   readonly problem?: 'unclosed';
 }
 
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
- * Splits a task file into frontmatter and body. The opening marker is the first line that is neither blank nor part of
- * a leading HTML comment, and is `---`; the closing one is the next such line. Reads each character at most a few
- * times, whatever the text, and never throws.
+ * Splits a task file. The opening marker is the first line that is neither blank nor a leading HTML comment, if it is
+ * `---`; the closing marker is the next such line. Linear in the text; never throws.
  */
 export function splitFrontmatter(text: string): SplitText {
   const start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
@@ -33,14 +29,13 @@ export function splitFrontmatter(text: string): SplitText {
   for (let line = from; line < text.length; line = nextLine(text, line)) {
     if (!isMarker(text, line)) continue;
     const after = nextLine(text, line);
-    // A closing marker that ends the file without a newline has its body on its own line.
+    // After a closing marker without newline, the body begins on the marker's line.
     const bodyLine = lineNumber(text, after, frontmatterLine, from);
     return { frontmatter: text.slice(from, line), frontmatterLine, body: text.slice(after), bodyLine };
   }
   return { ...whole, frontmatterLine, problem: 'unclosed' };
 }
 
-/** The first place after `at` that is neither white space nor an HTML comment. */
 function skipComments(text: string, at: number): number {
   let place = at;
   for (;;) {
@@ -52,7 +47,6 @@ function skipComments(text: string, at: number): number {
   }
 }
 
-/** true for a line of exactly three hyphens; white space may follow them. */
 function isMarker(text: string, at: number): boolean {
   if (!text.startsWith('---', at)) return false;
   let place = at + 3;
@@ -70,7 +64,7 @@ function nextLine(text: string, at: number): number {
   return end === -1 ? text.length : end + 1;
 }
 
-/** The line of `at`, counted on from `from`, which lies on line `line`. */
+/** Counts lines from `from`, which is on line `line`. */
 function lineNumber(text: string, at: number, line: number, from: number): number {
   let number = line;
   for (let end = text.indexOf('\n', from); end !== -1 && end < at; end = text.indexOf('\n', end + 1)) number += 1;

@@ -7,14 +7,12 @@ import { bodyPlaceholders, type Placeholder, RALPH_NAMES } from './placeholders.
 import type { KeyProblem } from './problem.ts';
 import type { Frontmatter } from './schema.ts';
 
-/** A problem that lies in the body, at this place of it. */
 export interface BodyProblem extends Omit<KeyProblem, 'keys'> {
   readonly at: number;
 }
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** What is wrong with the placeholders in the commands of a RALPH.md. Reads the frontmatter as it was written. */
 export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
   const declared = declaredArgs(mapping);
   return entries(mapping['commands']).flatMap((entry, index) => {
@@ -28,7 +26,6 @@ export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
   });
 }
 
-/** What is wrong with the placeholders in its body. */
 export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyProblem[] {
   const args = declaredArgs(mapping);
   const commands = entries(mapping['commands'])
@@ -75,7 +72,7 @@ export function taskFolderDoubts(settings: Frontmatter, body: string, kind: Task
     const message = 'completion_gate does nothing, because there is no completion_promise whose claim it could check.';
     doubt(['completion_gate'], 'nothing-to-gate', message);
   }
-  // Under an optional gate the prompt asks the agent to see to them.
+  // An optional gate still mentions them in the prompt.
   if (gate === 'disabled' && required_outputs.length > 0) {
     const message = `required_outputs do nothing: only a gate that is not disabled${needs} asks for them.`;
     doubt(['required_outputs'], 'not-gated', message);

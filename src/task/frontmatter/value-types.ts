@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { parseDuration } from '../../text/duration.ts';
 import { compilePattern } from '../../text/pattern.ts';
 
-/** The forms that a value of the frontmatter can have. Each message is the rule: it follows the key's path. */
+/** Types of frontmatter values. Each message is the rule that follows the key's path. */
 
 export function integer(least: number, most?: number) {
   const error =
@@ -24,7 +24,7 @@ export function numberFrom(least: number, most?: number) {
   return most === undefined ? open : open.max(most, { error });
 }
 
-/** The same type, with what an editor shows about its key, and keywords that the published JSON Schema has beside. */
+/** Adds a description for editors and keywords of the published JSON Schema. */
 export function described<T extends z.ZodType>(
   type: T,
   description: string,
@@ -33,7 +33,6 @@ export function described<T extends z.ZodType>(
   return type.meta({ description, ...keywords });
 }
 
-/** Read as milliseconds. */
 function duration(allowed: 'positive' | 'zero-too') {
   const error = 'must be a duration such as 30s, 5m or 1h30m (a bare number is seconds)';
   return z
@@ -46,7 +45,6 @@ function duration(allowed: 'positive' | 'zero-too') {
     .transform((value) => parseDuration(String(value)) ?? 0);
 }
 
-/** A key that may be left out and holds a duration. */
 export function durationKey(allowed: 'positive' | 'zero-too', description: string) {
   return described(duration(allowed).optional(), description, { pattern: '^\\d[\\d.dhms ]*$' });
 }
@@ -59,14 +57,12 @@ export function choice<const T extends readonly [string, ...string[]]>(...option
   return z.enum(options, { error: `must be one of ${options.join(', ')}` });
 }
 
-/** A text of one line that is not blank. */
 export function line() {
   return ruledText('must be a text of one line', 'one-line', (text) =>
     text.trim() === '' ? 'must not be blank' : /[\n\r]/.test(text) ? 'must be one line' : null,
   );
 }
 
-/** A text for which `problem` answers null, or what is wrong with it. */
 export function ruledText(what: string, rule: string, problem: (text: string) => string | null) {
   return z.string({ error: what }).check((context) => {
     const message = problem(context.value);
@@ -80,7 +76,7 @@ export function list<T extends z.ZodType>(of: T, what: string) {
 
 const MAX_PATTERN_LENGTH = 1000;
 
-/** Returns what is wrong with a pattern; null if RE2 accepts it and JavaScript reads it alike. */
+/** null if RE2 accepts the pattern and JavaScript compiles it. */
 export function patternProblem(pattern: string): string | null {
   if (pattern.trim() === '') return 'must not be blank';
   if (pattern.length > MAX_PATTERN_LENGTH) return `must have at most ${MAX_PATTERN_LENGTH} characters`;
@@ -97,7 +93,6 @@ export function patternProblem(pattern: string): string | null {
   }
 }
 
-/** Names the features of other dialects that RE2 does not have. */
 function unknownToRe2(pattern: string): string | null {
   const bare = pattern.replace(/\\[^1-9k]/gs, '');
   if (/\(\?<?[=!]/.test(bare)) return 'RE2 has no look-around, such as (?=…) or (?!…)';

@@ -2,13 +2,13 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 
-/** Git's log of HEAD grows with each commit; without one ('' is none) commits are not looked at. */
+/** Size and time of git's log of HEAD, which changes with each commit; '' without one. */
 export function commitMark(projectDir: string): string {
   const log = statSync(join(gitDir(projectDir), 'logs', 'HEAD'), { throwIfNoEntry: false });
   return log === undefined ? '' : `${log.size}:${log.mtimeMs}`;
 }
 
-/** In a worktree `.git` is a file that names the folder. */
+/** In a worktree, `.git` is a file that names the folder. */
 function gitDir(projectDir: string): string {
   const git = join(projectDir, '.git');
   const named = /^gitdir: (.+)$/m.exec(readRegularFile(git, 4096) ?? '')?.[1];

@@ -4,31 +4,29 @@ import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { type Marks, markFile, marksBuilder, type ReadBudget } from '../progress/marks.ts';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 
-/** How a project stands in its repository. All paths are relative to the project. */
+/** State of a project in its repository. All paths are relative to the project. */
 export interface GitState {
   /** The commit of HEAD, or `(initial)`. */
   readonly head: string;
-  /** What the index has that HEAD has not. */
   readonly index: Readonly<Record<string, string>>;
-  /** Files that are not as the index has them, and files that it does not know. */
+  /** Files that differ from the index, and untracked files. */
   readonly tree: Marks;
-  /** What the commits since another snapshot changed; null where HEAD is the same, or nobody can tell. */
+  /** Changes committed since another snapshot; null if HEAD is the same or they are unknown. */
   readonly committed: Committed | null;
 }
 
 export interface Committed {
-  /** The commit that it is compared with. */
   readonly since: string;
-  /** 200 at most, without those that do not count. */
+  /** At most 200, without those left out. */
   readonly files: readonly string[];
-  /** Nothing that was committed counts: it is all the loop's own, or made by tools. */
+  /** true if all committed files are the loop's own or made by tools. */
   readonly onlyLeftOut: boolean;
 }
 
 export interface GitLimits {
-  /** Changed and unknown files that are looked at. */
+  /** Changed and untracked files to look at. */
   readonly files: number;
-  /** Of these, how many are read, and how much in all. */
+  /** Limits of the files read among these. */
   readonly read: number;
   readonly bytes: number;
   readonly timeMs: number;
@@ -40,7 +38,6 @@ const MAX_COMMITTED = 200;
 
 export type GitLook =
   | { readonly kind: 'state'; readonly state: GitState }
-  /** The name of the bound that was hit. */
   | { readonly kind: 'unknown'; readonly limit: string };
 
 type Settings = readonly (readonly [string, string])[];
@@ -48,18 +45,16 @@ type Settings = readonly (readonly [string, string])[];
 interface Look {
   readonly projectDir: string;
   readonly taskDir: string;
-  /** The project's place in the repository, '' for its top, otherwise with a slash at its end. */
+  /** The project's folder in the repository, with a slash at its end; '' for its top. */
   readonly prefix: string;
   readonly limits: GitLimits;
-  /** By performance.now(). */
   readonly deadline: number;
   readonly ask: (words: readonly string[], settings?: Settings) => Promise<GitAnswer>;
 }
 
 /**
- * Asks git how the project stands: commits, index and work tree, without what is ignored and what does not count.
- * `taskDir` is relative to the project; `since` is the HEAD of the snapshot to compare with. Rejects only with the
- * abort's reason.
+ * Asks git for commits, index and work tree, without ignored and left-out files. `taskDir` is relative to the project;
+ * `since` is the HEAD of the snapshot to compare with. Rejects only with the abort's reason.
  */
 export async function gitState(
   projectDir: string,
@@ -77,13 +72,13 @@ export async function gitState(
 
   const [status, others, ignored] = await Promise.all([
     statusOf(look),
-    // Compares no contents, so no filter is run, and need not wait for what these are.
+    // Compares no contents and runs no filter, so it need not wait.
     ask(OTHERS),
     prefix === '' ? null : ask(['check-ignore', '--quiet', '.']),
   ]);
   if (status.kind !== 'answer') return unknown(status.kind);
   if (others.kind !== 'answer') return unknown(others.kind);
-  // A repository further up that ignores the project sees nothing of what happens in it.
+  // An outer repository that ignores the project sees none of its changes.
   if (ignored?.kind === 'answer') return unknown('repository');
   const said = parseStatus(status.text);
   if (said === null) return unknown('failed');
@@ -92,12 +87,12 @@ export async function gitState(
   return { kind: 'state', state: { head, ...changesOf(look, said, others.text), committed } };
 }
 
-/** What git says of the tracked files, with the programs of the repository's own filters taken out. */
+/** Asks for tracked files, with the programs of the repository's own filters disabled. */
 async function statusOf({ ask, prefix }: Look): Promise<GitAnswer> {
   const filters = await ask(PROGRAMS_OF_FILTERS);
   const hasNone = filters.kind === 'failed' && filters.code === 1;
   if (filters.kind !== 'answer' && !hasNone) return filters;
-  // With a pathspec that is the whole tree git would compare each path with it.
+  // Without a pathspec at the top, where git would compare each path with it.
   const words = prefix === '' ? STATUS : [...STATUS, '--', '.'];
   return ask(words, filters.kind === 'answer' ? withoutPrograms(filters.text) : []);
 }
@@ -110,10 +105,10 @@ const PROGRAMS_OF_FILTERS = [
   ...['config', '--null', '--show-scope', '--includes', '--name-only', '--get-regexp'],
   '^filter\\..*\\.(clean|smudge|process|required)$',
 ];
-/** Two questions at once take the time of one: git itself would look for unknown files after the known ones. */
+/** Two parallel queries take the time of one; a single status would look for untracked files last. */
 const STATUS = [
   ...['status', '--porcelain=v2', '-z', '--branch', '--no-ahead-behind', '--no-renames', '--untracked-files=no'],
-  // `dirty` reads a submodule's HEAD itself; without it git starts another git there, under that one's configuration.
+  // Without `dirty`, git starts another git in each submodule, under that one's configuration.
   '--ignore-submodules=dirty',
 ];
 const OTHERS = [
@@ -121,7 +116,7 @@ const OTHERS = [
   ...[...MADE_BY_TOOLS, '.ralph-runner*'].flatMap((name) => ['--exclude', `${name}/`]),
 ];
 
-/** Takes their programs from the filters that the repository itself configures: git runs them to compare contents. */
+/** Disables the filter programs of the repository's configuration, which git runs to compare contents. */
 function withoutPrograms(answer: string): Settings {
   const parts = answer.split('\0');
   const names = new Set<string>();
@@ -136,7 +131,6 @@ function withoutPrograms(answer: string): Settings {
   ]);
 }
 
-/** `untracked` is relative to the project already. */
 function changesOf(look: Look, { index, dirty }: GitStatus, untracked: string): Pick<GitState, 'index' | 'tree'> {
   const counts = (path: string): boolean => !isLeftOut(path, look.taskDir);
   const inside = (path: string): string => path.slice(look.prefix.length);
@@ -153,14 +147,14 @@ function markPaths({ projectDir, limits, deadline }: Look, paths: readonly strin
       found.miss(found.count() >= limits.files ? 'files' : 'time');
       break;
     }
-    // A name that is no UTF-8 cannot be asked for by this text.
+    // A name that is not UTF-8 cannot be looked up.
     found.add(path, path.includes('\uFFFD') ? { kind: 'unreadable' } : markFile(join(projectDir, path), budget));
   }
   return found.build();
 }
 
 async function committedSince({ ask, taskDir }: Look, since: string, head: string): Promise<Committed | null> {
-  // It comes from a file, and git would take what begins with a hyphen for an option.
+  // Read from a file: git would take a leading hyphen for an option.
   if (![since, head].every((commit) => /^[0-9a-f]{40,64}$/.test(commit))) return null;
   const diff = await ask(['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--relative', since, head]);
   if (diff.kind !== 'answer') return null;
@@ -187,13 +181,11 @@ function prefixInRepository(projectDir: string): string | null {
   }
 }
 
-/** What `git status --porcelain=v2 --branch -z` says. Paths are relative to the top of the work tree. */
+/** Output of `git status --porcelain=v2 --branch -z`. Paths are relative to the top of the work tree. */
 export interface GitStatus {
-  /** The commit of HEAD, or `(initial)`. */
   readonly head: string;
-  /** What the index has that HEAD has not: modes and object names, by path. */
+  /** Mode and object name of staged files, by path. */
   readonly index: Readonly<Record<string, string>>;
-  /** Files of the work tree that are not as the index has them. */
   readonly dirty: readonly string[];
 }
 
@@ -201,7 +193,7 @@ export interface GitStatus {
 const CHANGED = /^1 (.)(.) \S+ \d+ (\d+) \d+ \S+ (\S+) (.+)$/s;
 const UNMERGED = /^u (\S+) \S+ (\d+ \d+ \d+ \d+ \S+ \S+ \S+) (.+)$/s;
 
-/** Reads the answer of a git that was told `--no-renames`; null where it is none. */
+/** Parses the output of `git status --no-renames`; null if it is invalid. */
 export function parseStatus(text: string): GitStatus | null {
   let head: string | null = null;
   const index: Record<string, string> = Object.create(null);

@@ -2,20 +2,19 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 
-/** Folders of which a commit holds a link and no file. */
+/** Folders of which a commit holds only a link. */
 export interface NestedRepositories {
-  /** Repositories and worktrees that are no submodule. */
+  /** Repositories and worktrees that are not submodules. */
   readonly strange: readonly string[];
-  /** Submodules in which something is not committed. */
+  /** Submodules with uncommitted changes. */
   readonly unsaved: readonly string[];
 }
 
 const TIME_MS = 30_000;
 
 /**
- * Of changed paths, relative to the project, those that are repositories of their own, and whose work a commit of the
- * project would not hold. `since`: the commit whose submodules are known as such, beside those in .gitmodules. Rejects
- * only with the abort's reason.
+ * Finds nested repositories among changed paths, whose work a commit of the project would not hold. Submodules of
+ * commit `since` and of .gitmodules are known. Rejects only with the abort's reason.
  */
 export async function nestedRepositories(
   projectDir: string,
@@ -45,7 +44,6 @@ export async function nestedRepositories(
 
 type Ask = (directory: string, words: readonly string[]) => Promise<GitAnswer>;
 
-/** The submodules of the project that .gitmodules names, relative to it. */
 async function submodules(projectDir: string, ask: Ask): Promise<string[]> {
   const [up, prefix] = [
     await ask(projectDir, ['rev-parse', '--show-cdup']),

@@ -4,24 +4,22 @@ import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
 import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
 
-/** How a project stands in its repository. */
 export interface Repository {
-  /** null where HEAD is on no branch. */
+  /** null if HEAD is detached. */
   readonly branch: string | null;
-  /** null in a repository without a commit. */
+  /** null in a repository without commits. */
   readonly head: string | null;
-  /** Files that are not as HEAD has them, and unknown ones, relative to the project, without the loop's own; sorted. */
+  /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
-  /** Those of `changed` that the index may have otherwise than HEAD and the project: they are perhaps as they were. */
+  /** Those of `changed` that may differ only in the index. */
   readonly halfStaged: readonly string[];
 }
 
-/** Each question of these takes some milliseconds; a large tree some hundred. */
 const TIME_MS = 30_000;
 
 type Options = Omit<GitOptions, 'timeMs'>;
 
-/** Asks git how the project stands; a text where it cannot tell, which says why. Rejects only with the abort's reason. */
+/** Reads the state of the repository, or returns why it cannot. Rejects only with the abort's reason. */
 export async function readRepository(projectDir: string, options: Options): Promise<Repository | string> {
   const ask = (words: readonly string[]) => runGit(projectDir, words, { ...options, timeMs: TIME_MS });
   const prefix = await ask(['rev-parse', '--show-prefix']);
@@ -47,13 +45,11 @@ export async function readRepository(projectDir: string, options: Options): Prom
   };
 }
 
-/** A repository that git does not open is one all the same: nobody should be told to begin another in it. */
 function whyNone(projectDir: string): string {
   const unopened = unopenedText(projectDir);
   return unopened ?? 'the project is in no git repository. Begin one: git init, then commit what is there.';
 }
 
-/** What the repository's own status calls from its top is called from the project. */
 function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
   const lines = status
     .split('\0')
@@ -61,7 +57,7 @@ function changedIn(status: string, prefix: string): Pick<Repository, 'changed' |
     .map((line) => ({ marks: line.slice(0, 2), path: fromProject(line.slice(3), prefix) }))
     .filter(({ path }) => !isLoopsOwn(path));
   const unknown = new Set(lines.filter(({ marks }) => marks === '??').map(({ path }) => path));
-  // A file that is staged as new and lies there is one, and status would not name it where git ignores it.
+  // Staged as new and present is a change too; status would not list it if git ignores it.
   const isHalf = ({ marks, path }: { readonly marks: string; readonly path: string }): boolean =>
     /^(?:[MTD][MTDA]|AD)$/.test(marks) || (marks === 'D ' && unknown.has(path));
   return {
@@ -80,12 +76,11 @@ function fromProject(path: string, prefix: string): string {
   return `${'../'.repeat(prefix.split('/').length - 1)}${path}`;
 }
 
-/** Above this nobody reads them, and the note of a task has no room. */
 const MOST_HIDDEN = 10_000;
 
 /**
- * Files of the project at whose changes git was told not to look (assume-unchanged, skip-worktree), and which are there:
- * those that a sparse checkout leaves out hide nothing. null where git does not say, or there are more than 10,000.
+ * Existing files hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or there are
+ * more than 10,000.
  */
 export async function hiddenFiles(projectDir: string, options: Options): Promise<string[] | null> {
   const hidden: string[] = [];
@@ -96,7 +91,7 @@ export async function hiddenFiles(projectDir: string, options: Options): Promise
   return answered && hidden.length <= MOST_HIDDEN ? hidden : null;
 }
 
-/** The subject of HEAD and its first parent; null where it has none, or git does not say. */
+/** Subject and first parent of HEAD; null if there is none. */
 export async function lastCommit(
   projectDir: string,
   options: Options,
@@ -108,7 +103,7 @@ export async function lastCommit(
   return parent ? { parent, subject } : null;
 }
 
-/** How many commits HEAD has that `since` has not; 0 where git does not say. */
+/** Number of commits of HEAD since a commit; 0 if unknown. */
 export async function commitsSince(projectDir: string, since: string, options: Options): Promise<number> {
   if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
   const words = ['rev-list', '--count', `${since}..HEAD`];
@@ -116,7 +111,7 @@ export async function commitsSince(projectDir: string, since: string, options: O
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
 
-/** The files that HEAD's commit changed, relative to the project; none where git does not say. */
+/** Files changed by HEAD's commit, relative to the project. */
 export async function filesOfCommit(projectDir: string, options: Options): Promise<string[]> {
   const words = ['diff-tree', '--no-commit-id', '--name-only', '--no-renames', '-r', '-z', 'HEAD'];
   const [files, prefix] = [
@@ -129,8 +124,8 @@ export async function filesOfCommit(projectDir: string, options: Options): Promi
 }
 
 /**
- * What to say where git knows of no repository and a `.git` lies at or above this folder all the same: it belongs to
- * another user, as in many containers, or its configuration is broken. null where there is none.
+ * Explains a `.git` at or above this folder that git does not open: another owner, as in many containers, or a broken
+ * configuration. null if there is none.
  */
 export function unopenedText(directory: string): string | null {
   for (let at = directory; ; at = dirname(at)) {

@@ -12,14 +12,14 @@ export interface GitOptions {
 
 export type GitAnswer =
   | { readonly kind: 'answer'; readonly text: string }
-  /** Its exit code, by which some questions are answered; null where it had none. */
+  /** null if it did not exit by itself. */
   | { readonly kind: 'failed'; readonly code: number | null }
   | { readonly kind: 'missing' | 'time' | 'output' };
 
-/** Of one answer: some thirty thousand changed files. */
+/** Enough for about thirty thousand changed files. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
-/** What a repository's own configuration may not decide: each of these starts a program, or hides files. */
+/** Overrides of repository settings that start programs or hide files. */
 const SETTINGS: readonly (readonly [string, string])[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', devNull],
@@ -27,9 +27,8 @@ const SETTINGS: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Asks git in `directory`, without taking locks, writing anything, fetching or asking anybody, and without starting a
- * program that the repository names; `settings` come on top. A git that takes too long or says too much is ended.
- * Rejects only with the abort's reason.
+ * Asks git without locks, writes, network, prompts, or programs named by the repository. Overlong or too large answers
+ * are ended. Rejects only with the abort's reason.
  */
 export async function runGit(
   directory: string,
@@ -59,8 +58,8 @@ export async function runGit(
 }
 
 /**
- * The same for a question with an answer of any size: `take` is given each part of it, as NUL ends them. Gives whether
- * git answered to its end. Rejects only with the abort's reason.
+ * Streams a NUL-separated answer of any size to `take`. Returns whether git succeeded. Rejects only with the abort's
+ * reason.
  */
 export async function eachOfGit(
   directory: string,
@@ -101,8 +100,8 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
 }
 
 /**
- * The caller's environment with these settings over every configuration file. Variables of git that say which
- * repository is meant, or have it write traces, are left out; those that say which configuration is the user's stay.
+ * Environment with these settings above all configuration files, without git variables that choose another repository
+ * or write traces. Variables that choose the user's configuration stay.
  */
 function gitEnvironment(env: Environment, settings: readonly (readonly [string, string])[]): Environment {
   const given: Record<string, string | undefined> = {};
@@ -130,21 +129,19 @@ function gitEnvironment(env: Environment, settings: readonly (readonly [string, 
 export interface GitChange {
   readonly directory: string;
   readonly words: readonly string[];
-  /** What git reads from its standard input. */
   readonly input?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export type GitChanged = { readonly ok: true } | { readonly ok: false; readonly said: string };
 
-/** The hooks of a commit may run a whole test suite. */
+/** Commit hooks may run a whole test suite. */
 const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 
 /**
- * Has git change the repository, as the user would: with the user's configuration, signatures and hooks, and without a
- * shell. Asks nobody for anything. Not ended by a signal to the caller, because half of a commit is worse than a late
- * answer. Never rejects: what git said is told.
+ * Changes the repository as the user would: with the user's configuration, signatures and hooks, without a shell or
+ * prompts. Not aborted, because half a commit is worse than a late one. Never rejects.
  */
 export function changeByGit({ directory, words, input = '', env }: GitChange): Promise<GitChanged> {
   const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
@@ -155,7 +152,7 @@ export function changeByGit({ directory, words, input = '', env }: GitChange): P
       env: { ...withoutPlace(gateEnvironment(env)), GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' } as NodeJS.ProcessEnv,
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
-      // The keys of a terminal are for us: git ends its work.
+      // Keys typed at a terminal do not reach git.
       detached: process.platform !== 'win32',
     });
     let said = '';
@@ -164,7 +161,7 @@ export function changeByGit({ directory, words, input = '', env }: GitChange): P
     };
     child.stdout.on('data', hear);
     child.stderr.on('data', hear);
-    // A git that ends before it has read everything says by its exit what is wrong.
+    // A git that exits before reading everything reports the reason itself.
     child.stdin.on('error', () => undefined);
     child.stdin.end(input);
     const late = setTimeout(() => child.kill('SIGKILL'), TIME_MS);
@@ -180,7 +177,7 @@ export function changeByGit({ directory, words, input = '', env }: GitChange): P
   });
 }
 
-/** Variables that say which repository is meant would lead away from the project. */
+/** Drops variables that would choose another repository. */
 function withoutPlace(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const places = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE', 'GIT_PREFIX'];
   return Object.fromEntries(Object.entries(env).filter(([key]) => !places.includes(key)));

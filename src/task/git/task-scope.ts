@@ -9,9 +9,8 @@ const MOST_MANIFESTS = 500;
 const MANIFEST_BYTES = 512 * 1024;
 
 /**
- * The scope of a task as paths and globs from the project: a name of a package becomes the folder it lies in, and an
- * absolute path into the project one from there. Everything else stays as it was written, without `./` before it and
- * slashes around it. Rejects only with the abort's reason.
+ * Resolves a scope: package names become their folders, absolute paths relative ones; `./` and outer slashes are
+ * removed. Rejects only with the abort's reason.
  */
 export async function resolveScope(
   projectDir: string,
@@ -24,12 +23,10 @@ export async function resolveScope(
   return paths.map((path) => (unknown.includes(path) ? (folders.get(path) ?? path) : path));
 }
 
-/** Whether a path, relative to the project, lies in a scope that was resolved. */
 export function isInScope(path: string, scope: readonly string[]): boolean {
   return inScope(path, scope, (glob, each) => picomatch.isMatch(each, glob, { dot: true }));
 }
 
-/** An absolute path into the project as one from there. */
 function withinProject(projectDir: string, entry: string): string {
   if (!isAbsolute(entry)) return entry;
   const path = relative(projectDir, entry) || '.';
@@ -44,7 +41,7 @@ function plainPath(entry: string): string {
     .replace(/\/\*\*$/, '');
 }
 
-/** The folders of the packages that git knows here, by name: of package.json and Cargo.toml. */
+/** Folders of the tracked packages (package.json, Cargo.toml) by name. */
 async function packageFolders(
   projectDir: string,
   options: Omit<GitOptions, 'timeMs'>,
@@ -61,7 +58,6 @@ async function packageFolders(
   return found;
 }
 
-/** Of a package.json or a Cargo.toml. */
 function packageName(text: string): string | null {
   try {
     const { name } = JSON.parse(text) as { name?: unknown };

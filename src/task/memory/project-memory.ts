@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { countEntries, type MemoryFile } from '../../engine/prompt/memory.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 
-/** Longer ones are named, and their entries not counted. */
+/** Entries of longer files are not counted. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** The memory that earlier loops and their agents have left in a project, with how much each file holds. Never throws. */
+/** Memory left in a project by earlier loops. Never throws. */
 export function projectMemory(projectDir: string): MemoryFile[] {
   return [LEARNINGS, DECISIONS].flatMap((path): MemoryFile[] => {
     const file = join(projectDir, path);
@@ -25,7 +25,7 @@ function isTooLong(path: string): boolean {
   }
 }
 
-/** What every loop of a project leaves to the ones after it, relative to the project. */
+/** Files that loops leave to later ones, relative to the project. */
 export const GUARDRAILS = '.claude/ralph/guardrails.md';
 export const LEARNINGS = '.claude/context/memory/learnings.md';
 export const DECISIONS = '.claude/context/memory/decisions.md';

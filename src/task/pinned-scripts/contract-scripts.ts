@@ -12,10 +12,7 @@ type Terms = Pick<Contract, 'projectDir' | 'taskPath' | 'task'> & {
   readonly policy: Pick<Contract['policy'], 'maxIterations'>;
 };
 
-/**
- * The hashes that a contract keeps as `scripts`: of every file of the project that its validation commands and the
- * commands of its task folder name, in whatever iteration, by path relative to the project.
- */
+/** Hashes of all project files that the validation and task commands name, in any iteration, by relative path. */
 export function scriptsOf(terms: Terms): Record<string, string> {
   const { projectDir, task } = terms;
   const keys = new Set(terms.validation.flatMap(({ run }) => namedScripts(projectDir, run)));
@@ -36,7 +33,6 @@ export function scriptsOf(terms: Terms): Record<string, string> {
   return scripts;
 }
 
-/** Of these scripts of the contract, the ones that are no longer what they were at the start, each in a few words. */
 export function changedScripts(
   contract: Pick<Contract, 'scripts'>,
   projectDir: string,
@@ -51,7 +47,7 @@ export function changedScripts(
   });
 }
 
-/** SHA-256 of a script that `namedScripts` names, as it is now; null when it is gone. */
+/** SHA-256 of a script that `namedScripts` names; null if it is missing. */
 export function scriptHash(projectDir: string, key: string): string | null {
   const inPackage = splitPackageScriptKey(key);
   if (inPackage !== null) {

@@ -4,7 +4,7 @@ import { commandWords } from '../../text/shell/command-words.ts';
 import { isProjectFile, projectPath } from '../project-file.ts';
 import { packageManagerCall, packageScript, packageScriptKey } from './package-scripts.ts';
 
-/** Commands whose operands are what is looked at, moved or printed: data, which the agent is there to change. */
+/** Commands whose operands are data, which the agent may change. */
 const DATA_COMMANDS = new Set(
   '[ test cat grep egrep fgrep rg ag head tail wc cmp diff jq yq ls stat find sort uniq cut tr echo printf git cp mv rm mkdir touch tee ln cd true false :'.split(
     ' ',
@@ -15,10 +15,9 @@ const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const MAX_DEPTH = 4;
 
 /**
- * The project's own files that a shell command names, so that the contract can hold their hashes: by path relative to
- * the project, each once, in order. A script of a package.json counts as `package.json#scripts.NAME`, so that the rest
- * of that file may change, and what it runs counts too. A path in `known` counts even when its file is gone. The
- * command runs in `directory`.
+ * Finds the project's own files that a shell command runs, relative to the project, in order. A package.json script
+ * counts as `package.json#scripts.NAME`, so that the rest of that file may change, and its commands are followed. Paths
+ * in `known` count even if their file is missing.
  */
 export function namedScripts(
   projectDir: string,
@@ -40,7 +39,7 @@ interface Search {
 function collect(search: Search, run: string, directory: string, depth: number): void {
   if (depth > MAX_DEPTH) return;
   const commands = commandWords(run);
-  // A literal `cd` may or may not have happened before another command: its files count both ways.
+  // A literal `cd` may or may not have run before another command: count both.
   const entered = commands.flatMap(([name, ...rest]) =>
     name === 'cd' ? rest.filter((word) => !word.startsWith('-')) : [],
   );
@@ -55,8 +54,8 @@ function collect(search: Search, run: string, directory: string, depth: number):
 }
 
 /**
- * A script is what the command runs: its first word, what an interpreter is given, an executable file, a
- * configuration behind `=`. A source file that a linter or a test runner is pointed at is what the agent works on.
+ * Adds scripts: the first word, operands of interpreters, executables, and configurations after `=`. Source files given
+ * to a linter or test runner are the agent's to change.
  */
 function addFiles(search: Search, words: readonly string[], base: string): void {
   const [command = '', ...others] = words;
@@ -67,7 +66,7 @@ function addFiles(search: Search, words: readonly string[], base: string): void 
     if (operands.has(word) || isRunnable(search.projectDir, base, word)) addFile(search, base, word);
     for (const candidate of afterEquals(word)) addFile(search, base, candidate);
   }
-  // A script that is gone is still the contract's.
+  // A deleted script still belongs to the contract.
   for (const word of others) {
     const path = projectPath(search.projectDir, base, word);
     if (path !== null && search.known.has(path)) search.found.add(path);
@@ -77,7 +76,7 @@ function addFiles(search: Search, words: readonly string[], base: string): void 
 const INTERPRETER =
   /^(?:.*\/)?(?:ba|z|da|k|a)?sh$|^(?:.*\/)?(?:node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|ruby|perl|php|Rscript|source|\.)$/;
 
-/** The script that each interpreter on the line is given: its first operand, unless it runs tests or a text. */
+/** The first operand of each interpreter, unless it runs tests or inline code. */
 function interpreted(words: readonly string[]): Set<string> {
   const scripts = new Set<string>();
   for (const [index, word] of words.entries()) {
@@ -90,7 +89,6 @@ function interpreted(words: readonly string[]): Set<string> {
   return scripts;
 }
 
-/** An executable file, or one that begins by naming its interpreter. */
 function isRunnable(projectDir: string, base: string, word: string): boolean {
   const path = word === '' || word.includes('\0') ? null : projectPath(projectDir, base, word);
   if (path === null || !isProjectFile(projectDir, path)) return false;
@@ -145,7 +143,7 @@ function addPackageScripts(search: Search, words: readonly string[], base: strin
   }
 }
 
-/** Where the package manager finds its package.json: here or in the nearest parent within the project. */
+/** The nearest folder with a package.json, within the project. */
 function packageDirectory(projectDir: string, from: string): string | null {
   for (let at = from; projectPath(projectDir, at, 'package.json') !== null; at = dirname(at)) {
     if (existsSync(join(at, 'package.json'))) return at;

@@ -4,18 +4,15 @@ import { regularFile } from '../../state/files/read-regular-file.ts';
 
 const KEY = /^((?:.*\/)?package\.json)#scripts\.(.+)$/s;
 
-/** The name under which the contract keeps one script of a package.json. */
 export function packageScriptKey(packagePath: string, script: string): string {
   return `${packagePath}#scripts.${script}`;
 }
 
-/** The package.json and the script that such a name stands for; null for any other path. */
 export function splitPackageScriptKey(key: string): { readonly packagePath: string; readonly script: string } | null {
   const [, packagePath, script] = KEY.exec(key) ?? [];
   return packagePath === undefined || script === undefined ? null : { packagePath, script };
 }
 
-/** The command that a package.json has under `scripts`; null where it has none. */
 export function packageScript(projectDir: string, packagePath: string, script: string): string | null {
   try {
     const { scripts } = JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8')) as {
@@ -30,7 +27,6 @@ export function packageScript(projectDir: string, packagePath: string, script: s
 }
 
 export interface PackageManagerCall {
-  /** The directory that an option names, relative to the current one. */
   readonly directory: string | null;
   readonly script: string;
 }
@@ -40,7 +36,7 @@ const DIRECTORY_OPTIONS = new Set(['--prefix', '-C', '--dir', '--cwd']);
 const VALUE_OPTIONS = new Set(['-w', '--workspace', '--filter', '-F', '--loglevel', '--script-shell']);
 const RUN = new Set(['run', 'run-script', 'rum', 'urn']);
 
-/** The package.json script that a simple command runs, wrappers such as `env` and `timeout` looked through; or null. */
+/** The package.json script that a command runs, through wrappers such as `env` and `timeout`; or null. */
 export function packageManagerCall(words: readonly string[]): PackageManagerCall | null {
   const at = words.findIndex((word) => MANAGERS.has(word));
   if (at === -1) return null;

@@ -1,6 +1,6 @@
 import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 
-/** Names by which a frontmatter lifts what is denied while a plan runs. */
+/** Names by which a frontmatter lifts a rule. */
 export const PLAN_RULES = [
   ...(['push-main', 'publish', 'terraform', 'kubernetes-prod', 'docker-push', 'vercel-prod', 'fly-deploy'] as const),
   ...(['gcloud-deploy', 'aws-deploy', 'secrets'] as const),
@@ -15,7 +15,7 @@ function rule(command: string, ...args: string[]): CommandRule {
   return { command, args, reason: DEPLOYED };
 }
 
-/** A write of this program, with an option that names a context or namespace prod*, in either order. */
+/** Writes with an option that names a context or namespace prod*, in either order. */
 function production(program: string, verbs: string, options: string): CommandRule[] {
   const named = `(?:(?:${options})(?:=|\\s+)|-n)["']?(?:[\\w./:-]*[./:_-])?prod`;
   return [
@@ -24,7 +24,6 @@ function production(program: string, verbs: string, options: string): CommandRul
   ];
 }
 
-/** Also as a package manager runs it. */
 const VERCEL = '^(?:(?:npx|yarn|yarn\\s+dlx|pnpm|bun)\\s+)?vercel(?:@\\S+)?\\s';
 const BUILT_AND_PUSHED = '^(?:docker|podman|nerdctl)\\s(?:.*\\s)?(?:build|bake)\\s(?:.*\\s)?--push(?:\\s|=true|$)';
 
@@ -71,7 +70,6 @@ const RULES: Readonly<Record<PlanRule, readonly CommandRule[]>> = {
   secrets: [],
 };
 
-/** The user's guardrails with what is denied while a plan runs, less what their frontmatter lifts. */
 export function withPlanRules(guardrails: Guardrails): Guardrails {
   const lifted = guardrails.lifted ?? [];
   const held = PLAN_RULES.filter((name) => !lifted.includes(name));

@@ -7,28 +7,23 @@ import { isField, readFields } from './task-fields.ts';
 import { leafLines, readHead } from './task-lines.ts';
 import { unreadTasks } from './unread-tasks.ts';
 
-/** A task with all that the plan says of it. */
 export interface PlanFileTask extends LintedTask {
   readonly notes: readonly string[];
-  /** The list item as it stands in the plan, without its line's end. */
+  /** The list item without its line end. */
   readonly text: string;
-  /** Where the mark in its box stands, in UTF-16 units from the beginning of the file. */
+  /** Offset of the mark in its box, in UTF-16 units. */
   readonly boxAt: number;
 }
 
 export interface PlanFile {
   readonly tasks: readonly PlanFileTask[];
-  /** In the order of the file. */
   readonly problems: readonly PlanProblem[];
 }
 
-/** A plan of so many characters takes half a second to read. */
+/** Reading a plan of this size takes half a second. */
 const MOST_PLAN_CHARACTERS = 256 * 1024;
 
-/**
- * Only the blocks of the text count: without these the words of a title stay as they are written, and a long line costs
- * nothing.
- */
+/** Parses blocks only: titles stay as written, and long lines cost nothing. */
 const BLOCKS_ALONE = {
   disable: {
     null: [
@@ -38,11 +33,7 @@ const BLOCKS_ALONE = {
   },
 };
 
-/**
- * Reads a plan: its tasks are the items with a box of the lists at the left margin, as a Markdown parser sees them, so
- * that fences, comments, quotes and nested items hold none. The frontmatter is no part of the plan. Never throws; what
- * is wrong is among the problems.
- */
+/** Reads a plan: tasks are the top-level list items with a box, as a Markdown parser sees them. Never throws. */
 export function readPlan(text: string): PlanFile {
   const { body, bodyLine } = splitFrontmatter(text);
   const begin = text.length - body.length;
@@ -115,7 +106,7 @@ function readItem(
   };
 }
 
-/** A dependency is named as its task names itself. */
+/** Spells dependencies as their tasks spell their ids. */
 function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
   const ids = new Map(tasks.map(({ id }: PlanTask) => [planKey(id), id]));
   return tasks.map((task) => ({ ...task, dependsOn: task.dependsOn.map((id) => ids.get(planKey(id)) ?? id) }));
@@ -124,7 +115,7 @@ function resolved(tasks: readonly PlanFileTask[]): PlanFileTask[] {
 /** `Files: a, b`, `**Verify:** npm test` */
 const FIELD = /^(?:\*\*|__|[*_`])?([a-z][a-z -]{2,30}?)[ \t]*(?:\*\*|__|[*_`])?[ \t]*:(?:\*\*|__|[*_`])?(?:\s|$)/i;
 
-/** What people write in place of a field that a task has, and what to write. */
+/** Wrong field names, and what to write instead. */
 const MEANT: readonly (readonly [RegExp, string])[] = [
   [
     /^(?:commands?|verify|verification|validat(?:e|ion)|checks?|tests?|run)$/,
@@ -138,7 +129,6 @@ const MEANT: readonly (readonly [RegExp, string])[] = [
   [/^(?:accept\w*(?: \w+)?|criteria|done when|definition of done)$/, 'what has to be true is written "Acceptance: "'],
 ];
 
-/** What to say of a line below a task that looks like a field and is none; null for every other. */
 export function strayField(text: string): string | null {
   const [, name = ''] = FIELD.exec(text) ?? [];
   const [, advice] = MEANT.find(([pattern]) => pattern.test(name.toLowerCase())) ?? [];
@@ -147,7 +137,6 @@ export function strayField(text: string): string | null {
 
 const DEPENDENCY = /\b(?:depends? on|blocked by|requires|needs|after):? *tasks? +\S*\d[^\s,;)]*/i;
 
-/** What to say of a title in which a dependency stands, where no line of the task names one; null for every other. */
 export function strayDependency(title: string): string | null {
   const [said] = DEPENDENCY.exec(title) ?? [];
   return said === undefined
@@ -155,19 +144,16 @@ export function strayDependency(title: string): string | null {
     : `"${said}" in a title decides nothing: write "- Depends on: " with the tasks that come first on a line of its own below the task.`;
 }
 
-/** The plan's text with the box of a task ticked: one character differs. */
 export function tickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {
   return `${text.slice(0, boxAt)}x${text.slice(boxAt + 1)}`;
 }
 
-/** The plan's text with `(blocked)` behind the box of a task; the same text where it stands there already. */
 export function blockTask(text: string, { boxAt, status }: Pick<PlanFileTask, 'boxAt' | 'status'>): string {
   if (status === 'blocked') return text;
   const behind = boxAt + 2;
   return `${text.slice(0, behind)} (blocked)${text.slice(behind)}`;
 }
 
-/** The plan's text with the box of a task open again: one character differs. */
 export function untickTask(text: string, { boxAt }: Pick<PlanFileTask, 'boxAt'>): string {
   return `${text.slice(0, boxAt)} ${text.slice(boxAt + 1)}`;
 }

@@ -6,13 +6,12 @@ export interface TaskFields {
   readonly dependsOn: readonly string[];
   readonly acceptance: readonly string[];
   readonly notes: readonly string[];
-  /** Description and notes, each paragraph and list item on a line. */
+  /** Description and notes, one line per paragraph and list item. */
   readonly prose: string;
 }
 
 type Field = 'scope' | 'depends' | 'acceptance' | 'notes' | 'other';
 
-/** One item or paragraph of a field, its lines joined. */
 interface Entry {
   readonly field: Field;
   text: string;
@@ -23,21 +22,20 @@ const KEY =
 /** `**Scope:** path` */
 const KEY_WITH_COLON =
   /^(\*\*|__|\*|_|`)(scope|depends[ -]?on|dependencies|depends|acceptance(?:[ -]criteria)?|notes?)[ \t]*:[ \t]*\1[ \t]*(.*)$/i;
-/** Whether a line of a task names one of its fields. */
 export function isField(text: string): boolean {
   return KEY.test(text) || KEY_WITH_COLON.test(text);
 }
 
 const BOX = /^\[[ \txX]\][ \t]+/;
 
-/** Reads what stands below a task's first line: `Scope:`, `Depends on:`, `Acceptance:`, `Notes:`, as items or as lines. */
+/** Reads the fields below a task's first line, written as items or as lines. */
 export function readFields(lines: readonly LeafLine[]): TaskFields {
   const entries: Entry[] = [];
   let field: Field = 'other';
   let keyDepth = 0;
   for (const { text: raw, depth, first } of lines) {
     const text = raw.replace(INLINE_COMMENT, '').trim();
-    // What is nested deeper belongs to a field, whatever it says.
+    // Deeper lines belong to the current field.
     const [, , key, value = ''] = (depth <= 1 ? (KEY.exec(text) ?? KEY_WITH_COLON.exec(text)) : null) ?? [];
     if (key !== undefined) {
       field = fieldOf(key);
@@ -45,7 +43,6 @@ export function readFields(lines: readonly LeafLine[]): TaskFields {
       entries.push({ field, text: value });
       continue;
     }
-    // The next item beside a field's own is no part of it.
     if (first && depth <= keyDepth) field = 'other';
     const shown = text.replace(BOX, '');
     const last = entries.at(-1);
@@ -78,7 +75,7 @@ function fieldOf(key: string): Field {
   }
 }
 
-/** What stands in backticks, and beside it what is no prose; where nothing does, what stands between commas. */
+/** Text in backticks and adjacent paths; without backticks, comma-separated text. */
 function scopesIn(text: string): string[] {
   const quoted = [...text.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path.trim());
   const beside = text
@@ -90,12 +87,11 @@ function scopesIn(text: string): string[] {
   return named.filter((path) => path !== '' && !/^(?:none|n\/a|-)$/i.test(unmarked(path)));
 }
 
-/** `and test/api` behind another path. */
 function withoutAnd(path: string): string {
   return path.replace(/^(?:and|or|plus|&|\+)(?:\s+|$)/i, '');
 }
 
-/** Stars and underscores belong to a path, as in `*.md` and `__tests__`, but for stars on both sides of a whole one. */
+/** Keeps stars and underscores of a path (`*.md`, `__tests__`), except a pair around all of it. */
 function plainPath(text: string): string {
   return text
     .trim()

@@ -3,31 +3,30 @@ import type { PlanTaskStatus } from '../../engine/plan/task-order.ts';
 import { LINE_END } from '../../text/characters.ts';
 
 export interface TaskHead {
-  /** null for a box that names no task. */
+  /** null for a box without a task. */
   readonly id: string | null;
   readonly title: string;
   readonly status: PlanTaskStatus;
-  /** Of the mark in the box, from the beginning of the line. */
+  /** Offset of the mark within the line. */
   readonly boxAt: number;
 }
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
 const ANNOTATION = /^\((blocked|manual-verify)\)[ \t]*/i;
-/** Within one line. */
 export const INLINE_COMMENT = /<!--.*?-->/g;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
-/** `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`; a remark in brackets may stand behind the id. */
+/** `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark in parentheses after the id. */
 const NAMED =
   /^(tasks?[ \t]+)?([^\s:*`()]+?)[ \t]*(?:\([^()]*\))?(\*\*|__|\*|_|`)?[ \t]*(:|\.(?=[\s*_`]|$)|[ \t][-–—][ \t]|$)[ \t]*(.*)$/i;
 
-/** Reads the first line of an item with a box; null where it has none. Never throws. */
+/** Reads the first line of an item; null if it has no box. */
 export function readHead(line: string): TaskHead | null {
   const [box, mark = ' '] = BOX.exec(line) ?? [];
   if (box === undefined) return null;
   let rest = line.slice(box.length);
   let status: PlanTaskStatus = mark === 'x' || mark === 'X' ? 'done' : 'open';
   for (let found = ANNOTATION.exec(rest); found !== null; found = ANNOTATION.exec(rest)) {
-    // What is blocked is not to be verified yet.
+    // blocked wins over manual-verify.
     if (status === 'open' || status === 'manual-verify')
       status = found[1]?.toLowerCase() === 'blocked' ? 'blocked' : 'manual-verify';
     rest = rest.slice(found[0].length);
@@ -38,7 +37,7 @@ export function readHead(line: string): TaskHead | null {
 function named(text: string): Pick<TaskHead, 'id' | 'title'> {
   const [mark = ''] = OPENING.exec(text) ?? [];
   const [, word, token = '', closing, separator, rest = ''] = NAMED.exec(text.slice(mark.length)) ?? [];
-  // Without the word "Task", a bold name or a number shows that a task is meant, and not a remark such as "TODO: tidy".
+  // Without "Task", a bold name or a number tells a task from a remark such as "TODO: tidy".
   const isNamed = (mark !== '' || /\d/.test(token)) && !/^https?$/i.test(token) && /[:–—-]/.test(separator ?? '');
   if (token === '' || (word === undefined && !isNamed)) return { id: null, title: text };
   const id = word === undefined ? token : `Task ${token}`;
@@ -46,30 +45,28 @@ function named(text: string): Pick<TaskHead, 'id' | 'title'> {
   return { id, title: title.trim() || id };
 }
 
-/** What is bold ends behind the colon, behind the title, or before a remark: `**Task 1: Title** (soon)`. */
+/** Bold text ends after the colon, after the title, or before a remark: `**Task 1: Title** (soon)`. */
 function withoutFirst(text: string, mark: string): string {
   const at = text.indexOf(mark);
   return at === -1 ? text : text.slice(0, at) + text.slice(at + mark.length);
 }
 
-/** A line of prose in a list item. */
 export interface LeafLine {
-  /** Without the indentation and the marks of lists before it. */
+  /** Without indentation and list marks. */
   readonly text: string;
-  /** Where `text` begins in the whole text. */
+  /** Offset of `text` in the whole text. */
   readonly at: number;
-  /** Counted from 1 in the whole text. */
   readonly line: number;
-  /** Lists between the item and the line: 0 for the item's own text. */
+  /** Nesting below the item: 0 for its own text. */
   readonly depth: number;
-  /** It begins an item. */
+  /** true for the first line of an item. */
   readonly first: boolean;
 }
 
-/** No field of a task lies so deep; a line of thousands of list marks nests as many lists. */
+/** Deeper levels hold no fields; a line of thousands of list marks nests as many lists. */
 const MOST_DEPTH = 100;
 
-/** The lines of an item's paragraphs and headings, and of the items in it; not those of code, HTML, quotes. */
+/** Lines of paragraphs and headings in an item and its nested items. */
 export function leafLines(text: string, item: Nodes): LeafLine[] {
   const found: LeafLine[] = [];
   const visit = (node: Nodes, depth: number, first: boolean): void => {

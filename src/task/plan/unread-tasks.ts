@@ -4,29 +4,26 @@ import { planKey } from '../../engine/plan/task-order.ts';
 import { LINE_END } from '../../text/characters.ts';
 import { leafLines, readHead } from './task-lines.ts';
 
-/** What a person reads and the plan does not have. */
 export interface Unread {
-  /** Counted from 1 in the text that was parsed. */
   readonly line: number;
   readonly rule: PlanRule;
   readonly message: string;
 }
 
-/** What stands before a box or a name: marks of lists, headings, quotes and tables, those of word processors among them. */
+/** Marks of lists, headings, quotes and tables, including those of word processors. */
 const MARK = /^[\s>|]*(?:(?:[-*+•◦▪‣·–—]|\d{1,9}[.)]|#{1,6})\s+)?/;
-/** A box as people write one by mistake, or as other programs do; not the text of a link. */
+/** Misspelt boxes and those of other programs; not the text of a link. */
 const BOX = /^\[\s*[^\s\]]?\s*\](?!\()\s*/;
 const SYMBOL = /^[☐☑☒✓✔✅⬜]\s*/u;
 const FENCE = /^(?:`{3,}|~{3,})/;
-/** A head is short, and its patterns are tried on prose here. */
+/** Limits the input of the patterns. */
 const MOST_HEAD = 200;
 const MOST_SHOWN = 60;
 const MOST_DEPTH = 100;
 
 /**
- * Tasks at the left margin that the plan does not have: without a box that counts, in indented code, raw HTML or a
- * quote, behind a fence or a comment that is never closed. What names a task of `known` is left alone, and so are closed
- * fences and comments. `blocks` are those of `body`; `known` holds the keys of the plan's tasks.
+ * Finds text that looks like a task but is none: without a valid box, in indented code, raw HTML or a quote, or after
+ * an unclosed fence or comment. Ignores tasks of `known` (keys), closed fences and closed comments.
  */
 export function unreadTasks(body: string, blocks: readonly Nodes[], known: ReadonlySet<string>): Unread[] {
   const missed = (node: Nodes, where: string): Unread[] =>
@@ -63,7 +60,6 @@ function unread(text: string, line: number, where: string): Unread {
   return { line, rule: 'unread-task', message };
 }
 
-/** Read as a task is, with an empty box in place of what stands there. */
 function looksLikeTask(line: string, known: ReadonlySet<string>, maybeWithoutBox: boolean): boolean {
   const text = line.slice(0, MOST_HEAD).replace(MARK, '').trimEnd();
   const bare = text.replace(BOX, '').replace(SYMBOL, '');
@@ -87,7 +83,6 @@ function isClosedComment(html: string): boolean {
   return html.startsWith('<!--') && html.includes('-->');
 }
 
-/** Fences without an end swallow what a person reads below them. */
 function openFences(body: string, blocks: readonly Nodes[], depth: number): Unread[] {
   return blocks.flatMap((node): Unread[] => {
     if (node.type === 'list' || node.type === 'listItem')

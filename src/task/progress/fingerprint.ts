@@ -8,14 +8,13 @@ import { isLeftOutFolder } from './left-out.ts';
 
 const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;
-/** picomatch refuses much longer ones with an exception. */
+/** Limit of picomatch. */
 const MAX_GLOB = 4096;
 
 /**
- * A fingerprint of the task file ('' is none) and of the files that the globs name: it changes when one of them comes, goes, or has
- * another size or time. Looks at 20,000 files at most, in a fixed order; folders that a glob names literally are
- * looked into whatever they are called. A symlink that leads out of the project stands for itself. Never throws for
- * what a project can hold.
+ * Fingerprint of the task file ('' for none) and of the files matching the globs: changes with their presence, size and
+ * time. Looks at up to 20,000 files in a fixed order; folders named literally are never skipped. A link that leaves the
+ * project stands for itself. Never throws.
  */
 export function watchFingerprint(
   projectDir: string,
@@ -38,7 +37,7 @@ export function watchFingerprint(
 }
 
 interface Pattern {
-  /** The folder or file that its literal beginning names, relative to the project; '' is the project. */
+  /** Literal prefix, relative to the project; '' for the project. */
   readonly base: string;
   readonly matches: (path: string) => boolean;
 }
@@ -52,19 +51,18 @@ interface Walk {
 }
 
 function pattern(glob: string): Pattern | null {
-  // `./` is the project itself, and so is nothing at all, which a damaged contract can hold.
+  // `./` and an empty glob of a damaged contract mean the project.
   const plain = glob.replace(/^(?:\.\/)+/, '') || '**';
   const { base, isGlob } = picomatch.scan(plain);
   const place = (isGlob ? base : plain).replace(/\/+$/, '');
   if (isAbsolute(plain) || place.split('/').includes('..') || plain.length > MAX_GLOB) return null;
   const folded = process.platform === 'win32' || process.platform === 'darwin';
   const matches = picomatch(isGlob ? plain : place, { dot: true, nocase: folded });
-  // A name without a wildcard stands for what is beneath it too, when it is a folder.
+  // A literal folder name matches everything below it.
   const beneath = isGlob ? () => false : (path: string): boolean => path.startsWith(`${place}/`);
   return { base: place, matches: (path) => matches(path) || beneath(path) };
 }
 
-/** The folders to walk, none inside another. */
 function bases(patterns: readonly Pattern[]): string[] {
   const all = [...new Set(patterns.map(({ base }) => base))].sort();
   return all.filter(
@@ -73,7 +71,7 @@ function bases(patterns: readonly Pattern[]): string[] {
   );
 }
 
-/** true when a walk from `other` would not come to `base`. */
+/** true if a walk from `other` would skip `base`. */
 function isSkipped(base: string, other: string): boolean {
   const between = base.slice(other === '' ? 0 : other.length + 1).split('/');
   return between.some((name) => isLeftOutFolder(name));
@@ -102,7 +100,7 @@ function visit(walk: Walk, path: string, patterns: readonly Pattern[]): void {
   }
 }
 
-/** Only a link, and what was named from outside the walk, can lead elsewhere: asking for each file would take longer than the walk. */
+/** Checks only links and paths from outside the walk: resolving every file would take longer than the walk. */
 function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = true): void {
   const inside = projectPath(projectDir, projectDir, path) ?? path;
   if (seen.has(inside)) return;
@@ -112,7 +110,6 @@ function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = tr
   hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
 }
 
-/** What a path leads to inside the project; of one that leads out of it, the link itself. */
 function statOf(walk: Pick<Walk, 'real'>, whole: string, mayLeave: boolean): Stats | null {
   try {
     return mayLeave && leadsInside(walk, whole) ? statSync(whole) : lstatSync(whole);
@@ -134,13 +131,10 @@ function realOf(path: string): string {
   }
 }
 
-/** The whole project but what the loop itself writes: its task, guardrails, memory and state. */
+/** The project without the loop's own files: task, guardrails, memory and state. */
 const WORK = ['*', '!(.claude|.ralph)/**', '.claude/*', '.claude/!(ralph|context)/**'];
 
-/**
- * A fingerprint of the project's work: it changes with every file outside the loop's own, and with every commit, which
- * may change no file at all.
- */
+/** Fingerprint of the project's work: changes with every other file and with every commit. */
 export function projectFingerprint(projectDir: string): string {
   return `${watchFingerprint(projectDir, WORK, '')} ${commitMark(projectDir)}`;
 }

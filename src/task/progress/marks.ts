@@ -16,20 +16,16 @@ import { isAbsolute, join, relative, sep } from 'node:path';
 import { commitMark } from '../git/commit-mark.ts';
 import { isLeftOut, isLeftOutFolder } from './left-out.ts';
 
-/** Files with their marks, and what bounded the look at them. */
 export interface Marks {
-  /** By path relative to the project. */
   readonly files: Readonly<Record<string, string>>;
-  /** false where some were left out or could not be read: then a path that is not here proves nothing. */
+  /** false if some were left out or unreadable: a missing path then proves nothing. */
   readonly complete: boolean;
-  /** Names of the bounds that were hit. */
   readonly limits: readonly string[];
 }
 
-/** Collects marks; `part` begins the names of the bounds. */
+/** Collects marks; `part` prefixes the names of the limits. */
 export function marksBuilder(part: 'task' | 'git'): {
   readonly add: (path: string, marked: Marked) => void;
-  /** Something could not be looked at. */
   readonly miss: (limit: string) => void;
   readonly count: () => number;
   readonly build: () => Marks;
@@ -55,7 +51,7 @@ export function marksBuilder(part: 'task' | 'git'): {
   };
 }
 
-/** The paths that differ, and whether every difference would have been seen. */
+/** `known` if every difference would have been seen. */
 export function compareMarks(before: Marks, after: Marks): { readonly changed: string[]; readonly known: boolean } {
   const changed: string[] = [];
   for (const [path, mark] of Object.entries(before.files)) {
@@ -68,25 +64,25 @@ export function compareMarks(before: Marks, after: Marks): { readonly changed: s
   return { changed, known: before.complete && after.complete };
 }
 
-/** How much one snapshot reads. Beyond that a file is known by its size and its time. */
+/** Remaining budget; files beyond it are known by size and time only. */
 export interface ReadBudget {
   files: number;
   bytes: number;
 }
 
-/** A larger file is known by its size and its time. */
+/** Larger files are known by size and time only. */
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
-/** A FIFO that took a file's place since the look must not hold us up, nor a link lead us away. */
+/** Neither blocks on a FIFO nor follows a link that replaced the file meanwhile. */
 const READ_PLAIN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export type Marked =
-  /** `limited`: not read, for want of budget. */
+  /** `limited`: not read for lack of budget. */
   | { readonly kind: 'mark'; readonly mark: string; readonly limited: boolean }
   | { readonly kind: 'absent' | 'unreadable' };
 
 /**
- * What tells whether a file has changed: its kind, size and time, and a hash of its content where it was read. A link
- * stands for itself, a folder for the repository in it. Never throws, and never waits for anybody.
+ * Mark of a file: kind, size, time, and a hash if it was read. A link stands for itself, a folder for its repository.
+ * Never throws, never blocks.
  */
 export function markFile(path: string, budget: ReadBudget): Marked {
   try {
@@ -107,7 +103,7 @@ export function markFile(path: string, budget: ReadBudget): Marked {
   }
 }
 
-/** Whether two marks are of the same content. Where only one of them was read, size and time decide. */
+/** Compares contents; if only one was read, size and time. */
 export function isSameMark(one: string, other: string): boolean {
   if (one === other) return true;
   const [kind, size, time, hash = ''] = one.split(' ');
@@ -135,23 +131,19 @@ function readPlain(path: string): Buffer {
 }
 
 export interface FolderLimits {
-  /** Files and folders that are looked at. */
   readonly entries: number;
-  /** Read at most, of all files together. */
   readonly bytes: number;
-  /** After this nothing more is looked at, but for the first hundred files and folders. */
+  /** Applies after the first hundred files and folders. */
   readonly timeMs: number;
 }
 
-/** So many are looked at however late it is: only other programs can hold so few up. */
 const LEAST_ENTRIES = 100;
 
 export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 150 };
 
 /**
- * The marks of a task folder's files, without what tools make and what is the loop's own. `taskDir` is relative to the
- * project, '' is the project itself. Follows no link; a folder that really lies outside the project is not looked at.
- * Never throws.
+ * Marks of a task folder's files, without generated files and the loop's own. `taskDir` is relative to the project.
+ * Follows no link and does not look outside the project. Never throws.
  */
 export function markFolder(projectDir: string, taskDir: string, limits: FolderLimits = FOLDER_LIMITS): Marks {
   const found = marksBuilder('task');
@@ -180,7 +172,7 @@ export function markFolder(projectDir: string, taskDir: string, limits: FolderLi
   return found.build();
 }
 
-/** In a fixed order, so that a bound cuts the same files each time. */
+/** Sorted, so that a limit cuts the same files each time. */
 function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).toSorted((a, b) => (a.name < b.name ? -1 : 1));

@@ -2,24 +2,23 @@ import { relative, resolve, sep } from 'node:path';
 import { type Committed, type GitLimits, type GitState, gitState } from '../git/git-state.ts';
 import { compareMarks, type FolderLimits, type Marks, markFolder } from './marks.ts';
 
-/** The form of a stored snapshot. */
 const SNAPSHOT_VERSION = 1;
 
-/** How a project stands at one moment, as far as durable progress goes. JSON keeps it whole. */
+/** State of a project for comparing durable progress. Serialises to JSON. */
 export interface Snapshot {
   readonly version: typeof SNAPSHOT_VERSION;
-  /** Relative to the project, '' is the project itself. Every path here is relative to the project. */
+  /** All paths are relative to the project; '' is the project itself. */
   readonly taskDir: string;
   readonly task: Marks;
   readonly git: GitState | null;
-  /** Why there is no answer of git's; null where there is one. */
+  /** Reason if git's state is unknown. */
   readonly gitLimit: string | null;
 }
 
 export interface SnapshotOptions {
   readonly signal?: AbortSignal;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The snapshot that this one will be compared with: then the files of commits in between are known as well. */
+  /** Snapshot to compare with, for which files committed in between are listed. */
   readonly since?: Snapshot | null;
   readonly folderLimits?: FolderLimits;
   readonly gitLimits?: GitLimits;
@@ -27,18 +26,17 @@ export interface SnapshotOptions {
 
 export interface Comparison {
   readonly progress: 'yes' | 'no' | 'unknown';
-  /** Relative to the project, in order, 200 at most. */
+  /** Sorted, at most 200. */
   readonly changedFiles: readonly string[];
-  /** Names of the bounds that cut either snapshot, in order; empty where everything was seen. */
+  /** Limits that cut either snapshot; empty if everything was seen. */
   readonly bounded: readonly string[];
 }
 
 const MAX_CHANGED = 200;
 
 /**
- * Looks at the files of the task folder and asks git about the project, both within bounds: what cannot be seen is
- * unknown, not unchanged. `taskDir` is absolute or relative to the project. Changes nothing, takes no lock of git's and
- * starts no program but git. Rejects only with the abort's reason.
+ * Snapshots the task folder and git's state within limits: what cannot be seen is unknown, not unchanged. `taskDir` is
+ * absolute or relative to the project. Changes nothing and starts only git. Rejects only with the abort's reason.
  */
 export async function snapshot(projectDir: string, taskDir: string, options: SnapshotOptions = {}): Promise<Snapshot> {
   const { signal = new AbortController().signal, env = process.env, since } = options;
@@ -58,8 +56,8 @@ export async function snapshot(projectDir: string, taskDir: string, options: Sna
 }
 
 /**
- * What changed durably between two snapshots: `yes` where something is seen to differ, `no` where everything was seen
- * and is the same, otherwise `unknown`, which is neither progress nor its lack.
+ * Compares two snapshots: `yes` if a difference is seen, `no` if everything was seen and is the same, else `unknown`,
+ * which is neither.
  */
 export function compare(before: Snapshot, after: Snapshot): Comparison {
   const same = before.taskDir === after.taskDir;
@@ -75,7 +73,7 @@ export function compare(before: Snapshot, after: Snapshot): Comparison {
 }
 
 interface GitComparison {
-  /** HEAD is another commit, one that counts. */
+  /** HEAD moved by a commit that counts. */
   readonly moved: boolean;
   readonly changed: readonly string[];
   readonly known: boolean;

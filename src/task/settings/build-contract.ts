@@ -11,15 +11,11 @@ import type { ValidationEntry } from '../frontmatter/schema.ts';
 import { scriptsOf } from '../pinned-scripts/contract-scripts.ts';
 import { VALIDATION_TIMEOUT_SECONDS } from './defaults.ts';
 
-/** What the contract says beside what follows from the project's own files. */
 export interface ContractTerms extends Omit<Contract, 'contractVersion' | 'validation' | 'scripts'> {
   readonly validation: readonly ValidationEntry[];
 }
 
-/**
- * The contract of a loop that starts now: the commands with names and timeouts, and the hashes of the project's own
- * files that they name. Throws `task-invalid` for two commands of the same name.
- */
+/** Builds the contract of a new loop. Throws `task-invalid` for duplicate command names. */
 export function buildContract(terms: ContractTerms): StoredContract {
   const validation = normaliseValidation(terms.validation);
   const scripts = scriptsOf({ ...terms, validation });
@@ -30,8 +26,8 @@ export function buildContract(terms: ContractTerms): StoredContract {
 const MAX_NAME = 60;
 
 /**
- * The validation commands with a name and a timeout each. A command without a name is called what it runs, made unique
- * with a number. Throws `task-invalid` when two entries were given the same name.
+ * Adds names and timeouts to validation commands. An unnamed command is named after what it runs, made unique with a
+ * number. Throws `task-invalid` for duplicate names.
  */
 export function normaliseValidation(entries: readonly ValidationEntry[]): CommandDefinition[] {
   const taken = new Set<string>();

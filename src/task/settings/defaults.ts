@@ -2,11 +2,9 @@ import type { Guardrails } from '../../engine/schema/contract.ts';
 import type { IdlePolicy, Policy } from '../../engine/schema/policy.ts';
 import type { TaskKind } from '../task-file.ts';
 
-/** What holds where nobody says otherwise. One place for the hook, which has no schema, and for `start`, which has. */
 export const COMPLETION_SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 export const FINDINGS_LOG = '.claude/ralph/findings.md';
 
-/** Of a validation command that names none: test suites run long, and only at the gate. */
 export const VALIDATION_TIMEOUT_SECONDS = 300;
 
 export const BREAKER: Policy['breaker'] = {
@@ -18,12 +16,10 @@ export const BREAKER: Policy['breaker'] = {
   tdd: 3,
 };
 
-/** Of one session over a plan. */
 export const MAX_TASKS = 5;
 
 export const BUDGET: Policy['budget'] = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, warnAt: 0.8 };
 
-/** Of an `idle` block that leaves keys out; without a block idle is off. */
 export const IDLE: IdlePolicy = {
   delayMs: 30_000,
   backoff: 2,
@@ -54,9 +50,8 @@ export const NO_GUARDRAILS: Guardrails = {
   strict: false,
 };
 
-/** Defaults that depend on the name of the task file. */
 export interface FileDefaults {
-  /** Working iterations, and the most that a loop can be given. */
+  /** Default and upper limit of working iterations. */
   readonly maxIterations: number;
   readonly iterationCap: number;
   /** Timeout of an iteration; null for no limit. */
@@ -97,16 +92,15 @@ export const BY_FILE: Readonly<Record<TaskKind, FileDefaults>> = {
   tdd: { ...OF_PROMPT, completion: 'list' },
 };
 
-/** Timeout of a command that names none; less where the iteration itself has less. */
+/** At most the timeout of the iteration. */
 export const COMMAND_TIMEOUT_SECONDS = 60;
 
-/** The loop's own memory: it is shown to the agent and never an output that a gate requires. */
+/** The loop's own memory, shown to the agent; never a required output. */
 export const PROGRESS_FILE = 'RALPH_PROGRESS.md';
 
-/** Branches on which no plan is executed, and that its agent may not push to. */
+/** Branches on which no plan runs, and that its agent may not push to. */
 export const MAIN_BRANCHES: readonly string[] = ['main', 'master'];
 
-/** Those that hold for the agent under these guardrails. */
 export function guardedBranches({ lifted = [] }: Guardrails): readonly string[] {
   return lifted.includes('push-main') ? [] : MAIN_BRANCHES;
 }

@@ -4,13 +4,13 @@ import { DEFAULT_POLICY } from './defaults.ts';
 
 export interface EnvironmentPolicy {
   readonly policy: Policy;
-  /** One line for the log about each variable that could not be used. */
+  /** Log lines about unusable variables. */
   readonly notes: readonly string[];
 }
 
 /**
- * The policy of a loop without a contract (a state of four keys), read at each Stop: the defaults with the
- * RALPH_ variables. A variable that is empty counts as not set, a bad one gives way to the default and a note.
+ * Policy of a loop without a contract (a state of four keys), read at each Stop: the defaults with the RALPH_
+ * variables. Empty variables count as unset; invalid ones are noted.
  */
 export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentPolicy {
   const notes: string[] = [];
@@ -44,12 +44,10 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** null when this completion signal can be given, else what is wrong with it. */
 export function signalProblem(text: string): string | null {
   return oneLineProblem(text) ?? countsProblem({ kind: 'signal', text });
 }
 
-/** null when this completion promise can be given, else what is wrong with it. */
 export function promiseProblem(text: string): string | null {
   if (/[<>]/.test(text)) return 'must have no angle brackets';
   return oneLineProblem(text) ?? countsProblem({ kind: 'promise', text });
@@ -61,7 +59,7 @@ function oneLineProblem(text: string): string | null {
   return text === text.trim() ? null : 'must not begin or end with white space';
 }
 
-/** A claim that Markdown turns into something else (`# DONE`, a text in backticks) could never be seen. */
+/** Rejects claims that Markdown would change (`# DONE`, text in backticks). */
 function countsProblem(completion: Exclude<Policy['completion'], { kind: 'none' }>): string | null {
   const line = completion.kind === 'signal' ? completion.text : `<promise>${completion.text}</promise>`;
   return readSignals(line, { completion, signalMatch: 'line' }).completion === 'claimed'

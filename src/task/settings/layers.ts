@@ -5,7 +5,7 @@ import type { Frontmatter } from '../frontmatter/schema.ts';
 import { frontmatterSchema } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
 
-/** Where a value comes from, the one that wins first. `run config` is the project's for loops in folders and runners. */
+/** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
 export type Source =
   | 'flag'
   | 'environment'
@@ -16,22 +16,20 @@ export type Source =
   | 'user config'
   | 'default';
 
-/** The sources that are files, and what is called so in a message. */
 export type ConfigSource = Extract<Source, `${string} config`>;
 
 export interface SettingSources {
   readonly kind: TaskKind;
-  /** By key path, such as `idle.delay`; numbers may be text, as the command line has them. */
+  /** By key path, such as `idle.delay`; numbers may be text. */
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** As `checkTaskFile` gives it. */
   readonly frontmatter?: Frontmatter | null;
-  /** Parsed JSON with the keys of the frontmatter; null or undefined where there is no file. */
+  /** Parsed JSON; null or undefined without a file. */
   readonly loopConfig?: unknown;
   readonly runConfig?: unknown;
   readonly projectConfig?: unknown;
   readonly userConfig?: unknown;
-  /** Where the configuration files lie, for messages. */
+  /** Paths of the configuration files, for messages. */
   readonly paths?: Partial<Readonly<Record<ConfigSource, string>>>;
 }
 
@@ -40,7 +38,6 @@ export interface Layer {
   readonly settings: Frontmatter;
 }
 
-/** The variables that stand for a setting, and which. */
 const VARIABLES = {
   RALPH_MAX_ITERATIONS: 'max_iterations',
   RALPH_COMPLETION_SIGNAL: 'completion_signal',
@@ -49,10 +46,9 @@ const VARIABLES = {
 
 const KEY_TYPES = new Map(keyPaths(frontmatterSchema()).map(({ path, type }) => [path, type]));
 
-/** Every key path that a setting can have. */
 export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
 
-/** The layers of settings, the one that wins first, and every problem in any of them. */
+/** Returns the layers in order of precedence and all their problems. */
 export function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
   const problems: Problem[] = [];
   const layers: Layer[] = [];
@@ -73,7 +69,7 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
       );
       return;
     }
-    // The configuration of a project or a user is for every loop, that of a loop and a flag for this one.
+    // Task keys belong to one loop: to its own configuration and flags.
     const ofLoop = source === 'loop config' || (source === 'flag' && takesTaskKeys(sources.kind));
     const read = readSettings(raw, {
       whole: false,
@@ -97,7 +93,7 @@ function placed({ keys, message, ...problem }: KeyProblem, origin: (path: string
   return { ...problem, path, line: null, column: null, message: `${message.replace(/\.$/, '')} (from ${from}).` };
 }
 
-/** What the variables set, by key path. An empty variable counts as not set. */
+/** Empty variables count as unset. */
 function variables(env: Readonly<Record<string, string | undefined>>): Record<string, unknown> {
   const set: Record<string, unknown> = {};
   for (const [name, path] of Object.entries(VARIABLES)) {
@@ -110,7 +106,7 @@ function variableOf(path: string): string {
   return Object.entries(VARIABLES).find(([, key]) => key === path)?.[0] ?? path;
 }
 
-/** `{'idle.delay': '5'}` as `{idle: {delay: '5'}}`, text turned into the number or truth value that the key expects. */
+/** Nests `{'idle.delay': '5'}` as `{idle: {delay: 5}}`, converting text to the type of the key. */
 function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const root: Record<string, unknown> = Object.create(null);
   for (const [path, value] of Object.entries(flat)) {
@@ -119,7 +115,7 @@ function nested(flat: Readonly<Record<string, unknown>>): Record<string, unknown
     const last = keys.pop() ?? path;
     let at = root;
     for (const key of keys) {
-      // No prototype: a flag may come from an agent, and `idle.__proto__.x` must set nothing of this program's.
+      // Without a prototype: a flag may come from an agent, and `idle.__proto__.x` must change nothing here.
       if (typeof at[key] !== 'object') at[key] = Object.create(null);
       at = at[key] as Record<string, unknown>;
     }

@@ -17,7 +17,7 @@ import {
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './layers.ts';
 import { guardrailsOf, paceOf, type TaskSettings, taskSettingsOf } from './task-settings.ts';
 
-/** What is settled at the start beside the policy. null: the client's own. */
+/** Settings beside the policy. null: the client's own. */
 export interface Settings {
   readonly validation: readonly ValidationEntry[];
   readonly findingsLog: string;
@@ -26,10 +26,8 @@ export interface Settings {
   readonly effort: string | null;
   readonly permissionMode: string | null;
   readonly isolation: 'project' | 'client';
-  /** The command that sets a new worktree up. */
   readonly worktreeSetup: string | null;
   readonly guardrails: Guardrails;
-  /** Of a plan. */
   readonly commitFooters: readonly string[];
   /** null for a plan, a list of scenarios, and a prompt file without any of these keys. */
   readonly task: TaskSettings | null;
@@ -40,16 +38,15 @@ export type ResolvedPolicy =
       readonly ok: true;
       readonly policy: Policy;
       readonly settings: Settings;
-      /** Where each key's value comes from, by path: `idle.delay`. */
+      /** Source of each key by path: `idle.delay`. */
       readonly sources: Readonly<Record<string, Source>>;
-      /** Warnings only. */
       readonly problems: readonly Problem[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
- * The policy and settings of a loop: flag > environment > frontmatter > the configuration files, in the order of
- * setting-layers.ts > default, key by key. A bad value is an error wherever it stands, even where another one wins over it.
+ * Resolves policy and settings key by key from all layers. An invalid value is an error in every layer, even if another
+ * layer overrides it.
  */
 export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   const { layers, problems } = settingLayers(input);
@@ -61,7 +58,7 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   return { ok: true, policy, settings: settingsOf(merged, sources, input.kind), sources, problems };
 }
 
-/** Groups are merged key by key, lists as a whole. */
+/** Merges groups key by key, lists as a whole. */
 function merge(layers: readonly Layer[]): Frontmatter {
   const merged: Frontmatter = {};
   for (const { settings } of layers.toReversed()) {
@@ -84,7 +81,7 @@ function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
   );
 }
 
-/** What can only be judged once it is known which value of each key wins. */
+/** Checks that need the effective values. */
 function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>, kind: TaskKind): Problem[] {
   const problems: Problem[] = [];
   const { iterationCap: cap, timeoutSeconds } = BY_FILE[kind];
@@ -141,7 +138,6 @@ function policyOf(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   };
 }
 
-/** A loop has one form of completion. */
 function completionOf(
   merged: Frontmatter,
   sources: Readonly<Record<string, Source>>,
@@ -191,7 +187,7 @@ function settingsOf(merged: Frontmatter, sources: Readonly<Record<string, Source
   };
 }
 
-/** A folder's task always has terms, a prompt file where it sets one of their keys. */
+/** A task folder always has terms, a prompt file only if it sets one of their keys. */
 function hasTaskTerms(sources: Readonly<Record<string, Source>>, kind: TaskKind): boolean {
   if (kind !== 'prompt') return hasFolder(kind);
   const isOwn = (key: string): boolean => sources[key] === 'flag' || sources[key] === 'frontmatter';

@@ -7,12 +7,10 @@ import type { CommandEntry, Frontmatter } from '../frontmatter/schema.ts';
 import type { TaskKind } from '../task-file.ts';
 import { BY_FILE, DEFAULT_POLICY, NO_GUARDRAILS, PROGRESS_FILE } from './defaults.ts';
 
-/** Terms of a task file beside the policy, before its arguments have values. */
+/** Terms of a task file before its arguments have values. */
 export interface TaskSettings extends Omit<TaskTerms, 'args' | 'commands'> {
-  /** Names, each of which needs a value. */
   readonly args: readonly string[];
   readonly commands: readonly CommandEntry[];
-  /** Timeout of an iteration; null for no limit. */
   readonly timeoutSeconds: number | null;
 }
 
@@ -63,7 +61,9 @@ export function taskSettingsOf(merged: Frontmatter, kind: TaskKind): TaskSetting
   };
 }
 
-/** Default of completion_gate: required with a promise, and where a claim needs no promise but there is something to check. */
+/**
+ * Default of completion_gate: required with a promise, or if there is something to check and a claim needs no promise.
+ */
 export function gateOf(
   { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
   kind: TaskKind,
@@ -72,7 +72,7 @@ export function gateOf(
   return completion_promise !== undefined || (BY_FILE[kind].completion !== 'none' && asks) ? 'required' : 'disabled';
 }
 
-/** What the contract of a task folder's loop says: the commands with their arguments filled in and their limits. */
+/** Terms of the contract: commands with filled-in arguments and limits. */
 export function taskTerms(settings: TaskSettings, values: CommandValues): TaskTerms {
   const { commands, gate, requiredOutputs, itemsPerIteration, reflectEvery, openQuestions, timeoutSeconds } = settings;
   return {
@@ -92,7 +92,6 @@ export function taskTerms(settings: TaskSettings, values: CommandValues): TaskTe
   };
 }
 
-/** What is wrong with the arguments that a start was given, one sentence each, for a task file that declares these. */
 export function argumentProblems(declared: readonly string[], given: Readonly<Record<string, string>>): string[] {
   const known = declared.length === 0 ? 'it declares none' : `it declares ${declared.join(', ')}`;
   const problems: string[] = [];
@@ -108,7 +107,6 @@ export function argumentProblems(declared: readonly string[], given: Readonly<Re
   return problems;
 }
 
-/** `name=value` pairs as a record, or what is wrong with the first pair that is none. */
 export function readArguments(
   pairs: readonly string[],
 ): { readonly args: Readonly<Record<string, string>> } | { readonly problem: string } {

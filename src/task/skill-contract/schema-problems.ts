@@ -2,20 +2,17 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { ONE_LINE } from '../../text/characters.ts';
 import { keyPath, printableValue, shownValue } from '../frontmatter/problem.ts';
 
-/** One thing that is wrong with a value that a schema describes. */
 export interface SchemaProblem {
-  /** `maxIterations`, `args.env`; '' for the value as a whole. */
+  /** `maxIterations`, `args.env`; '' for the whole value. */
   readonly path: string;
-  /** The value found; null where there is none. */
   readonly value: unknown;
-  /** The schema's keyword that it breaks. */
   readonly rule: string;
   readonly message: string;
 }
 
-/** What a published schema says of a value: every problem at once, in plain words. Compiles the schema once. */
+/** Checks values against a published schema, compiled once, and returns all problems. */
 export function schemaChecker(schema: object): (value: unknown) => SchemaProblem[] {
-  // The schema was made from zod, whose annotations ajv need not know.
+  // Generated from zod, whose annotations ajv does not know.
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: true });
   let validate: ValidateFunction | null = null;
   return (value) => {
@@ -69,14 +66,12 @@ function wanted(
   }
 }
 
-/** What a text must be that breaks a pattern. */
 function wantedText(pattern: string, data: unknown): string {
   if (typeof data === 'string' && data.trim() === '') return 'a text that is not empty';
   if (pattern === ONE_LINE.source) return 'a text of one line, without white space at its ends';
   return `a text of the form ${pattern}`;
 }
 
-/** Of one type, or of several that a value may have. */
 function articles(types: unknown): string {
   const names = (Array.isArray(types) ? types : [types]).map((type) => article(String(type)));
   const last = names.pop() ?? '';
@@ -97,13 +92,12 @@ function article(type: string): string {
 }
 
 export interface JsonEvaluation {
-  /** 0: it is as the schema says; 2: it is not, or is no JSON. */
+  /** 2 if the text is invalid or no JSON. */
   readonly code: 0 | 2;
-  /** For standard error: one line for each problem; empty where there is none. */
   readonly lines: readonly string[];
 }
 
-/** Judges a JSON text. `what` names it in the messages: input, output. */
+/** `what` names the text in messages: input, output. */
 export function evaluateJson(
   text: string,
   what: string,

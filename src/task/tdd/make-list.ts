@@ -5,28 +5,25 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { scriptsOf } from '../pinned-scripts/contract-scripts.ts';
 import type { WantedScenario } from './read-scenarios.ts';
 
-/** As for every command. */
 export const DEFAULT_TIMEOUT_SECONDS = 60;
 const MAX_SCENARIOS = 500;
-/** In characters. */
 const MAX_DESCRIPTION = 4_000;
 const ID = /^\w[\w.-]{0,63}$/;
 
 export interface ListTerms {
   readonly projectDir: string;
   readonly wanted: readonly WantedScenario[];
-  /** For every scenario that names none; null where each has to. */
+  /** Command of scenarios without their own. */
   readonly command: string | null;
   readonly timeoutSeconds: number | null;
   readonly consented: boolean;
-  /** Of whoever makes the list. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly at: string;
 }
 
 /**
- * A new list: ids for the scenarios that have none (`sc-001` and so on), and the hashes of the script files that their
- * commands lead to. Throws RalphError `task-invalid` with every problem.
+ * Creates a list with ids for scenarios without one (`sc-001` and so on) and script hashes. Throws RalphError
+ * `task-invalid` with all problems.
  */
 export function makeList(terms: ListTerms): TddRecord {
   const { wanted, at, consented } = terms;
@@ -59,7 +56,6 @@ export function makeList(terms: ListTerms): TddRecord {
   };
 }
 
-/** The hashes of the project's own files that the commands lead to, as they are now. */
 export function scriptsOfList(projectDir: string, scenarios: readonly TddScenario[]): Record<string, string> {
   return scriptsOf({ projectDir, taskPath: '', task: null, validation: scenarios, policy: { maxIterations: 1 } });
 }
@@ -97,15 +93,14 @@ function freeId(number: number, taken: Set<string>): string {
 }
 
 /**
- * Names of what decides which program a command's words mean, what that program loads before it begins, and whether it
- * does anything at all: `SHELLOPTS=noexec` and `MAKEFLAGS=n` have every command pass. In any case: npm reads its own so,
- * and Windows all of them.
+ * Variables that decide which programs run, what these load first, and whether they do anything: with
+ * `SHELLOPTS=noexec` or `MAKEFLAGS=n` every command passes. Case-insensitive, as for npm and Windows.
  */
 const DECIDING = new RegExp(
   `^(?:${[
-    // the system, and where programs look for their settings
+    // the system, and the locations of programs' settings
     ...['PATH', 'PATHEXT', 'HOME', 'USERPROFILE', 'XDG_CONFIG_\\w+', 'LD_\\w+', 'DYLD_\\w+'],
-    // shells: BASH_FUNC_node%% is a function that stands for the program
+    // shells: BASH_FUNC_node%% is a function that replaces the program
     ...['SHELL', 'SHELLOPTS', 'BASHOPTS', 'BASH_ENV', 'ENV', 'ZDOTDIR', 'BASH_FUNC_.+'],
     ...['NODE_\\w+', 'npm_config_.+', 'MAKEFLAGS', 'MFLAGS', 'GNUMAKEFLAGS', 'MAKEFILES'],
     ...['PYTHON\\w+', 'PYTEST_\\w+', 'RUBY\\w+', 'GEM_\\w+', 'BUNDLE_\\w+', 'PERL\\w+', 'PHPRC', 'PHP_INI_SCAN_DIR'],
@@ -114,21 +109,21 @@ const DECIDING = new RegExp(
   ].join('|')})$`,
   'i',
 );
-/** Credentials decide nothing, and are not to be written down. */
+/** Credentials are never stored. */
 const CREDENTIAL = /auth|token|passw|secret|_key$/i;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const decides = (name: string): boolean => DECIDING.test(name) && !CREDENTIAL.test(name);
 
-/** The part of an environment that a list keeps, of whoever agreed to its commands. */
+/** The environment to store with a list, of the user who consents. */
 export function decidingEnvironment(env: Environment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value !== undefined && decides(name) ? [[name, value]] : [])),
   );
 }
 
-/** An environment in which the same programs run as for whoever agreed: `PATH=./fake:$PATH` before a step changes nothing. */
+/** Restores the environment of the consent, so that `PATH=./fake:$PATH` before a step has no effect. */
 export function withDeciding(
   env: Environment,
   kept: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import { LINE_END } from '../../text/characters.ts';
 import { type ListItem, readLists } from '../../text/markdown/lists.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
-/** A scenario as somebody asks for it; what is null the list's maker gives. */
+/** A requested scenario; null fields get defaults. */
 export interface WantedScenario {
   readonly id: string | null;
   readonly description: string;
@@ -15,10 +15,9 @@ export interface WantedScenario {
 const KEYS = ['id', 'description', 'command', 'timeout'];
 
 /**
- * The scenarios of a text: JSON or YAML (a list of texts or of `{id, description, command, timeout}`, or a mapping with
- * such a list as `scenarios`), or Markdown, whose unchecked task items count, or all list items where none is a task. An
- * item of Markdown may end with its command: `: ` and then inline code. Which it is the name says that it is shown by, or
- * else the text. Throws RalphError `task-invalid` with every problem.
+ * Reads scenarios from JSON or YAML (texts or `{id, description, command, timeout}`, or a mapping with `scenarios`) or
+ * Markdown: unchecked task items, or all list items if none is a task. A Markdown item may end with `: ` and its
+ * command as inline code. `shown` is the file's name. Throws RalphError `task-invalid` with all problems.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
   const read = readList(text, shown);
@@ -34,7 +33,7 @@ export function readScenarios(text: string, shown: string): WantedScenario[] {
   throw new RalphError('task-invalid', `${shown} cannot be used:\n${problems.map((one) => `  ${one}`).join('\n')}`);
 }
 
-/** The scenarios of a state that somebody else wrote, each with the command that proved it where it is complete. */
+/** Scenarios of a foreign state file, complete ones with their evidence command. */
 export function scenariosOf({ scenarios, completedScenarios }: TddState): WantedScenario[] {
   return scenarios.map(({ id, description }) => ({
     id,
@@ -57,7 +56,7 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
       return [];
     }
     const entry = item as Record<string, unknown>;
-    // `status` stands in a state file.
+    // State files have a `status`.
     for (const key of Object.keys(entry)) {
       if (!KEYS.includes(key) && key !== 'status')
         problems.push(`${path}.${key} is no key of a scenario (${KEYS.join(', ')})`);
@@ -98,12 +97,12 @@ function fromMarkdown(text: string): WantedScenario[] {
   });
 }
 
-/** What ends the paragraph of an item: nothing on a line, a heading, a quote, a fence, a table, a rule, a comment. */
+/** Lines that end an item's paragraph: blank, heading, quote, fence, table, rule, comment. */
 const ENDS_ITEM = /^\s*(?:$|#{1,6}(?:\s|$)|[>|]|```|~~~|(?:[-*_]\s*){3,}$|<!--)/;
 
-/** An item with the lines that its text was wrapped to. `after` are the lines behind its mark, up to the next item. */
+/** Joins an item with its wrapped lines; `after` are the lines up to the next item. */
 function wholeText({ text }: ListItem, after: readonly string[]): string {
-  // Behind a box that stands alone the text is on the next line.
+  // The text after a lone box is on the next line.
   const own = after[0]?.trim() === text ? after.slice(1) : after;
   const end = own.findIndex((line) => ENDS_ITEM.test(line));
   return [text, ...own.slice(0, end === -1 ? own.length : end).map((line) => line.trim())].join(' ');
@@ -117,17 +116,15 @@ function ofItem(text: string): WantedScenario {
 
 export type ReadList =
   | { readonly kind: 'list'; readonly list: readonly unknown[] }
-  /** It is neither JSON nor YAML, and nobody says that it is. */
   | { readonly kind: 'markdown' }
   | { readonly kind: 'broken'; readonly problems: readonly string[] };
 
-/** How JSON begins, and what a list of scenarios in YAML has in it. */
 const LOOKS_STRUCTURED = /^\uFEFF?\s*[[{]|^[ \t]*(?:-[ \t]+)?(?:scenarios|description)[ \t]*:/m;
 const MOST_ERRORS = 20;
 
 /**
- * The list that a text holds: itself, or as `scenarios`. The ending of its name says what it is (.json, .yaml, .yml, .md,
- * .markdown), or else its look. What is JSON or YAML and cannot be read is never taken for something else. Never throws.
+ * Reads a list of scenarios by the name's extension, or else by the text's look. Broken JSON or YAML is never read as
+ * Markdown. Never throws.
  */
 export function readList(text: string, name: string): ReadList {
   const [, ending = ''] = /\.(json|ya?ml|md|markdown)$/i.exec(name) ?? [];
@@ -157,7 +154,7 @@ function fromYaml(text: string): ReadList {
       .map(({ message, pos }) => `line ${lines.linePos(pos[0]).line}: ${message}`);
     return problems.length > 0 ? { kind: 'broken', problems } : listIn(document.toJS({ maxAliasCount: 100 }));
   } catch (error) {
-    // The parser is recursive: a text that is nested some thousand levels deep runs out of stack.
+    // The recursive parser runs out of stack at some thousand levels.
     const why = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
     return { kind: 'broken', problems: [why] };
   }

@@ -5,13 +5,12 @@ import { runPinnedCommand } from '../commands/run-pinned-command.ts';
 import { withDeciding } from './make-list.ts';
 
 export interface ScenarioRun {
-  /** null when the run counts for the phase, else why it does not. */
+  /** Why the run does not count for the phase, or null. */
   readonly problem: string | null;
-  /** Whether the command really ran and ended by itself: what it printed says something of the code. */
+  /** true if the command ran and exited by itself, so that its output concerns the code. */
   readonly ended: boolean;
-  /** What it printed: 12,000 characters at most. */
+  /** At most 12,000 characters. */
   readonly output: string;
-  /** Of everything that it printed. */
   readonly bytes: number;
   readonly exitCode: number | null;
   readonly durationMs: number;
@@ -21,14 +20,13 @@ export interface ScenarioOptions {
   readonly projectDir: string;
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The guardrail that blocks this shell text in this directory (absolute), or null. */
+  /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule: (run: string, directory: string) => Promise<string | null>;
 }
 
 /**
- * Runs the evidence command of a scenario in the project and says whether it counts for the phase. It does not run where
- * a guardrail blocks it, or a script that it names was changed. Rejects only with the abort's reason, once no process of
- * it is left.
+ * Runs a scenario's evidence command and evaluates it for the phase. Not run if a guardrail blocks it or one of its
+ * scripts changed. Rejects only with the abort's reason, after all its processes have ended.
  */
 export async function runScenario(
   record: TddRecord,
@@ -40,7 +38,7 @@ export async function runScenario(
   const rule = await blockingRule(run, projectDir);
   if (rule !== null) return judged(phase, { end: { kind: 'blocked', rule }, output: '', tests: NO_COUNT }, 0, began);
   const command = { name: id, run, timeoutSeconds, directory: projectDir };
-  // A test that is to be red may come with a new script; one that is to pass is run as it failed.
+  // A red test may come with a new script; a green run uses the scripts of the red one.
   const scripts = phase === 'red' ? record.scripts : { ...record.redScripts, ...record.scripts };
   const ran = await runPinnedCommand({ scripts }, projectDir, command, {
     signal,
