@@ -39,14 +39,23 @@ export type OptionDefinition = NonNullable<ParseArgsConfig['options']>[string] &
   readonly value?: string;
 };
 
-/** What every command takes. */
-export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
-  json: { type: 'boolean', help: 'Answer in JSON, in a terminal too.' },
-  loop: {
-    type: 'string',
-    value: 'NAME',
-    help: 'The loop of this name, where the command is about one (or RALPH_LOOP).',
-  },
-  project: { type: 'string', value: 'DIR', help: 'The project; without it the one around the current directory.' },
-  help: { type: 'boolean', short: 'h', help: 'Show this.' },
-};
+/** Reads options from a table of `short, name VALUE...` and help: with VALUE it takes one, with `...` several. */
+export function options(table: Readonly<Record<string, string>>): Record<string, OptionDefinition> {
+  const rows = Object.entries(table).map(([key, help]): [string, OptionDefinition] => {
+    const [, short, name = '', value, multiple] = /^(?:(\w), )?([\w-]+)(?: (.+?)(\.{3})?)?$/.exec(key) ?? [];
+    const type = value === undefined ? 'boolean' : 'string';
+    return [
+      name,
+      { type, help, ...(value && { value }), ...(short && { short }), ...(multiple && { multiple: true }) },
+    ];
+  });
+  return Object.fromEntries(rows);
+}
+
+/** Options of every command. */
+export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
+  json: 'Answer in JSON, in a terminal too.',
+  'loop NAME': 'The loop of this name, where the command is about one (or RALPH_LOOP).',
+  'project DIR': 'The project; without it the one around the current directory.',
+  'h, help': 'Show this.',
+});

@@ -1,5 +1,5 @@
 import { acceptContract, changedContract } from '../../drive/start/consent.ts';
-import type { Command } from '../command.ts';
+import { type Command, options } from '../command.ts';
 import { chosenLoop } from '../live-loops.ts';
 import { approves } from '../start/approve.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
@@ -9,7 +9,7 @@ export const ACCEPT_COMMAND: Command = {
   summary: 'Adopt a changed frontmatter or a changed script into the running loop.',
   usage: '[PATH] [--loop NAME] [--yes]',
   help: `A loop runs under the contract that was fixed when it started. Its task file's frontmatter, or a script that its checks name, may change meanwhile; neither is adopted by itself. This reads both again, shows what has changed, asks, and makes them the contract. ${WHICH_LOOP}`,
-  options: { yes: { type: 'boolean', help: 'Answer the question with yes.' } },
+  options: options({ yes: 'Answer the question with yes.' }),
   control: true,
   async run(context) {
     const { env, now, forPeople, out } = context;

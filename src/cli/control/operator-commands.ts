@@ -5,7 +5,7 @@ import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { chosenLoop } from '../live-loops.ts';
 
 interface OperatorCommandParts {
@@ -104,10 +104,10 @@ export const STEER_COMMAND = operatorCommand({
   summary: 'Tell the agent something in the middle of its work.',
   usage: '[--path PATH | --loop NAME] [--next] TEXT',
   help: 'The text reaches the agent at its next tool call, or with the next prompt when it calls no tool before. With --next it waits for the next prompt. Each text is delivered exactly once, in order. Without --path and --loop it goes to the only loop that is live.',
-  options: {
-    next: { type: 'boolean', help: 'Deliver it with the next prompt, not before.' },
-    path: { type: 'string', short: 'p', value: 'PATH', help: 'The task folder or task file of the loop.' },
-  },
+  options: options({
+    next: 'Deliver it with the next prompt, not before.',
+    'p, path PATH': 'The task folder or task file of the loop.',
+  }),
   loopOf: (context) => {
     const { path, loop } = context.values;
     if (path !== undefined && loop !== undefined) {

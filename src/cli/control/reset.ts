@@ -8,7 +8,7 @@ import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { chosenLoop } from '../live-loops.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
 
@@ -19,7 +19,7 @@ export const RESET_COMMAND: Command = {
   summary: 'Put the loop, whatever state it is in, into the archive.',
   usage: '[PATH] [--loop NAME] [--force]',
   help: `Moves the state of a loop, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client or the runner of the loop is alive; --force does it all the same, and ends the loop like cancel. ${WHICH_LOOP}`,
-  options: { force: { type: 'boolean', help: 'Do it although the client of the loop is alive.' } },
+  options: options({ force: 'Do it although the client of the loop is alive.' }),
   control: true,
   run(context) {
     const message = resetLoop(context);

@@ -8,7 +8,7 @@ import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { painter } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { liveLoops } from '../live-loops.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
@@ -24,13 +24,13 @@ export const LOGS_COMMAND: Command = {
   summary: 'What happened: iterations and events.',
   usage: '[--events | --iterations] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
   help: 'Prints the journals of the default loop, or of the one that --loop names, in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json. With --iterations a table of the iterations alone, of the last loop here: in a terminal with small bars for time, cost, tokens and findings, in a pipe every figure in plain columns. With the PATH of a task folder or its RALPH.md it copies that run instead: status.json, iterations.jsonl, events.jsonl and transcripts, into a new folder. Links and flags stay behind, and nothing is overwritten. An agent exports into the project only.',
-  options: {
-    events: { type: 'boolean', help: 'Events only.' },
-    iterations: { type: 'boolean', help: 'A table of the iterations, with what each took and cost.' },
-    follow: { type: 'boolean', short: 'f', help: 'Go on until Ctrl+C.' },
-    path: { type: 'string', short: 'p', value: 'PATH', help: 'The task folder to export; the same as PATH.' },
-    dest: { type: 'string', short: 'd', value: 'DIR', help: 'Where to; without it ./ralph-logs-TIME.' },
-  },
+  options: options({
+    events: 'Events only.',
+    iterations: 'A table of the iterations, with what each took and cost.',
+    'f, follow': 'Go on until Ctrl+C.',
+    'p, path PATH': 'The task folder to export; the same as PATH.',
+    'd, dest DIR': 'Where to; without it ./ralph-logs-TIME.',
+  }),
   control: false,
   async run(context) {
     if (wantsExport(context)) return exportLogs(context);

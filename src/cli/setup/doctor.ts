@@ -5,7 +5,7 @@ import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
 import { painter, printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
 import { type EffectiveSettings, effectiveSettings } from '../task/config.ts';
 
@@ -14,7 +14,7 @@ export const DOCTOR_COMMAND: Command = {
   summary: 'Find what would keep a loop from running here.',
   usage: '[--fix]',
   help: 'Looks at everything that can break a loop: node, the client, settings, hooks, the task file, what earlier loops left. Then it fires the installed Stop hook on a made-up loop and sees whether it answers. Exit code 1 when an error remains. --fix mends what can be mended without losing anything of yours.',
-  options: { fix: { type: 'boolean', help: 'Mend what can be mended safely.' } },
+  options: options({ fix: 'Mend what can be mended safely.' }),
   control: false,
   run(context) {
     const fix = context.values['fix'] === true;

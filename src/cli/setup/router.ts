@@ -14,7 +14,7 @@ import { isTerminal } from '../../term/write-text.ts';
 import { parseDuration } from '../../text/duration.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { briefly, liveLoops, loopTable } from '../live-loops.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../run/runner-lines.ts';
@@ -37,34 +37,17 @@ export const ROUTER_COMMAND: Command = {
   options: {
     ...TASK_OPTIONS,
     ...PLAN_OPTIONS,
-    'max-iterations': {
-      type: 'string',
-      value: 'N',
-      help: 'start: iterations the loop gets, 1 to 100; for a task folder 1 to 50.',
-    },
-    set: { type: 'string', multiple: true, value: 'KEY=VALUE', help: 'start: any setting of the frontmatter.' },
-    resume: {
-      type: 'boolean',
-      help: 'start: go on with the loop that lies here, live or last archived; counters are kept.',
-    },
-    fresh: { type: 'boolean', help: 'start: put a loop whose session is gone into the archive and begin anew.' },
-    spawn: { type: 'string', value: 'N', help: 'report: the spawn that it is of, as the answer named it.' },
-    agent: {
-      type: 'string',
-      value: 'ID',
-      help: 'report: the subagent whose final message it is, from the client’s own record.',
-    },
-    file: {
-      type: 'string',
-      value: 'PATH',
-      help: 'report: the file that holds the final message; "-" is standard input.',
-    },
-    error: { type: 'string', value: 'WHY', help: 'report: the subagent could not work, and why.' },
-    wait: {
-      type: 'string',
-      value: 'TIME',
-      help: 'Sit out a wait here for so long, such as 10m, and answer when it is over.',
-    },
+    ...options({
+      'max-iterations N': 'start: iterations the loop gets, 1 to 100; for a task folder 1 to 50.',
+      'set KEY=VALUE...': 'start: any setting of the frontmatter.',
+      resume: 'start: go on with the loop that lies here, live or last archived; counters are kept.',
+      fresh: 'start: put a loop whose session is gone into the archive and begin anew.',
+      'spawn N': 'report: the spawn that it is of, as the answer named it.',
+      'agent ID': 'report: the subagent whose final message it is, from the client’s own record.',
+      'file PATH': 'report: the file that holds the final message; "-" is standard input.',
+      'error WHY': 'report: the subagent could not work, and why.',
+      'wait TIME': 'Sit out a wait here for so long, such as 10m, and answer when it is over.',
+    }),
   },
   control: false,
   async run(called) {

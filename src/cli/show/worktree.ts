@@ -5,7 +5,7 @@ import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/w
 import { LOOP_NAME } from '../../state/loop-files.ts';
 import { table } from '../../term/table.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { refuseAgent } from '../refuse-agent.ts';
 
 export const WORKTREE_COMMAND: Command = {
@@ -13,7 +13,7 @@ export const WORKTREE_COMMAND: Command = {
   summary: 'The worktrees of loops, and their removal.',
   usage: 'list | remove NAME',
   help: 'worktree list shows the worktrees that run --worktree has made in this project, with what only they have. worktree remove NAME removes one with its branch, and keeps the journals of its loop. It refuses while a loop runs there, and where something is not committed or not merged into another branch; --force loses that.',
-  options: { force: { type: 'boolean', help: 'Remove it with everything that is not committed or not merged.' } },
+  options: options({ force: 'Remove it with everything that is not committed or not merged.' }),
   control: false,
   run(context) {
     const [action, name, ...more] = context.positionals;

@@ -11,23 +11,16 @@ import { readState } from '../../state/read-state.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { agrees } from '../ask.ts';
-import type { CommandContext, OptionDefinition } from '../command.ts';
+import { type CommandContext, type OptionDefinition, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { existingLoopPolicy } from './start-request.ts';
 
 /** How a plan is executed, for every command that begins a loop. */
-export const PLAN_OPTIONS: Readonly<Record<string, OptionDefinition>> = {
-  plan: {
-    type: 'boolean',
-    help: 'The task file is a plan of tasks: one after the other is worked on, verified and committed.',
-  },
-  from: { type: 'string', value: 'TASK', help: 'The task of the plan to begin from: --from "Task 5".' },
-  'max-tasks': {
-    type: 'string',
-    value: 'N',
-    help: 'Tasks done before the plan pauses for review, 1 to 100; 5 by default.',
-  },
-};
+export const PLAN_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
+  plan: 'The task file is a plan of tasks: one after the other is worked on, verified and committed.',
+  'from TASK': 'The task of the plan to begin from: --from "Task 5".',
+  'max-tasks N': 'Tasks done before the plan pauses for review, 1 to 100; 5 by default.',
+});
 
 /**
  * What a start with --plan means, checked; null for every other. The loop that a start goes on with says by itself that

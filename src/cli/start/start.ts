@@ -15,7 +15,7 @@ import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { commandLine } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { whileItRuns } from '../run/while-it-runs.ts';
 import { ASKED_FOR, approveList, approves } from './approve.ts';
@@ -33,23 +33,21 @@ export const START_COMMAND: Command = {
   help: 'Reads the task file (.claude/ralph/PROMPT.md, or the RALPH.md of a task folder), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m. The loop of a task folder is a named one, called like the folder unless --loop says otherwise, so that several run at once.',
   options: {
     ...TASK_OPTIONS,
-    launch: { type: 'boolean', help: 'Start Claude Code for the loop and wait for it.' },
-    headless: { type: 'boolean', help: 'Start it without a terminal (claude -p). Needs a permission mode.' },
-    resume: { type: 'boolean', help: 'Go on with the loop that lies here, live or last archived; counters are kept.' },
-    fresh: { type: 'boolean', help: 'Put a loop whose client is gone into the archive and begin anew.' },
-    consent: { type: 'boolean', help: 'Agree to the loop that an agent has asked for.' },
-    mode: {
-      type: 'string',
-      value: 'MODE',
-      help: 'What is to drive the loop: hook (a session, the default) or runner (ralph-loop run; the default where an agent asks). For a router: ralph-loop router start.',
-    },
+    ...options({
+      launch: 'Start Claude Code for the loop and wait for it.',
+      headless: 'Start it without a terminal (claude -p). Needs a permission mode.',
+      resume: 'Go on with the loop that lies here, live or last archived; counters are kept.',
+      fresh: 'Put a loop whose client is gone into the archive and begin anew.',
+      consent: 'Agree to the loop that an agent has asked for.',
+      'mode MODE':
+        'What is to drive the loop: hook (a session, the default) or runner (ralph-loop run; the default where an agent asks). For a router: ralph-loop router start.',
+    }),
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
-    'adopt-validation': {
-      type: 'boolean',
-      help: 'Write the commands of "## Validation Commands" into the frontmatter first.',
-    },
-    yes: { type: 'boolean', help: 'Answer questions with yes.' },
+    ...options({
+      'adopt-validation': 'Write the commands of "## Validation Commands" into the frontmatter first.',
+      yes: 'Answer questions with yes.',
+    }),
   },
   control: false,
   async run(given) {

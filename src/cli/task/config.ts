@@ -10,14 +10,14 @@ import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { table } from '../../term/table.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command } from '../command.ts';
+import { type Command, options } from '../command.ts';
 
 export const CONFIG_COMMAND: Command = {
   name: 'config',
   summary: 'Show the settings of this project, or set its limit of iterations.',
   usage: '[--max-iterations N]',
   help: 'Shows what a loop on PROMPT.md would start with now. With --max-iterations it writes the limit, 1 to 100, into .claude/ralph/config.json. A flag, the environment and the frontmatter of the task file win over that file. A loop that runs keeps the limit it was started with.',
-  options: { 'max-iterations': { type: 'string', value: 'N', help: 'Iterations a loop gets, 1 to 100.' } },
+  options: options({ 'max-iterations N': 'Iterations a loop gets, 1 to 100.' }),
   control: true,
   run(context) {
     const { values, projectDir, env, files } = context;

@@ -5,7 +5,7 @@ import { projectSignals } from '../../task/draft/project-signals.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { openTask, reviewDraft, taskToOpen } from './review-draft.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
 
@@ -17,9 +17,7 @@ export const DRAFT_COMMAND: Command = {
   summary: 'Draft a task folder from a task in plain words, or open one that is there.',
   usage: '[--name NAME] "TEXT" | PATH',
   help: 'Drafts a RALPH.md from TEXT and from what this project offers: its package manager, its test, lint, build and type-check commands (package.json, Cargo, Go, Python, Make). Limits follow the kind of the task: analysis, fix, migration or general. In a terminal the draft is shown for review: start it, edit it ($EDITOR), keep it for later, or cancel. Otherwise it is written to a folder below the current directory, and its path is printed. An existing RALPH.md is never overwritten. The PATH of a task folder that is there, or of its RALPH.md, opens that one instead: at a terminal to review, edit or start it, otherwise it is checked and printed, with exit code 1 when there is an error. A word that could be both is taken for the path; with --name it is the task.',
-  options: {
-    name: { type: 'string', value: 'NAME', help: 'The new task folder; without it a name made of the words of TEXT.' },
-  },
+  options: options({ 'name NAME': 'The new task folder; without it a name made of the words of TEXT.' }),
   control: false,
   async run(context) {
     const mayAsk = context.forPeople && process.stdin.isTTY === true;

@@ -5,7 +5,7 @@ import { bundleDir } from '../../install/places.ts';
 import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 
 /** Folders of templates/presets; the first is the default. */
 export const PRESETS: readonly string[] = [
@@ -17,7 +17,7 @@ export const SCAFFOLD_COMMAND: Command = {
   summary: 'Make a task folder with a RALPH.md to fill in.',
   usage: '[--preset P] NAME',
   help: `Makes NAME/RALPH.md below the current directory from a template, or from a preset: ${PRESETS.slice(1).join(', ')}. Quote a name with spaces. An existing RALPH.md is never overwritten, and nothing is written outside the current directory. Edit it, check it with ralph-loop check NAME/RALPH.md, start it with ralph-loop start --task NAME.`,
-  options: { preset: { type: 'string', value: 'P', help: `One of ${PRESETS.slice(1).join(', ')}.` } },
+  options: options({ 'preset P': `One of ${PRESETS.slice(1).join(', ')}.` }),
   control: false,
   run(context) {
     const { values, positionals, forPeople, out } = context;
