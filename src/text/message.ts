@@ -5,6 +5,8 @@ export type LoopMode = 'hook' | 'runner' | 'router';
 export interface Message {
   readonly text: string;
   readonly advice?: readonly Advice[];
+  /** The loop that the advice is about, if the one who shows the message may not know it. */
+  readonly loop?: LoopRef;
 }
 
 export interface Advice {
@@ -15,10 +17,13 @@ export interface Advice {
   readonly options?: Readonly<Record<string, string | true>>;
 }
 
-/** The loop that a message is about, and the program as its reader can call it. */
-export interface MessageContext {
+export interface LoopRef {
   readonly name: string | null;
   readonly mode: LoopMode;
+}
+
+/** The loop that a message is about, and the program as its reader can call it. */
+export interface MessageContext extends LoopRef {
   readonly program?: string | undefined;
 }
 
@@ -38,11 +43,19 @@ export function advise(text: string, verb: string, command: string, options?: Ad
   return { text, advice: [{ verb, command, ...(options && { options }) }] };
 }
 
+/** Returns the message with the loop that its advice is about. */
+export function about(message: Message, { name, mode }: LoopRef): Message {
+  return { ...message, loop: { name, mode } };
+}
+
 /** Returns a message (a string is one without advice) as its reader sees it: the text, then each advice as a command line. */
 export function render(message: Message | string, context: MessageContext): string {
   if (typeof message === 'string') return message;
-  const { text, advice = [] } = message;
-  return [text, ...advice.map((each) => `${each.verb}: ${commandLine(each, context)}.`)].join(' ');
+  const { text, advice = [], loop = context } = message;
+  return [
+    text,
+    ...advice.map((each) => `${each.verb}: ${commandLine(each, { ...loop, program: context.program })}.`),
+  ].join(' ');
 }
 
 /** Returns the command that an advice stands for, for this loop and this program. */

@@ -29,7 +29,7 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
     ['awaiting-consent', 'runner', 'fix', 3, 'ralph-loop run --consent fix'],
   );
   assert.equal(p.ralph(['status', '--loop', 'fix'], AGENT).json['status'], 'awaiting-consent');
-  assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /main\.cjs run --loop fix --consent|run --consent/);
+  assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /Agree: ralph-loop run --consent fix/);
   const { code, stderr, stdout } = p.ralph(['run', '--consent', 'fix', '--agent', './agent.sh']);
   assert.equal(code, 0, stderr + stdout);
   for (const shown of [
@@ -55,7 +55,7 @@ test('an agent runs nothing itself, and is told how to ask', (t) => {
   assert.match(refused.stderr, /An agent can ask for a loop: ralph-loop start --mode runner/);
   assert.equal(p.ralph(['run', '--consent', 'fix'], AGENT).code, 1);
   assert.equal(p.ralph(['start', '--consent', '--loop', 'fix'], AGENT).code, 1);
-  assert.match(p.ralph(['start', '--mode', 'router'], AGENT).stderr, /main\.cjs router start/);
+  assert.match(p.ralph(['start', '--mode', 'router'], AGENT).stderr, /ralph-loop router start/);
   assert.deepEqual(p.tree(), tree);
 });
 
@@ -74,7 +74,7 @@ test('what has changed since it was asked for is said, and what the agent gave c
   ask(p, 'fix', ['--max-iterations', '2', '--permission-mode', 'bypassPermissions']);
   task(p, 'fix', 'timeout: 60\n');
   const refused = p.ralph(['run', '--consent', '--agent', './agent.sh']);
-  assert.match(refused.stderr, /permission_mode: only Claude Code heeds this/);
+  assert.match(refused.stderr, /permission_mode: only Claude Code supports this/);
   p.ralph(['cancel', '--loop', 'fix']);
   ask(p, 'fix', ['--max-iterations', '2']);
   task(p, 'fix', 'timeout: 60\n');
@@ -103,7 +103,7 @@ test('at a terminal the user is shown the loop and asked; a no leaves it as it i
   await no.waitFor(/Start it\? \[y\/N\]/);
   await no.submit('n');
   assert.equal(await no.waitForExit(), 1);
-  assert.match(await no.history(), /still awaits your consent\. ralph-loop cancel --loop fix refuses it/);
+  assert.match(await no.history(), /still awaits your consent\. Refuse it: ralph-loop cancel --loop fix\./);
   assert.equal(p.ralph(['status', '--loop', 'fix']).json['status'], 'awaiting-consent');
   const changed = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
   await changed.waitFor(/Start it\? \[y\/N\]/);
@@ -135,7 +135,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   await first.waitFor(() => p.has('up-'));
   const elsewhere = p.ralph(['run', '--agent', './agent.sh']);
   assert.equal(elsewhere.code, 1);
-  assert.match(elsewhere.stderr, /already.*process \d+.*ralph-loop status.*ralph-loop stop.*--loop NAME/);
+  assert.match(elsewhere.stderr, /already.*process \d+.*--loop NAME.*ralph-loop status.*ralph-loop stop/);
   const again = '$RALPH run --plain --max-iterations 1 --agent ./agent.sh';
   const watched = await peopleTerminal(t, p, again);
   await watched.waitFor(ASKED);

@@ -72,7 +72,7 @@ test('a session does not take the agent of a runner, and says so', (t) => {
   task(p, 'agent: ./agent.sh\nguardrails: {protected_files: [x]}');
   const { code, stderr } = p.ralph(['start']);
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /agent \(\.\/agent\.sh\) is for ralph-loop run; this loop is worked on by Claude Code/);
+  assert.match(stderr, /agent \(\.\/agent\.sh\) applies to "run" only; this loop uses Claude Code/);
 });
 
 test('an agent that breaks is tried again, and after five times the loop ends and says what it said', (t) => {
@@ -95,10 +95,10 @@ test('an agent that cannot be run at all is not tried again', (t) => {
 });
 
 const refusals: readonly (readonly [string, string, readonly string[], RegExp])[] = [
-  ['guardrails', 'guardrails: {protected_files: [x]}', [], /guardrails cannot be enforced.*Take the guardrails out/],
-  ['a cost limit', 'budget: {max_cost: 2}', [], /budget\.max_cost.*does not tell/],
-  ['a token limit', 'budget: {max_tokens: 20}', [], /budget\.max_tokens.*does not tell/],
-  ['a model', 'max_iterations: 2', ['--model', 'opus'], /model: only Claude Code heeds this/],
+  ['guardrails', 'guardrails: {protected_files: [x]}', [], /Guardrails cannot be enforced.*Remove the guardrails/],
+  ['a cost limit', 'budget: {max_cost: 2}', [], /budget\.max_cost.*does not report/],
+  ['a token limit', 'budget: {max_tokens: 20}', [], /budget\.max_tokens.*does not report/],
+  ['a model', 'max_iterations: 2', ['--model', 'opus'], /model: only Claude Code supports this/],
   ['options of the client', 'max_iterations: 2', ['--', '--verbose'], /for Claude Code/],
 ];
 
@@ -151,7 +151,7 @@ test('what the user says meanwhile comes with the next prompt, and another agent
   task(p, 'max_iterations: 2\nagent: evil');
   const accept = p.ralph(['accept']);
   assert.equal(accept.code, 1);
-  assert.match(accept.stderr, /agent \(.*agent\.sh\) cannot become another one \(evil\)/);
+  assert.match(accept.stderr, /The agent cannot change from .*agent\.sh to evil/);
   p.write('go-1', '');
   await until('the second prompt', () => existsSync(join(p.dir, 'prompt-2.txt')));
   p.write('go-2', '');
@@ -167,7 +167,7 @@ test('a run over what a killed run left advises a run, and names the loop', (t) 
   p.ralph(['run', 'jobs/fix', '--agent', `exec ${cmd}`]);
   const { code, stderr } = p.ralph(['run', 'jobs/fix', '--agent', cmd]);
   assert.equal(code, 1);
-  assert.match(stderr, /main\.cjs run --loop fix --resume\. .*ralph-loop run --loop fix --fresh/);
+  assert.match(stderr, /Resume: ralph-loop resume fix\. .*ralph-loop run --loop fix --fresh/);
 });
 
 /** Kills the runner in its first run, as the system would that is short of memory. */
@@ -202,5 +202,8 @@ test('an agent that deletes everything ends its loop, and the user is told what 
   task(p, 'max_iterations: 3');
   const { code, stderr } = p.ralph(['run', '--agent', 'cat > /dev/null; rm -rf .claude; echo hi']);
   assert.equal(code, 1);
-  assert.match(stderr, /^ralph-loop: \/.*runtime is gone\. Somebody has deleted it.* begin anew: ralph-loop run\.$/m);
+  assert.match(
+    stderr,
+    /^ralph-loop: The loop's state was deleted while the agent worked: \/.*runtime is gone\. .* start over: ralph-loop run\.$/m,
+  );
 });

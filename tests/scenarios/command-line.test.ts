@@ -81,7 +81,7 @@ test('every command has a help of its own that names the options of all', (t) =>
   for (const name of names) {
     const { code, stdout } = p.ralph([name, '--help']);
     assert.equal(code, 0, name);
-    assert.match(stdout, new RegExp(`^Usage: main\\.cjs ${name}`));
+    assert.match(stdout, new RegExp(`^Usage: ralph-loop ${name}`));
     assert.match(stdout, /--loop NAME/);
   }
 });

@@ -29,21 +29,26 @@ test('explain says how to begin where there has been no loop', (t) => {
   const { json, code } = project(t).ralph(['explain']);
   assert.equal(code, 0);
   assert.deepEqual([json['active'], json['status']], [false, null]);
-  assert.match(String(json['next']), /main\.cjs start/);
+  assert.match(String(json['next']), /ralph-loop start/);
 });
 
 const at = '2026-01-01T00:00:00Z';
 
 const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] = [
-  ['nobody has taken it up yet', {}, /no client has taken it up/, /ralph-audit/],
-  ['it works', { sessionId: 's', clientPid: process.pid }, /works on iteration 1 of 25/, /nothing/],
-  ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /is gone/, /start --resume/],
-  ['it was told to stop', { sessionId: 's', clientPid: process.pid, stopRequested: true }, /told to stop/, /cancel/],
+  ['nobody has taken it up yet', {}, /no client has joined it/, /ralph-audit/],
+  ['it works', { sessionId: 's', clientPid: process.pid }, /works on iteration 1 of 25/, /Nothing/],
+  ['its client is gone', { sessionId: 's', clientPid: 2 ** 22 }, /has exited/, /ralph-loop resume/],
+  [
+    'it was told to stop',
+    { sessionId: 's', clientPid: process.pid, stopRequested: true },
+    /The user stopped it/,
+    /cancel/,
+  ],
   [
     'it is idle',
     { status: 'waiting', waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null } },
-    /nothing to do .* next look is at 2026-01-01T00:00:00Z/,
-    /main\.cjs wake/,
+    /nothing to do .* next check is at 2026-01-01T00:00:00Z/,
+    /ralph-loop wake/,
   ],
   [
     'it waits between two iterations',
@@ -51,18 +56,18 @@ const LIVE: readonly [when: string, state: object, why: RegExp, next: RegExp][] 
       status: 'waiting',
       waiting: { since: at, until: at, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },
     },
-    /delay between two iterations; the next one begins at 2026-01-01T00:00:00Z/,
-    /main\.cjs wake/,
+    /delay between iterations; the next one begins at 2026-01-01T00:00:00Z/,
+    /ralph-loop wake/,
   ],
-  ['its checks run', { status: 'verifying', verifying: { since: at } }, /checks are running/, /nothing/],
+  ['its checks run', { status: 'verifying', verifying: { since: at } }, /checks are running/, /Nothing/],
   ['it awaits consent', { status: 'awaiting-consent' }, /the user has not agreed/, /start --consent/],
   ...(
     [
-      ['operator', /main\.cjs resume/],
-      ['interrupted', /main\.cjs resume/],
-      ['rate-limited', /wait until the limit has reset/],
-      ['api-error', /mend what the message names/],
-      ['contract-changed', /main\.cjs accept/],
+      ['operator', /ralph-loop resume/],
+      ['interrupted', /ralph-loop resume/],
+      ['rate-limited', /Wait until the limit has reset/],
+      ['api-error', /Fix what the message names/],
+      ['contract-changed', /ralph-loop accept/],
     ] as const
   ).map(([reason, next]): [string, object, RegExp, RegExp] => [
     `it is paused (${reason})`,
@@ -86,20 +91,20 @@ for (const [when, state, why, next] of LIVE) {
 
 const ENDS: readonly [as: string, next: RegExp][] = [
   ['complete', /nothing was checked/],
-  ['stopped', /start --resume/],
-  ['cancelled', /start --resume/],
-  ['interrupted', /start --resume/],
+  ['stopped', /ralph-loop resume/],
+  ['cancelled', /ralph-loop resume/],
+  ['interrupted', /ralph-loop resume/],
   ['max-iterations', /--max-iterations N/],
   ['no-progress-exhaustion', /smaller or clearer/],
-  ['circuit-open', /going round in circles/],
+  ['circuit-open', /The iterations repeated themselves/],
   ['idle-limit', /idle\.max/],
-  ['budget-exhausted', /raise the budget/],
+  ['budget-exhausted', /Raise the budget/],
   ['rate-limited', /limit has reset/],
   ['blocked', /Unblock/],
   ['needs-verification', /manual work/],
-  ['paused-for-review', /review/],
+  ['paused-for-review', /Review/],
   ['timeout', /timeout/],
-  ['error', /mend what the message names/],
+  ['error', /Fix what the message names/],
 ];
 
 for (const [as, next] of ENDS) {

@@ -24,7 +24,7 @@ test('run NAME works off the list of that loop directory, and status and list sa
   assert.match(p.read('prompt-1.txt'), /Iteration 2 of 50[\s\S]*Checklist: 1 of 2\n\nNext:\n- login/);
   const told = stdout.split('\n').flatMap((line) => (line.startsWith('{"type":"checklist"') ? [JSON.parse(line)] : []));
   assert.deepEqual(told.at(-1), { type: 'checklist', done: 2, total: 2 });
-  assert.match(stderr, /nothing to verify/, 'a checklist without checks is believed, and that is said');
+  assert.match(stderr, /No checks are configured/, 'a checklist without checks is believed, and that is said');
   const { lastLoop } = p.ralph(['status', '--json', 'site']).json as { lastLoop: Record<string, unknown> };
   assert.deepEqual([lastLoop['status'], lastLoop['checklist']], ['complete', { done: 2, total: 2 }]);
   const { loops } = p.ralph(['list', '--json']).json as { loops: { name: string; kind: string }[] };
@@ -74,7 +74,7 @@ test('settings come from the directory, the project, and the user, in this order
     assert.match(stderr, wanted);
   }
   p.write('.ralph/config.json', '{ no JSON');
-  assert.match(p.ralph(['start', '--task', '.ralph/site']).stderr, /\.ralph\/config\.json is no valid JSON/);
+  assert.match(p.ralph(['start', '--task', '.ralph/site']).stderr, /\.ralph\/config\.json is not valid JSON/);
 });
 
 test('a new name makes a directory to fill in, with nothing of the run in the project’s history', (context) => {

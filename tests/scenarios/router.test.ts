@@ -134,7 +134,7 @@ test('an agent of the user’s own under the name of ours is told of where the t
   const notes = (): string => String(p.ralph(['router', 'start', '--fresh']).json['notes']);
   p.write(TASK, '---\nguardrails: {protected_files: [secret]}\n---\n\nDo it.\n');
   p.write(agent, '---\nname: ralph-qa\ndescription: mine\n---\n\nNo ralph-router-tool-use.cjs here.\n');
-  assert.match(notes(), /do not hold this subagent: the agent ralph-qa in [^ ]*ralph-qa\.md is not the one/);
+  assert.match(notes(), /No guardrail holds for this subagent: the agent ralph-qa in [^ ]*ralph-qa\.md is not the one/);
   p.ralph(['cancel']);
   p.sh(`rm ${agent}`);
   assert.equal(p.ralph(['init']).code, 0);

@@ -25,7 +25,7 @@ test('who said something that the loop was over too soon for is told so, and a r
   p.write('go-2', '');
   assert.equal(await ended, 2);
   const left =
-    /ended before the agent heard what you said: "mind the gap", "and the step"\. It is kept: ralph-loop run --resume/;
+    /ended before the agent received your messages: "mind the gap", "and the step"\. They are kept\. Resume: ralph-loop resume/;
   assert.match(stdout, left);
   assert.match(String(p.ralph(['explain']).json['why']), left);
   const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
@@ -46,7 +46,7 @@ test('a runner that is told to go says that the loop is there, and how it goes o
   assert.equal(await ended, 130);
   assert.match(
     stdout,
-    /interrupted: this runner has left the loop, which is still there\. Go on with: ralph-loop run --resume\.\n/,
+    /interrupted: This runner has left the loop, which is still live\. Resume: ralph-loop resume\.\n/,
   );
 });
 
@@ -60,7 +60,7 @@ test('the limits on time, cost and tokens have options of their own', (t) => {
   ] as const) {
     const refused = p.ralph(['run', '--agent', cmd, option, '5']);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, new RegExp(`${key} is set, but the agent .* does not tell`));
+    assert.match(refused.stderr, new RegExp(`${key} needs usage figures, .* does not report`));
   }
   assert.match(p.ralph(['run', '--agent', cmd, '--max-time', 'soon']).stderr, /budget\.max_time.*soon/);
   const { code, stdout } = p.ralph(['run', '--agent', cmd, '--max-time', '1s']);

@@ -27,10 +27,7 @@ test('what lies in a task folder about its loop advises the commands that mean t
   assert.equal(await shown.waitForExit(), 0);
   // As one line: the terminal breaks long ones.
   const text = (await shown.history()).replaceAll('\n', '');
-  assert.match(
-    text,
-    /The run in this folder ended as .* Grant more: ralph-loop run --loop a --resume --max-iterations N/,
-  );
+  assert.match(text, /The run in this folder ended as .* Grant more: ralph-loop resume a --max-iterations N/);
   assert.doesNotMatch(text, /main\.cjs start --resume/);
   assert.match(text, /The archive of the default loop is empty\. ralph-loop list shows all loops; --loop NAME lists/);
   assert.match(text, /no-progress-exhaustion\.json/);

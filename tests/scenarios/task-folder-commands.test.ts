@@ -114,7 +114,7 @@ for (const name of ['stop', 'cancel']) {
     const tree = p.tree();
     const { code, stderr } = p.ralph([name]);
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`^ralph-loop: 2 loops are active here\\. Say which one: main\\.cjs ${name} PATH`));
+    assert.match(stderr, new RegExp(`^ralph-loop: 2 loops are active here\\. Say which one: ralph-loop ${name} PATH`));
     assert.match(stderr, /a +running +tasks\/a\/RALPH\.md\n +b +running +tasks\/b\/RALPH\.md/);
     assert.deepEqual(p.tree(), tree);
     assert.equal(p.ralph([name, '--loop', 'a']).code, 0, 'a name will do, too');

@@ -67,7 +67,7 @@ test('every misuse of --arg is told by its own name, and starts nothing', (conte
     /--arg owner: the task file has no argument of this name under "args:" \(it declares none\)/,
   );
   assert.match(start(p, '--task', 'job', '--path', 'job').stderr, /--path is another name of --task/);
-  assert.match(start(p, '--task', 'jobs').stderr, /there is no task file jobs/);
+  assert.match(start(p, '--task', 'jobs').stderr, /Task file jobs does not exist/);
   assert.equal(p.has('.claude/context/runtime/ralph-state.job.json'), false);
 });
 
@@ -78,7 +78,7 @@ test('--arg for a task that is not there is refused before anything is made', (c
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /--arg owner: there is no \.claude\/ralph\/PROMPT\.md\. Name the task file or its folder: --task PATH/,
+      /--arg owner: \.claude\/ralph\/PROMPT\.md does not exist\. Name the task file or its folder: --task PATH/,
     );
   }
   for (const word of ['site', 'mend the login']) {

@@ -71,7 +71,7 @@ for (const [name, words, done] of COMMANDS) {
     const how = name === 'steer' ? 'steer --path' : name;
     assert.match(
       several.stderr,
-      new RegExp(`^ralph-loop: 3 loops are active here\\. Say which one: main\\.cjs ${how} PATH`),
+      new RegExp(`^ralph-loop: 3 loops are active here\\. Say which one: ralph-loop ${how} PATH`),
     );
     assert.match(
       several.stderr,
@@ -104,7 +104,7 @@ test('explain takes the only live loop, asks where there are several, and advise
   p.ralph(['pause']);
   const { json } = p.ralph(['explain']);
   assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
-  assert.match(String(json['next']), /^ralph-loop resume --loop a, then send any message/);
+  assert.match(String(json['next']), /Resume, then send any message in the session: ralph-loop resume a\./);
   startedDefault(p);
   const several = p.ralph(['explain']);
   assert.equal(several.code, 1);

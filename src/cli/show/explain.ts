@@ -101,7 +101,7 @@ function explained(state: LoopState, { files, live }: LoopReport): Explanation {
       at,
       ...common,
       events: before,
-      ...advised({ why: left === null ? why : `${why} Besides, ${left}`, next }, state),
+      ...advised({ why: left === null ? why : `${why} ${left}`, next }, state),
     };
   }
   if (live === null) {

@@ -4,6 +4,7 @@ import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
+import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { giveConsent, pendingTerms } from '../start/consent.ts';
 import type { StartRequest } from '../start/prepare-contract.ts';
@@ -41,7 +42,7 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   // A loop that the user prepared for the first session that asks; the user may also change it.
   const ready = hold === 'free' && state.sessionId === null && existing === 'refuse' && !consented;
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
-    throw new RalphError('refused', ROUTER_TEXTS.lies(state.taskPath, state.iteration));
+    throw new RalphError('refused', about(ROUTER_TEXTS.lies(state.taskPath, state.iteration), state));
   }
   if (hold !== 'mine' && !ready) return clientAlive(state);
   // An agent’s request that never began may be changed.
@@ -50,13 +51,13 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
     return false;
   }
   if (task !== null && task !== state.taskPath) {
-    throw new RalphError('refused', ROUTER_TEXTS.anotherTask(state.taskPath, task));
+    throw new RalphError('refused', about(ROUTER_TEXTS.anotherTask(state.taskPath, task), state));
   }
   // A repeated start finds the loop that it began, with no work done.
   const begun = existing === 'fresh' && state.iteration > 0 ? ['--fresh'] : [];
   const dropped = [...begun, ...unheard(files, request)];
   if (dropped.length === 0) return true;
-  throw new RalphError('refused', ROUTER_TEXTS.liveAlready(state.taskPath, dropped));
+  throw new RalphError('refused', about(ROUTER_TEXTS.liveAlready(state.taskPath, dropped), state));
 }
 
 /** Returns the options of a start with which the live loop was not begun. */

@@ -9,6 +9,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { endGroup } from '../../state/process/group.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { LOCK_WAIT } from '../../state/with-state.ts';
+import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
@@ -42,7 +43,8 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
     const before = readOwner(holder);
     let former: ProcessIdentity | null = null;
     if (typeof before === 'object') {
-      if (ownerLives(before, lease)) throw new RalphError('refused', RUNNER_TEXTS.held(before.pid));
+      if (ownerLives(before, lease))
+        throw new RalphError('refused', about(RUNNER_TEXTS.held(before.pid), { name: files.name, mode: 'runner' }));
       // The lock admits one taker at a time, so the dead holder’s place is still free.
       fs.rmSync(lease, { recursive: true, force: true });
       former = agentOf(holder);

@@ -1,3 +1,4 @@
+import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { clear, deliver } from '../records/outbox.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
@@ -45,7 +46,11 @@ export async function runLoop(
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
       if (error.code === 'no-loop') {
-        throw new RalphError('no-loop', RUNNER_TEXTS.takenAway(error.message), error);
+        throw new RalphError(
+          'no-loop',
+          about(RUNNER_TEXTS.takenAway(error.message), { name: files.name, mode: 'runner' }),
+          error,
+        );
       }
       if (error.code !== 'state-fenced') throw error;
       // Another runner wrote the state before this one noticed that its lease is lost.

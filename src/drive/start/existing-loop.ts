@@ -7,6 +7,7 @@ import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { clientAlive } from '../turn/ownership.ts';
@@ -20,9 +21,10 @@ export function checkExistingLoop(
 ): void {
   if (current.kind !== 'loop' || current.state.status === 'ended') return;
   const { state } = current;
-  if (clientAlive(state)) throw new RalphError('refused', START_TEXTS.alive(state.iteration, state.clientPid ?? 0));
+  if (clientAlive(state))
+    throw new RalphError('refused', about(START_TEXTS.alive(state.iteration, state.clientPid ?? 0), state));
   if (existing === 'refuse' && !(isUntouched(state) && consented)) {
-    throw new RalphError('refused', START_TEXTS.stateLies(state.iteration));
+    throw new RalphError('refused', about(START_TEXTS.stateLies(state.iteration), state));
   }
 }
 

@@ -239,7 +239,7 @@ function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
     return { code: exitCode('error'), message: show(LAUNCH_TEXTS.unknownEnd, { name: files.name, mode: 'hook' }) };
   const left = unheard(over);
   const { as, message } = over.ended;
-  return { code: exitCode(as), message: left === null ? message : `${message} Besides, ${left}` };
+  return { code: exitCode(as), message: left === null ? message : `${message} ${left}` };
 }
 
 /** A completion that nobody proved is taken back, before it is archived as one. */

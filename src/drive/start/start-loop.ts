@@ -15,6 +15,7 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
+import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { dropOpenTask } from '../plan/open-task-file.ts';
 import { recordJournal } from '../records/journal.ts';
@@ -81,7 +82,7 @@ export function startLoop(request: StartRequest): StartedLoop {
       ...(before !== null && prepared.checklist && { checklist: counted(prepared.checklist, undefined) }),
     };
     if (state.iteration >= maxIterations) {
-      throw new RalphError('usage', START_TEXTS.noIterationsLeft(state.iteration, maxIterations));
+      throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
     }
     // The list and the contract first: a crash in between leaves both without a loop, which bind nobody.
     if (tdd) bindList(files, tdd, { loopId, at, consented: request.consented, env });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { advise, type LoopMode, render } from '../../../src/text/message.ts';
+import { about, advise, type LoopMode, render } from '../../../src/text/message.ts';
 
 const STOPPED = advise('Stopped.', 'Resume', 'resume');
 
@@ -43,5 +43,13 @@ test('the program is the one that the user can call', () => {
   assert.equal(
     render(STOPPED, { name: null, mode: 'hook', program: 'node dist/scripts/main.cjs' }),
     'Stopped. Resume: node dist/scripts/main.cjs resume.',
+  );
+});
+
+test('a message that names its loop is rendered for that one', () => {
+  const message = about(advise('Found a loop.', 'Start over', 'restart'), { name: 'docs', mode: 'runner' });
+  assert.equal(
+    render(message, { name: null, mode: 'hook' }),
+    'Found a loop. Start over: ralph-loop run --loop docs --fresh.',
   );
 });

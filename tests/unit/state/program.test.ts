@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { spelling } from '../../../src/state/process/program.ts';
+import { project as folder } from '../../support/folder.ts';
+
+const installed = (base: string): string => {
+  mkdirSync(join(base, 'dist', 'scripts'), { recursive: true });
+  mkdirSync(join(base, 'dist', 'hooks'));
+  writeFileSync(join(base, 'dist', 'scripts', 'main.cjs'), '');
+  return join(base, 'dist', 'scripts', 'main.cjs');
+};
+
+test('a program that was started by its name, or is on the PATH, is called by it', (t) => {
+  const base = folder(t);
+  const script = installed(base);
+  assert.equal(spelling({ script: '/usr/bin/ralph-loop', path: '', cwd: base }), 'ralph-loop');
+  writeFileSync(join(base, 'ralph-loop'), '');
+  assert.notEqual(spelling({ script, path: base, cwd: base }), 'ralph-loop', 'not executable');
+  chmodSync(join(base, 'ralph-loop'), 0o755);
+  assert.equal(spelling({ script, path: `/nowhere:${base}`, cwd: base }), 'ralph-loop');
+});
+
+test('elsewhere it is called by a path that works from the current folder', (t) => {
+  const base = folder(t);
+  const script = installed(base);
+  assert.equal(spelling({ script, path: '', cwd: base }), 'node dist/scripts/main.cjs');
+  assert.equal(spelling({ script, path: '', cwd: '/' }), `node ${script.slice(1)}`);
+  mkdirSync(join(base, 'beside'));
+  assert.equal(spelling({ script, path: '', cwd: join(base, 'beside') }), `node ${script}`);
+  const hook = join(base, 'dist', 'hooks', 'ralph-stop-hook.cjs');
+  assert.equal(spelling({ script: hook, path: undefined, cwd: base }), 'node dist/scripts/main.cjs');
+});
