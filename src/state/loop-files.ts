@@ -21,7 +21,7 @@ export interface LoopFiles {
   /** What the status line last heard from the client: its cost figure. */
   readonly cost: string;
   /** Left by `cancel` for the next tool call and the next Stop. */
-  readonly tombstone: string;
+  readonly cancellation: string;
   /** The folder outside the project that an agent confined to the project cannot reach. */
   readonly outsideDir: string;
   readonly contract: string;
@@ -54,7 +54,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     prompt: of('prompt', '.md'),
     calls: of('calls', '.jsonl'),
     cost: of('cost', '.json'),
-    tombstone: outside(`cancelled${own}.json`),
+    cancellation: outside(`cancelled${own}.json`),
     outsideDir,
     contract: outside(`contract${own}.json`),
     log: outside('hook.log'),

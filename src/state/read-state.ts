@@ -4,6 +4,7 @@ import { SCHEMA_VERSION } from '../engine/schema/constants.ts';
 import type { FourKeyState, LoopState } from '../engine/schema/state.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { regularFile } from './files/read-regular-file.ts';
+import type { LoopFiles } from './loop-files.ts';
 
 /** What lies at a state file's path. */
 export type ReadState =
@@ -29,6 +30,12 @@ export function readState(path: string): ReadState {
     throw error;
   }
   return parseState(text);
+}
+
+/** Returns the state of this loop; null once it has ended, was replaced or cannot be read. */
+export function readLoop(files: Pick<LoopFiles, 'state'>, loopId: string): LoopState | null {
+  const current = readState(files.state);
+  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
 }
 
 /** The same for a text that was read already. Never throws. */

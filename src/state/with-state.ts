@@ -14,12 +14,6 @@ export interface Change<T> {
 }
 
 export interface StateOptions extends LockOptions {
-  /**
-   * The change is the engine's own, whose states its tests prove valid, and is one: it is neither read back before it is
-   * written nor compared with what lies there. Only for the way that every turn takes, where that would be a tenth of
-   * the time.
-   */
-  readonly fromEngine?: boolean;
   /** The lease under which the caller works: `decide` is not even asked once another process took the loop over. */
   readonly lease?: { readonly loopId: string; readonly epoch: number };
 }
@@ -43,7 +37,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     const current = readState(files.state);
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
     // Taken before `decide`, which could change the object it was given.
-    const before = current.kind === 'loop' && !options.fromEngine ? serialise(current.state) : null;
+    const before = current.kind === 'loop' ? serialise(current.state) : null;
     const { next, result } = decide(current);
     if (next === 'keep') return result;
     if (current.kind === 'newer') throw newer(files, current.version);
@@ -57,7 +51,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     if (current.kind === 'loop' && current.state.loopId === next.loopId) refuseOlderEpoch(current.state, next);
     const after = serialise(next);
     if (after === before && existsSync(files.state)) return result; // not there: `decide` moved it aside
-    if (!options.fromEngine) refuseUnreadable(after);
+    refuseUnreadable(after);
     writeAtomically(files.state, after);
     return result;
   });

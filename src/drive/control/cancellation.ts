@@ -9,15 +9,15 @@ import type { DriverContext } from '../turn/ownership.ts';
 export function markCancelled(files: LoopFiles, state: LoopState): void {
   mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const { loopId, sessionId } = state;
-  writeAtomically(files.tombstone, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
+  writeAtomically(files.cancellation, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
 }
 
 /** Returns whether this session's loop was cancelled while it worked. */
 export function isCancelled({ env, files, input }: DriverContext): boolean {
   // Checked first, since an exception would be the slowest way to find out.
-  if (!existsSync(files.tombstone)) return false;
+  if (!existsSync(files.cancellation)) return false;
   try {
-    const { loopId, sessionId } = JSON.parse(readFileSync(regularFile(files.tombstone), 'utf8')) as Record<
+    const { loopId, sessionId } = JSON.parse(readFileSync(regularFile(files.cancellation), 'utf8')) as Record<
       string,
       unknown
     >;
@@ -29,5 +29,5 @@ export function isCancelled({ env, files, input }: DriverContext): boolean {
 
 /** Removes the marker: the turn has ended or the user has spoken, so what follows is not the cancelled loop’s. */
 export function clearCancellation(files: LoopFiles): void {
-  removeIfThere(files.tombstone);
+  removeIfThere(files.cancellation);
 }

@@ -1,5 +1,5 @@
-import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
 import type { Driver } from '../turn/driver.ts';
+import { deliveryOf } from '../turn/make-prompt.ts';
 import { nextText, withPrefix } from '../turn/messages.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
@@ -24,8 +24,8 @@ export function hookDriver(notes: string[]): Driver<StopAnswer | null> {
 }
 
 function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer {
-  const { state } = turn.loaded;
-  const { reason, context } = delivered(turn, prompt);
+  const { state, policy } = turn.loaded;
+  const { reason, context } = deliveryOf(prompt, policy.reinject, state.taskPath);
   const lines = [...notes, nextText(state.iteration + 1, state.maxIterations)];
   return {
     decision: 'block',
@@ -33,13 +33,6 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer
     systemMessage: lines.map((each) => withPrefix(each)).join('\n'),
     ...(context === null ? {} : { hookSpecificOutput: { hookEventName: 'Stop' as const, additionalContext: context } }),
   };
-}
-
-function delivered({ loaded }: Turn, { assembled, path, isTaskFile }: Prompt): DeliveredPrompt {
-  const { state, policy } = loaded;
-  return isTaskFile
-    ? deliverPrompt(assembled, policy.reinject, { taskPath: state.taskPath })
-    : deliverTaskPrompt(assembled, policy.reinject, { promptPath: path });
 }
 
 function allow({ signal }: Turn, message: string | null, notes: readonly string[]): StopAnswer | null {

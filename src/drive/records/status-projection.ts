@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { readState } from '../../state/read-state.ts';
+import { readLoop } from '../../state/read-state.ts';
 import { beat, endBeat, prune } from '../../state/task-folder/heartbeat.ts';
 import {
   keepOutOfGit,
@@ -77,7 +77,7 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
   };
   const status = (now: string, ended?: LoopState): void =>
     tried(() => {
-      const state = ended ?? stateOf(files, contract.loopId);
+      const state = ended ?? readLoop(files, contract.loopId);
       if (state === null) return;
       showStatus(run, runStatus(state, contract, task, now), state, now);
       if (directory !== null) showState(directory, state);
@@ -131,11 +131,6 @@ function showStatus(run: RunFiles, status: RunStatus, state: LoopState, at: stri
   mirrorStatus(run, status);
   if (state.status === 'ended') endBeat(run, state.loopId);
   else beat(run, state.loopId, at);
-}
-
-function stateOf(files: LoopFiles, loopId: string): LoopState | null {
-  const current = readState(files.state);
-  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
 }
 
 /** Returns the progress of a loop by its state. */

@@ -11,7 +11,7 @@ import { decidingEnvironment, withDeciding } from '../../task/tdd/make-list.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, isRewritten, restoreState } from '../turn/tampering.ts';
-import { newTurn } from '../turn/turn.ts';
+import { loadedUnder, newTurn } from '../turn/turn.ts';
 import { holdOf, withHolder } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterOptions, StopAnswer } from './router.ts';
@@ -38,12 +38,11 @@ export function openRouter(files: LoopFiles, options: RouterOptions): Router | S
   applyEffects(files, options.now(), effects);
   if (loop === undefined) return answer ?? over(files, options);
   const { state, stored } = loop;
-  const loaded = { state, policy: stored.contract.policy, stored, restored: null, orphaned: false };
   return {
     files,
     options,
     notes: effects.flatMap((effect) => (effect.type === 'notify' ? [effect.message] : [])),
-    turn: newTurn({ files, env: checksEnvironment(options.env, host), now: options.now }, loaded, {
+    turn: newTurn({ files, env: checksEnvironment(options.env, host), now: options.now }, loadedUnder(stored, state), {
       signal: options.signal,
       lease: { loopId: state.loopId, epoch: state.epoch },
       keepsLoopOnAbort: true,

@@ -1,6 +1,6 @@
 import type { Effect } from '../../engine/effects.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { readState } from '../../state/read-state.ts';
+import { readLoop } from '../../state/read-state.ts';
 import { after, isBefore } from '../../text/instant.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
 import type { Driver, Next } from '../turn/driver.ts';
@@ -48,10 +48,10 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
 function byState(router: Router): Next<RouterAnswer> {
   const { files, turn, options } = router;
   const { state } = turn.loaded;
-  const current = readState(files.state);
-  if (current.kind === 'loop' && current.state.loopId === state.loopId) {
-    const loaded = { ...turn.loaded, state: current.state };
-    return byStatus({ ...router, turn: { ...turn, loaded } }, current.state);
+  const current = readLoop(files, state.loopId);
+  if (current !== null) {
+    const loaded = { ...turn.loaded, state: current };
+    return byStatus({ ...router, turn: { ...turn, loaded } }, current);
   }
   const ended = state.status === 'ended' ? endAnswer(files, state.loopId, state.ended) : over(files, options);
   return { answer: withNotes(router, ended) };

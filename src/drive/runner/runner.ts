@@ -11,7 +11,7 @@ import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { isRewritten } from '../turn/tampering.ts';
-import { newTurn, type Turn } from '../turn/turn.ts';
+import { loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
 import { failedRunUsage, type RunUsage } from './failed-run-usage.ts';
 import type { Lease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
@@ -65,11 +65,10 @@ export interface Runner {
 export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions, lease: Lease): Runner {
   const before = failedRunUsage(files, state);
   const leave = new AbortController();
-  const loaded = { state, policy: stored.contract.policy, stored, restored: null, orphaned: false };
   const held = { loopId, epoch: state.epoch };
   return {
     ...{ files, loopId, options, lease, leave },
-    begun: newTurn({ files, env: options.env, now }, loaded, { signal: leave.signal, lease: held }),
+    begun: newTurn({ files, env: options.env, now }, loadedUnder(stored, state), { signal: leave.signal, lease: held }),
     ...{ agent: null, spentUsd: before.costUsd, failedRuns: before },
     ...{ limits: 0, failures: 0, retryNow: null, wokenAt: 0, sent: new Map() },
     ...{ shown: { pending: '', next: 'go-on', checklist: '' }, interrupted: false },

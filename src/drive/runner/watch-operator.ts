@@ -2,7 +2,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { findContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import { show } from '../../state/process/program.ts';
-import { readState } from '../../state/read-state.ts';
+import { readLoop } from '../../state/read-state.ts';
 import { BEAT_MS } from '../../state/task-folder/heartbeat.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { operate } from '../control/operate.ts';
@@ -52,10 +52,10 @@ function applyFlags({ files, begun, options, loopId }: Runner): void {
 /** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */
 export function pollForChanges(runner: Runner): void {
   const { files, loopId, agent } = runner;
-  const current = readState(files.state);
-  if (current.kind === 'loop' && current.state.loopId === loopId) {
-    steerAgent(runner, current.state);
-    showState(runner, current.state);
+  const state = readLoop(files, loopId);
+  if (state !== null) {
+    steerAgent(runner, state);
+    showState(runner, state);
     return;
   }
   if (agent === null) return;
@@ -104,8 +104,8 @@ export function acknowledge(runner: Runner, id: string): void {
   if (!sent.has(id)) return;
   sent.set(id, 'acknowledged');
   try {
-    const current = readState(files.state);
-    if (current.kind === 'loop') takeAcknowledged(runner, current.state);
+    const state = readLoop(files, runner.loopId);
+    if (state !== null) takeAcknowledged(runner, state);
   } catch (error) {
     log(files, now(), 'runner', (error as Error).message);
   }
@@ -144,19 +144,11 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
     options.tell({ type: 'notice', message: show(message, turn.loaded.state) });
     options.tell({ type: 'paused', reason });
   }
-  const end = await waitUntil(turn, {
-    until,
-    deadline: turn.deadline,
-    signal: leave.signal,
-    state,
-    taskPath: null,
-  });
+  const { deadline } = turn;
+  const end = await waitUntil(turn, { until, deadline, signal: leave.signal, state, taskPath: null });
   if (end === 'aborted') return false;
-  if (end === 'elapsed') {
-    operate(files, options.env, now(), () => ({ kind: 'resume', by: 'launcher' }));
-  }
-  const current = readState(files.state);
-  return current.kind === 'loop' && current.state.loopId === loopId && current.state.status === 'running';
+  if (end === 'elapsed') operate(files, options.env, now(), () => ({ kind: 'resume', by: 'launcher' }));
+  return readLoop(files, loopId)?.status === 'running';
 }
 
 function untilOf(runner: Runner, resumesAt: string | null): number {

@@ -1,30 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
-import { deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
-import type { TaskTerms } from '../../engine/schema/contract.ts';
-import type { LoopState } from '../../engine/schema/state.ts';
-import { transition } from '../../engine/transition.ts';
 import { readContract } from '../../state/contract-store.ts';
-import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
-import { readState } from '../../state/read-state.ts';
+import { readLoop } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { firstPlanPrompt } from '../plan/on-plan.ts';
-import { extraSections } from '../prompt/extra-sections.ts';
-import { plainPrompt } from '../prompt/plain-prompt.ts';
-import { readTask } from '../prompt/read-task.ts';
-import { type TaskPromptRequest, taskPrompt } from '../prompt/task-prompt.ts';
-import { endedLoop, endedState, unheard } from '../status/ended-loop.ts';
-import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
-import { applyEffects, noteApiError } from '../turn/apply-effects.ts';
-import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
+import { isBefore } from '../../text/instant.ts';
+import { endedLoop, standing, unheard } from '../status/ended-loop.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
+import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
+import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
+import { LAUNCH_TEXTS } from '../turn/messages.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
+import type { Listener } from '../turn/task-kind.ts';
+import { type Dispatched, isStep, loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, remainingMs } from '../turn/wait.ts';
 import type { StartedLoop } from './start-loop.ts';
 
-export interface LaunchOptions {
+interface LaunchOptions {
   readonly client: string;
   readonly headless: boolean;
   /** Our settings for the client: hooks, environment, status line, as one JSON text. */
@@ -32,62 +27,55 @@ export interface LaunchOptions {
   readonly permissionMode: string | null;
   readonly model: string | null;
   readonly effort: string | null;
-  /** Passed through to the client as they are. */
+  /** Options passed through to the client unchanged. */
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly say: (text: string) => void;
 }
 
-export interface LaunchResult {
-  readonly code: number;
-  readonly message: string;
-}
-
-/** A prompt of this size would not fit an argument list everywhere; then the file is named instead. */
+/** A larger prompt may not fit an argument list; the client is then pointed to the file. */
 const ARGUMENT_LIMIT = 100 * 1024;
-/** How long a headless client may outlive its loop, in looks of half a second. */
-const LOOK_MS = 500;
-const LOOKS_AFTER_END = 20;
+const POLL_MS = 500;
+/** Number of polls that a headless client may outlive its loop. */
+const POLLS_AFTER_END = 20;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Runs the client for a started loop until the loop is over or the client is gone, and says how it ended. Headless, a
- * rate limit is waited out and the same session goes on.
+ * Runs the client for a started loop until the loop is over or the client has exited. Returns how it ended. A headless
+ * client is started again with the same session after a rate limit.
  */
-export async function launch(loop: StartedLoop, options: LaunchOptions): Promise<LaunchResult> {
-  const { files, loopId } = loop;
+export async function launch(
+  { files, loopId, state: begun, stored }: StartedLoop,
+  options: LaunchOptions,
+): Promise<{ readonly code: number; readonly message: string }> {
+  const context = { files, env: options.env, now: () => new Date().toISOString() };
+  const turn = newTurn(context, loadedUnder(stored, begun), { keepsLoopOnAbort: true });
   let session: string | null = null;
   for (let limits = 0; ; limits++) {
-    const now = (): string => new Date().toISOString();
-    const began = now();
-    await runClient(loop, options, session);
-    if (options.headless) noteApiError(files, loopId, now(), began);
-    const state = ownState(files, loopId);
+    const began = context.now();
+    await runClient(turn, options, session);
+    if (options.headless) noteApiError(turn, began);
+    const state = readLoop(files, loopId);
     const limited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
-    if (!options.headless || !limited) return settle(files, loopId, now());
+    if (!options.headless || !limited) return end(turn);
     const until = state.paused.resumesAt;
     const pause =
       until === null ? rateLimitWait(options.env, limits) : Math.max(1_000, Date.parse(until) - Date.now() + 1_000);
     options.say(LAUNCH_TEXTS.waitingForLimit(new Date(Date.now() + pause).toISOString()));
-    if (!(await waitFor(pause, files, loopId))) return settle(files, loopId, now());
-    resume(files, loopId, now());
+    if (!(await staysPaused(pause, turn))) return end(turn);
+    change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
   }
 }
 
-/** Resolves when the client is gone, or was not started because the user left, or ended the loop, while the first prompt was made. */
-async function runClient(loop: StartedLoop, options: LaunchOptions, session: string | null): Promise<void> {
-  const { files, loopId } = loop;
-  const now = (): string => new Date().toISOString();
-  // What the prompt carries is taken before it is made: what is said meanwhile waits for the next one.
-  change(files, loopId, { type: 'first-prompt', at: now() });
-  const prompt = await firstPrompt(loop, options);
-  change(files, loopId, { type: 'prompt-made', at: now(), outcome: prompt === null ? 'given-up' : 'ready' });
-  // A cancel or a pause of the user's that came meanwhile stands: there is nothing for a client to do.
-  if (prompt === null || ownState(files, loopId)?.status !== 'running') return;
+/** Runs the client to its exit. It is not started if the user leaves or ends the loop while its prompt is made. */
+async function runClient(turn: Turn, options: LaunchOptions, session: string | null): Promise<void> {
+  const prompt = await firstPrompt(turn, options);
+  if (prompt === null) return;
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
   const args = [
     ...(headless ? ['-p'] : []),
-    // No argument can hold a NUL, which what a command printed can: it stands as the sign for one that cannot be shown.
+    // The output of a command can hold a NUL, an argument cannot.
     prompt.replaceAll('\0', '\uFFFD'),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),
@@ -99,17 +87,17 @@ async function runClient(loop: StartedLoop, options: LaunchOptions, session: str
   await new Promise<void>((resolve, reject) => {
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
-      cwd: files.projectDir,
+      cwd: turn.context.files.projectDir,
       env,
     });
-    // Ctrl+C belongs to the client, which shares the terminal; what is sent to us alone is passed on.
+    // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
     const ignore = (): void => undefined;
     const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
     const interrupt = headless ? pass : ignore;
     process.on('SIGINT', interrupt);
     process.on('SIGTERM', pass);
     process.on('SIGHUP', pass);
-    const ending = headless ? endWithLoop(child, loop) : undefined;
+    const ending = headless ? endWithLoop(child, turn) : undefined;
     const finish = (): void => {
       clearInterval(ending);
       process.off('SIGINT', interrupt);
@@ -127,141 +115,101 @@ async function runClient(loop: StartedLoop, options: LaunchOptions, session: str
   });
 }
 
-/**
- * A headless client waits for background shells that still run, ten minutes and more (measured): once the loop is over
- * there is nothing left to wait for.
- */
-function endWithLoop(child: ChildProcess, { files, loopId }: StartedLoop): NodeJS.Timeout {
-  let looks = 0;
+/** Ends a headless client after its loop: it would wait for background shells, ten minutes and more (measured). */
+function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn): NodeJS.Timeout {
+  const { loopId } = loaded.state;
+  let polls = 0;
   return setInterval(() => {
-    if (ownState(files, loopId) !== null || endedLoop(files, loopId) === null) looks = 0;
-    else if (++looks === LOOKS_AFTER_END) child.kill('SIGTERM');
-  }, LOOK_MS);
+    if (readLoop(files, loopId) !== null || endedLoop(files, loopId) === null) polls = 0;
+    else if (++polls === POLLS_AFTER_END) child.kill('SIGTERM');
+  }, POLL_MS);
 }
 
-/**
- * The first prompt, assembled as every later one; also for a client that comes back to a loop. null: there is no prompt
- * to be sent, because the loop does not run, or the user has left or ended it meanwhile.
- */
-async function firstPrompt(loop: StartedLoop, options: LaunchOptions): Promise<string | null> {
-  const { files, stored, loopId } = loop;
-  const state = ownState(files, loopId);
-  if (state?.status !== 'running' || state.handedOver === null) return null;
-  const told = state.handedOver;
-  if (stored.contract.policy.plan) return firstPlanPrompt({ files, stored, state }, told, options.env, options.say);
-  const body = readTask(files.projectDir, state.taskPath)?.body ?? '';
-  const { contract } = stored;
-  if (contract.task !== null) return firstTaskPrompt(loop, contract.task, { state, body, told }, options);
-  const beside = extraSections(files, contract, new Date().toISOString(), true);
-  const parts = { ...told, findings: null, body, beside };
-  const prompt = plainPrompt(files.projectDir, { state, policy: contract.policy }, parts);
-  const whole = wholePrompt(prompt);
-  if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
-  return `${prompt.preface}\n\nRead ${state.taskPath} now, whole, and work by it.\n\n${prompt.closing}\n`;
-}
-
-/** Runs the task folder's commands first. null: Ctrl+C, a cancel, stop or pause has ended them, and no client is started. */
-async function firstTaskPrompt(
-  { files, stored }: StartedLoop,
-  task: TaskTerms,
-  known: Pick<TaskPromptRequest, 'state' | 'body' | 'told'>,
-  { env, say }: LaunchOptions,
-): Promise<string | null> {
+/** Makes the prompt of the client's first iteration. Returns null if the loop does not run, or no longer does. */
+async function firstPrompt(begun: Turn, { say }: LaunchOptions): Promise<string | null> {
+  const { context, loaded } = begun;
+  const { files, now } = context;
+  const state = readLoop(files, loaded.state.loopId);
+  if (state?.status !== 'running') return null;
+  const listener: Listener = {
+    notify: (_, message) => say(message),
+    tell: (event) => {
+      if (event.type === 'command-ran') say(LAUNCH_TEXTS.ranCommand(event.name, event.outcome, event.durationMs));
+    },
+  };
   const left = new AbortController();
   const leave = (): void => left.abort();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of signals) process.on(name, leave);
+  for (const name of SIGNALS) process.on(name, leave);
   try {
-    const made = await abortIfSuperseded(files, known.state, left.signal, (signal) =>
-      taskPrompt({
-        ...known,
-        files,
-        contract: stored.contract,
-        task,
-        findings: null,
-        fresh: true,
-        env,
-        signal,
-        now: () => new Date().toISOString(),
-        watch: {
-          onEvidence: ({ name, outcome, durationMs }) => say(LAUNCH_TEXTS.ranCommand(name, outcome, durationMs)),
-        },
-      }),
-    );
-    if (made === 'aborted' || made === 'superseded') return null;
-    const { prompt, path } = made;
-    const whole = wholePrompt(prompt);
-    if (path === null || Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
-    return deliverTaskPrompt(prompt, 'pointer', { promptPath: path }).reason;
+    let next: Dispatched = startFreshTurn({ ...begun, loaded: { ...loaded, state }, signal: left.signal });
+    for (;;) {
+      applyEffects(files, now(), next.effects);
+      const step = next.effects.find(isStep);
+      if (step?.type !== 'prompt') return null;
+      const made = await makePrompt(next.turn, step, listener);
+      if ('effects' in made) {
+        next = made;
+        continue;
+      }
+      const whole = wholePrompt(made.prompt.assembled);
+      if (Buffer.byteLength(whole) <= ARGUMENT_LIMIT) return whole;
+      return deliveryOf(made.prompt, 'pointer', state.taskPath).reason;
+    }
   } finally {
-    for (const name of signals) process.off(name, leave);
+    for (const name of SIGNALS) process.off(name, leave);
   }
 }
 
-/** The loop's state while it is still this one, else null. */
-function ownState(files: LoopFiles, loopId: string): LoopState | null {
-  const current = readState(files.state);
-  return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
-}
-
-/** true when the time has passed and the loop still waits for it; false when somebody ended or changed it. */
-async function waitFor(milliseconds: number, files: LoopFiles, loopId: string): Promise<boolean> {
+/** Returns whether the time has passed with the loop still paused. */
+async function staysPaused(milliseconds: number, { context: { files }, loaded }: Turn): Promise<boolean> {
   const left = remainingMs(Date.now() + milliseconds);
   while (left() > 0) {
-    await new Promise((resolve) => setTimeout(resolve, Math.min(500, left())));
-    if (ownState(files, loopId)?.status !== 'paused') return false;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS, left())));
+    if (readLoop(files, loaded.state.loopId)?.status !== 'paused') return false;
   }
   return true;
 }
 
-function resume(files: LoopFiles, loopId: string, at: string): void {
-  change(files, loopId, { type: 'operator', at, command: { kind: 'resume', by: 'launcher' } });
+/**
+ * Records the API error that ended a headless client, found at the end of its transcript: under `-p` the client ends
+ * its StopFailure hook before it can report. An error before `since`, the start of this client, was recorded then.
+ */
+function noteApiError(turn: Turn, since: string): void {
+  const state = readLoop(turn.context.files, turn.loaded.state.loopId);
+  if (state === null || state.status === 'paused') return;
+  const at = turn.context.now();
+  const { transcriptPath } = state.marks;
+  const noted = lastApiError(transcriptPath);
+  if (noted === null || isBefore(noted.at ?? at, since)) return;
+  change(turn, { type: 'api-error', at, error: apiFailure({}, transcriptPath) });
 }
 
-/** The client is gone: a loop that still lives was interrupted. Gives the exit code and says why it ended. */
-function settle(files: LoopFiles, loopId: string, at: string): LaunchResult {
-  distrust(files, loopId, at);
-  change(files, loopId, { type: 'interrupted', at, by: 'client-exit' });
-  const state = ownState(files, loopId);
-  if (state?.status === 'paused') {
-    const { reason, message } = state.paused;
-    if (reason === 'interrupted') return { code: exitCode('interrupted'), message };
-    return { code: exitCode('paused'), message: message };
-  }
-  if (state !== null && state.status !== 'ended')
-    return { code: exitCode('interrupted'), message: show(LAUNCH_TEXTS.stillThere, state) };
-  // Whoever ends a loop drops its contract: while that stands, the archive says nothing that could be believed.
-  if (readContract(files)?.contract.loopId === loopId) {
-    return { code: exitCode('error'), message: show(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };
-  }
-  const over = endedState(files, loopId);
-  if (over === null)
-    return { code: exitCode('error'), message: show(LAUNCH_TEXTS.unknownEnd, { name: files.name, mode: 'hook' }) };
-  const left = unheard(over);
-  const { as, message } = over.ended;
-  return { code: exitCode(as), message: left === null ? message : `${message} ${left}` };
+/** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
+function end(turn: Turn): { readonly code: number; readonly message: string } {
+  const { context, loaded } = turn;
+  const { files } = context;
+  const { loopId } = loaded.state;
+  distrust(turn);
+  change(turn, { type: 'interrupted', at: context.now(), by: 'client-exit' });
+  const { status, state, message } = standing(files, loopId);
+  const left = state?.status === 'ended' ? unheard(state) : null;
+  const text = show(message ?? LAUNCH_TEXTS.stillThere, state ?? { name: files.name, mode: 'hook' });
+  return { code: exitCode(status), message: left === null ? text : `${text} ${left}` };
 }
 
-/** A completion that nobody proved is taken back, before it is archived as one. */
-function distrust(files: LoopFiles, loopId: string, at: string): void {
+/** Takes back a completion that was never verified, before it is archived. */
+function distrust({ context: { files, now }, loaded }: Turn): void {
   const stored = readContract(files);
-  if (stored === null || stored.contract.loopId !== loopId) return;
+  if (stored === null || stored.contract.loopId !== loaded.state.loopId) return;
   withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || !hasUnverifiedCompletion(current.state))
       return { next: 'keep' as const, result: undefined };
-    const { sessionId, clientPid, clientStartedAt } = current.state;
+    const { sessionId, clientPid, clientStartedAt, epoch } = current.state;
     const client = { sessionId: sessionId ?? '', clientPid, clientStartedAt };
-    return { next: restoreState(files, stored, client, at, current.state.epoch), result: undefined };
+    return { next: restoreState(files, stored, client, now(), epoch), result: undefined };
   });
 }
 
-function change(files: LoopFiles, loopId: string, event: EngineEvent): void {
-  const stored = readContract(files);
-  if (stored === null) return;
-  const effects = withState(files, LOCK_WAIT, (current) => {
-    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
-    const next = transition(current.state, event, stored.contract.policy);
-    return { next: next.state, result: next.effects };
-  });
-  applyEffects(files, event.at, effects);
+function change(turn: Turn, event: EngineEvent): void {
+  applyEffects(turn.context.files, event.at, dispatch(turn, event).effects);
 }

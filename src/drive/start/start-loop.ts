@@ -87,7 +87,7 @@ export function startLoop(request: StartRequest): StartedLoop {
     // The list and the contract first: a crash in between leaves both without a loop, which bind nobody.
     if (tdd) bindList(files, tdd, { loopId, at, consented: request.consented, env });
     writeContract(files, stored);
-    removeIfThere(files.tombstone);
+    removeIfThere(files.cancellation);
     if (before === null) {
       dropPromptedTurn(files);
       dropOpenTask(files);

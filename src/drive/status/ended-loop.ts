@@ -1,9 +1,12 @@
-import type { StateOf } from '../../engine/schema/state.ts';
+import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
+import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
+import { readLoop } from '../../state/read-state.ts';
 import { shorten } from '../../text/excerpt.ts';
-import { advise } from '../../text/message.ts';
+import { advise, type Message } from '../../text/message.ts';
+import { HOOK_TEXTS, LAUNCH_TEXTS } from '../turn/messages.ts';
 
 /** Returns how a loop ended, from the archive; null if it is not there. */
 export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['ended'] | null {
@@ -18,6 +21,31 @@ export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> |
     }
   }
   return null;
+}
+
+/** How a loop stands once its driver has left it. */
+interface Standing {
+  readonly status: TerminalStatus | 'paused';
+  /** Its last state; null if unknown. */
+  readonly state: LoopState | null;
+  /** null for a loop that is live without being paused. */
+  readonly message: Message | string | null;
+}
+
+export function standing(files: LoopFiles, loopId: string): Standing {
+  const live = readLoop(files, loopId);
+  if (live?.status === 'paused') {
+    const { reason, message } = live.paused;
+    return { status: reason === 'interrupted' ? 'interrupted' : 'paused', state: live, message };
+  }
+  if (live !== null && live.status !== 'ended') return { status: 'interrupted', state: live, message: null };
+  // A loop that ended has no contract: while that exists, the archive proves nothing.
+  if (readContract(files)?.contract.loopId === loopId) {
+    return { status: 'error', state: null, message: HOOK_TEXTS.vanished };
+  }
+  const state = endedState(files, loopId);
+  if (state === null) return { status: 'error', state, message: LAUNCH_TEXTS.unknownEnd };
+  return { status: state.ended.as, state, message: state.ended.message };
 }
 
 const SHOWN = 300;

@@ -1,11 +1,8 @@
-import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import type { Effect } from '../../engine/effects.ts';
-import { transition } from '../../engine/transition.ts';
 import { archiveState } from '../../state/archive.ts';
-import { dropContract, readContract } from '../../state/contract-store.ts';
+import { dropContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
-import { isBefore } from '../../text/instant.ts';
 import { recordJournal } from '../records/journal.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { recordLesson } from '../records/record-lessons.ts';
@@ -38,24 +35,4 @@ function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
     dropContract(files);
     return { next: 'remove', result: undefined };
   });
-}
-
-/**
- * Records the API error that ended a headless client, found at the end of its transcript: under `-p` the client ends
- * its StopFailure hook before it can report. An error before `since`, the start of this client, was recorded then.
- */
-export function noteApiError(files: LoopFiles, loopId: string, at: string, since: string): void {
-  const stored = readContract(files);
-  if (stored === null) return;
-  const effects = withState(files, LOCK_WAIT, (current) => {
-    if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep' as const, result: [] };
-    const { state } = current;
-    const noted = lastApiError(state.marks.transcriptPath);
-    if (noted === null || state.status === 'paused' || isBefore(noted.at ?? at, since))
-      return { next: 'keep' as const, result: [] };
-    const error = apiFailure({}, state.marks.transcriptPath);
-    const next = transition(state, { type: 'api-error', at, error }, stored.contract.policy);
-    return { next: next.state, result: next.effects };
-  });
-  applyEffects(files, at, effects);
 }

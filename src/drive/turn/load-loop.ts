@@ -10,7 +10,7 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { HOOK_TEXTS } from './messages.ts';
 import { clientIdentity, type DriverContext, drivenElsewhere, ownership } from './ownership.ts';
 import { isRewritten, restoreState } from './tampering.ts';
-import type { Loaded } from './turn.ts';
+import { type Loaded, loadedUnder } from './turn.ts';
 
 export type LoadedLoop =
   | { readonly kind: 'none'; readonly message: string | null }
@@ -81,6 +81,5 @@ function restored(stored: StoredContract, context: DriverContext, epoch: number)
   const moved = quarantine(context.files, context.now(), 'tampered');
   const state = restoreState(context.files, stored, clientIdentity(context), context.now(), epoch);
   const warning = HOOK_TEXTS.restored(moved, state.iteration);
-  const { policy } = stored.contract;
-  return { kind: 'loop', loaded: { state, policy, stored, restored: warning, orphaned: false } };
+  return { kind: 'loop', loaded: loadedUnder(stored, state, warning) };
 }

@@ -1,7 +1,9 @@
+import { type DeliveredPrompt, deliverPrompt, deliverTaskPrompt } from '../../engine/prompt/deliver-prompt.ts';
+import type { Policy } from '../../engine/schema/policy.ts';
 import { readContract } from '../../state/contract-store.ts';
+import { fileTask } from '../prompt/file-task.ts';
 import { dispatch, handleAbort, loopOver } from './dispatch.ts';
-import type { Listener } from './task-kind.ts';
-import { taskKindOf } from './task-kinds.ts';
+import type { Listener, TaskKind } from './task-kind.ts';
 import { type Dispatched, isStep, type Prompt, type PromptStep, type Turn } from './turn.ts';
 
 /**
@@ -30,6 +32,22 @@ export async function makePrompt(
   // The conflicting change was reverted; rebuild the prompt.
   if (made === 'superseded') return { turn: ready.turn, effects: [step] };
   return { turn: ready.turn, prompt: made };
+}
+
+/** Returns the kind of a turn's task. A loop without a plan never loads the plan's code. */
+export async function taskKindOf({ loaded }: Turn): Promise<TaskKind> {
+  return loaded.stored?.contract.policy.plan ? (await import('../plan/plan-task.ts')).planTask : fileTask;
+}
+
+/** Returns the prompt as it is handed to an agent: whole, or with a pointer to the file that holds it. */
+export function deliveryOf(
+  { assembled, path, isTaskFile }: Prompt,
+  reinject: Policy['reinject'],
+  taskPath: string,
+): DeliveredPrompt {
+  return isTaskFile
+    ? deliverPrompt(assembled, reinject, { taskPath })
+    : deliverTaskPrompt(assembled, reinject, { promptPath: path });
 }
 
 /** A contract that the user has accepted meanwhile counts from this iteration on. Returns null if it is gone. */

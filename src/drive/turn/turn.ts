@@ -27,6 +27,11 @@ export interface Loaded {
   readonly orphaned: boolean;
 }
 
+/** Returns a sound loop under its contract. */
+export function loadedUnder(stored: StoredContract, state: LoopState, restored: string | null = null): Loaded {
+  return { state, policy: stored.contract.policy, stored, restored, orphaned: false };
+}
+
 /** One iteration as its driver sees it, from the end of the agent's work to the next prompt. */
 export interface Turn {
   readonly context: TurnContext;

@@ -2,8 +2,8 @@ import type { CheckResult } from '../../engine/events.ts';
 import { gatherEvidence, idleFingerprint } from '../prompt/gather-evidence.ts';
 import { abortIfSuperseded } from './abort-if-superseded.ts';
 import { dispatch, handleAbort } from './dispatch.ts';
+import { taskKindOf } from './make-prompt.ts';
 import { HOOK_TEXTS } from './messages.ts';
-import { taskKindOf } from './task-kinds.ts';
 import type { Dispatched, Turn } from './turn.ts';
 
 const CANCELLED: CheckResult = { name: 'checks', outcome: 'unavailable', detail: HOOK_TEXTS.checksGivenUp };

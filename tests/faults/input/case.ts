@@ -25,7 +25,7 @@ export interface Case {
   readonly calls: Transcript | null;
   readonly iterations: Transcript | null;
   readonly cost: string | null;
-  readonly tombstone: string | null;
+  readonly cancellation: string | null;
   readonly env: Readonly<Record<string, string>>;
   readonly payload: Payload;
   /** Of the payload, an event other than the hook's own. */
@@ -64,7 +64,7 @@ export const aCase: fc.Arbitrary<Case> = fc.record({
     6,
     fc.oneof(anyText, fc.constantFrom(`{"sessionId":"${SESSION}","costUsd":1e999}`, '{"costUsd":-1}', 'null')),
   ),
-  tombstone: seldom(
+  cancellation: seldom(
     12,
     fc.oneof(anyText, fc.constantFrom(`{"sessionId":"${SESSION}"}`, `{"sessionId":null,"loopId":"${LOOP}"}`, 'null')),
   ),
@@ -111,7 +111,7 @@ export function lay(one: Case, directory: string): Laid {
   put(files.calls, one.calls && transcriptBytes(one.calls));
   put(files.iterations, one.iterations && transcriptBytes(one.iterations));
   put(files.cost, one.cost === null ? null : Buffer.from(written(one.cost)));
-  put(files.tombstone, one.tombstone === null ? null : Buffer.from(written(one.tombstone)));
+  put(files.cancellation, one.cancellation === null ? null : Buffer.from(written(one.cancellation)));
   return {
     project,
     files,

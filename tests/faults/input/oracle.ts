@@ -8,7 +8,7 @@ import type { Laid } from './case.ts';
 export interface Before {
   readonly state: Buffer | null;
   readonly contract: Buffer | null;
-  readonly tombstone: Buffer | null;
+  readonly cancellation: Buffer | null;
   readonly iterations: Buffer | null;
 }
 
@@ -16,7 +16,7 @@ export function lookAt({ files }: Laid): Before {
   return {
     state: bytes(files.state),
     contract: bytes(files.contract),
-    tombstone: bytes(files.tombstone),
+    cancellation: bytes(files.cancellation),
     iterations: bytes(files.iterations),
   };
 }
@@ -28,7 +28,7 @@ export function lookAt({ files }: Laid): Before {
  */
 export function mayBlock(before: Before, env: Readonly<Record<string, string>>, session: unknown): boolean {
   if (env['RALPH_DRIVER'] === 'runner' || env['RALPH_DRIVER'] === 'router') return false;
-  const grave = object(before.tombstone);
+  const grave = object(before.cancellation);
   const wanted = env['RALPH_LOOP_ID'] || null;
   if (grave?.['sessionId'] === session || (grave?.['sessionId'] === null && grave['loopId'] === wanted)) return false;
   const state = object(before.state);
