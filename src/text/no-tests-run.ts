@@ -68,11 +68,33 @@ function sum(text: string, words: RegExp): number {
   return total;
 }
 
-/** A reader of one pattern whose first groups are an executed total and what of it was skipped. */
-function total(pattern: RegExp): Reader {
+type Amount = (match: RegExpExecArray) => number;
+
+const NONE: Amount = () => 0;
+const ALL: Amount = ([, ...amounts]) => amounts.reduce((all, each) => all + Number(each), 0);
+
+/** A reader of one pattern whose groups give the executed tests. */
+function counts(pattern: RegExp, executed: Amount, skipped = NONE): Reader {
   return (line, count) => {
     const match = pattern.exec(line);
-    return match && saw(count, Number(match[1]), Number(match[2] ?? 0));
+    return match && saw(count, executed(match), skipped(match));
+  };
+}
+
+/** A reader of one pattern whose first groups are an executed total and what of it was skipped. */
+function total(pattern: RegExp): Reader {
+  return counts(
+    pattern,
+    ([, all]) => Number(all),
+    ([, , skipped]) => Number(skipped ?? 0),
+  );
+}
+
+/** A reader of skipped tests that a total on another line includes; one test where the pattern has no number. */
+function skips(pattern: RegExp): Reader {
+  return (line, count) => {
+    const match = pattern.exec(line);
+    return match && { ...count, skipped: count.skipped + Number(match[1] ?? 1) };
   };
 }
 
@@ -97,13 +119,6 @@ const NO_TESTS = [
   /^\t\S+\t+coverage: 0\.0% of statements$/, // go with -cover
 ];
 
-/** node:test in both reporters; `# tests` is tape's and tap's too. */
-const node: Reader = (line, count) => {
-  const match = /^(?:ℹ|#) (tests|pass|fail|cancelled) +(\d+)$/.exec(line);
-  if (match === null) return null;
-  return saw(count, match[1] === 'tests' ? 0 : Number(match[2]));
-};
-
 /** A file without a test, which node:test passes under the file's own path. Only where nothing stands beneath it. */
 const nodeFile: Reader = (line, count) => {
   if (/^(?: {4}(?:not )?ok \d| {2}[✔✖] )/.test(line)) return count.nested ? count : { ...count, nested: true };
@@ -112,13 +127,6 @@ const nodeFile: Reader = (line, count) => {
   if (!tap && !spec) return null;
   // A TAP line would count for itself and in the summary; here it counts in the summary alone.
   return { ...count, emptyFiles: count.emptyFiles + 1 };
-};
-
-const tapLine: Reader = (line, count) => {
-  const match = /^(?:not )?ok \d+\b(.*)$/.exec(line);
-  if (match === null) return null;
-  const [, name = ''] = match;
-  return saw(count, /(?:^|\s)# *(?:skip|todo)/i.test(name) ? 0 : 1);
 };
 
 /** jest `Tests: 1 skipped, 2 passed, 3 total`, vitest `Tests  2 passed | 1 skipped (3)`, Pest, phpunit. */
@@ -134,28 +142,11 @@ const testsLine: Reader = (line, count) => {
   return saw(count, sum(list, /^(?:passed|failed)$/));
 };
 
-const mocha = total(/^\s*(\d+) (?:passing|failing)\b/);
-const mochaPending: Reader = (line, count) => (/^\s*\d+ pending$/.test(line) ? saw(count, 0) : null);
-
-const ava: Reader = (line, count) => {
-  const match = /^\s*(\d+) tests? (passed|failed|skipped|todo)$/.exec(line);
-  return match && saw(count, match[2] === 'passed' || match[2] === 'failed' ? Number(match[1]) : 0);
-};
-
-const nodeTap = total(/^Asserts: +(\d+) /);
-
 const pytest: Reader = (line, count) => {
   const match = /^=*\s*(\d+ [a-z].*) in \d+(?:\.\d+)?s(?: \([\d:.a-z, ]+\))?\s*=*$/.exec(line);
   const [, list = ''] = match ?? [];
   if (!/\d+ (?:passed|failed|errors?|xfailed|xpassed|skipped|deselected)\b/.test(list)) return null;
   return saw(count, sum(list, /^(?:passed|failed|errors?|xfailed|xpassed)$/));
-};
-
-const unittest = total(/^Ran (\d+) tests? in /);
-/** `OK (skipped=2)`, which follows unittest's total. */
-const unittestSkipped: Reader = (line, count) => {
-  const match = /^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)/.exec(line);
-  return match && { ...count, skipped: count.skipped + Number(match[1]) };
 };
 
 const goResult: Reader = (line, count) => {
@@ -169,72 +160,39 @@ const goPackage: Reader = (line, count) => {
   return { ...saw(count, none ? 0 : 1), go: NO_COUNT.go };
 };
 
-const cargo: Reader = (line, count) => {
-  const match = /^test result: \w+\. (\d+) passed; (\d+) failed; \d+ ignored; (\d+) measured/.exec(line);
-  return match && saw(count, Number(match[1]) + Number(match[2]) + Number(match[3]));
-};
-const nextest = total(/^\s*Summary \[[^\]]*\]\s+(\d+) tests? run:/);
-
-const dotnet: Reader = (line, count) => {
-  const match = /^\s*(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +\d+/.exec(line);
-  return match && saw(count, Number(match[1]) + Number(match[2]));
-};
-const dotnetSummary: Reader = (line, count) => {
-  const match = /^\s*Test summary: total: (\d+), failed: \d+, succeeded: \d+, skipped: (\d+)/.exec(line);
-  return match && saw(count, Number(match[1]), Number(match[2]));
-};
-
-const vstest = total(/^Total tests: (\d+)$/);
-const vstestSkipped: Reader = (line, count) => {
-  const match = /^ {2,}Skipped: (\d+)$/.exec(line);
-  return match && { ...count, skipped: count.skipped + Number(match[1]) };
-};
-
-const surefire = total(/^(?:\[\w+\] )?Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: (\d+)/);
-
-/** Only the tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`. */
-const gradle: Reader = (line, count) => {
-  const match = /^> Task :(?:\S+:)?\w*[tT]est(?: (NO-SOURCE|SKIPPED|UP-TO-DATE|FROM-CACHE|FAILED))?$/.exec(line);
-  return match && saw(count, match[1] === 'NO-SOURCE' || match[1] === 'SKIPPED' ? 0 : 1);
-};
-
-const rspec = total(/^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?/);
-/** test-unit's too. */
-const minitest = total(/^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors, (\d+) (?:skips|pendings)/);
-const phpunit = total(/^OK \((\d+) tests?, \d+ assertions?\)$/);
-const bats = total(/^(\d+) tests?, \d+ failures?(?:, (\d+) skipped)?/);
-
-const ctest = total(/^\d+% tests passed, \d+ tests failed out of (\d+)$/);
-const ctestSkipped: Reader = (line, count) =>
-  /^\s*\d+\/\d+ Test +#\d+: .*\*\*\*Skipped/.test(line) ? { ...count, skipped: count.skipped + 1 } : null;
-
 const READERS: readonly Reader[] = [
   noTests,
-  node,
+  // node:test in both reporters; `# tests` is tape's and tap's too.
+  counts(/^(?:ℹ|#) (tests|pass|fail|cancelled) +(\d+)$/, ([, what, amount]) => (what === 'tests' ? 0 : Number(amount))),
   nodeFile,
-  tapLine,
+  // TAP
+  counts(/^(?:not )?ok \d+\b(.*)$/, ([, name = '']) => (/(?:^|\s)# *(?:skip|todo)/i.test(name) ? 0 : 1)),
   testsLine,
-  mocha,
-  mochaPending,
-  ava,
-  nodeTap,
+  total(/^\s*(\d+) (?:passing|failing)\b/), // mocha
+  counts(/^\s*\d+ pending$/, NONE), // mocha
+  total(/^\s*(\d+) tests? (?:passed|failed)$/), // ava
+  counts(/^\s*\d+ tests? (?:skipped|todo)$/, NONE), // ava
+  total(/^Asserts: +(\d+) /), // node-tap
   pytest,
-  unittest,
-  unittestSkipped,
+  total(/^Ran (\d+) tests? in /), // unittest
+  skips(/^(?:OK|FAILED) \((?:.*, )?skipped=(\d+)/), // unittest
   goResult,
   goPackage,
-  cargo,
-  nextest,
-  dotnet,
-  dotnetSummary,
-  vstest,
-  vstestSkipped,
-  surefire,
-  gradle,
-  rspec,
-  minitest,
-  phpunit,
-  bats,
-  ctest,
-  ctestSkipped,
+  counts(/^test result: \w+\. (\d+) passed; (\d+) failed; \d+ ignored; (\d+) measured/, ALL), // cargo
+  total(/^\s*Summary \[[^\]]*\]\s+(\d+) tests? run:/), // nextest
+  counts(/^\s*(?:Passed|Failed|Skipped)! +- Failed: +(\d+), Passed: +(\d+), Skipped: +\d+/, ALL), // dotnet
+  total(/^\s*Test summary: total: (\d+), failed: \d+, succeeded: \d+, skipped: (\d+)/), // dotnet
+  total(/^Total tests: (\d+)$/), // vstest
+  skips(/^ {2,}Skipped: (\d+)$/), // vstest
+  total(/^(?:\[\w+\] )?Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: (\d+)/), // surefire
+  // gradle, only the tasks that run tests: `:app:test`, `:integrationTest`, not `:compileTestJava`
+  counts(/^> Task :(?:\S+:)?\w*[tT]est(?: (NO-SOURCE|SKIPPED|UP-TO-DATE|FROM-CACHE|FAILED))?$/, ([, why]) =>
+    why === 'NO-SOURCE' || why === 'SKIPPED' ? 0 : 1,
+  ),
+  total(/^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?/), // rspec
+  total(/^(\d+) (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors, (\d+) (?:skips|pendings)/), // minitest, test-unit
+  total(/^OK \((\d+) tests?, \d+ assertions?\)$/), // phpunit
+  total(/^(\d+) tests?, \d+ failures?(?:, (\d+) skipped)?/), // bats
+  total(/^\d+% tests passed, \d+ tests failed out of (\d+)$/), // ctest
+  skips(/^\s*\d+\/\d+ Test +#\d+: .*\*\*\*Skipped/), // ctest
 ];

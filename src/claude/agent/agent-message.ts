@@ -113,18 +113,11 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
       return { ...facts, refusedLogins: message.error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
     case 'api-error':
       return { ...facts, apiError: message, resetsAt: message.resetsAt ?? facts.resetsAt };
-    case 'acknowledged':
-    case 'request':
-    case 'text-delta':
-    case 'answered':
-    case 'window':
-    case 'compaction':
-      return facts;
     case 'result': {
       const { kind: _, ...result } = message;
       return { ...facts, result };
     }
     default:
-      return message satisfies never;
+      return facts;
   }
 }

@@ -4,9 +4,7 @@ import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
 /** One run of an agent in a fresh context, from start to exit. */
-export interface AgentRun {
-  /** Leader of a process group of its own; null when it could not be started. */
-  readonly pid: number | null;
+export interface AgentRun extends Pick<AgentProcess, 'pid' | 'end'> {
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
   /**
@@ -16,16 +14,11 @@ export interface AgentRun {
   readonly send: (text: string, id: string) => boolean;
   /** Asks the agent to end its turn, then ends it; drops pending messages. It may be ignored: `end` is not. */
   readonly interrupt: () => void;
-  /** Ends the agent and all that it started: politely, and after two seconds by force. The first reason counts. */
-  readonly end: (why: EndedBy) => void;
 }
 
-export interface FinishedRun {
+export interface FinishedRun extends Omit<ProcessEnd, 'exit'> {
   readonly outcome: RunOutcome;
   readonly facts: RunFacts;
-  readonly durationMs: number;
-  /** End of its standard error. */
-  readonly complaint: string;
 }
 
 /** Starts an agent of one kind. `sessionId` is a fresh one, for an agent that keeps sessions. */
@@ -51,9 +44,12 @@ export interface AgentOptions {
   readonly onMessage: (message: AgentMessage) => void;
 }
 
+/** The same with the program to start. */
+export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {}
+
 /** The process of an agent, leader of a group of its own: whatever ends our process ends that group too. */
 export interface AgentProcess {
-  /** null when it could not be started. */
+  /** Leader of the group; null when it could not be started. */
   readonly pid: number | null;
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<ProcessEnd>;

@@ -59,7 +59,10 @@ export function classifyRun(facts: RunFacts, exit: RunExit): RunOutcome {
           'the agent called tools and the guardrails were never asked: its client runs no hooks. See: ralph-loop doctor.',
       };
     case 'login':
-      return { kind: 'authentication', message: loginText(facts) };
+      return {
+        kind: 'authentication',
+        message: `the API refused the credentials ${facts.refusedLogins} times in a row.`,
+      };
     case 'silence':
       return { kind: 'hung', message: 'the agent gave no sign of life for too long, and was ended.' };
     case 'time':
@@ -112,28 +115,20 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
   return { kind: 'other', message: `the agent failed: ${said}` };
 }
 
-/** The API said no. */
 function refused(facts: RunFacts, message: string, status: number | null): RunOutcome {
   const said = shorten(message, QUOTE);
   const named = apiErrorKind(facts.apiError?.error);
   const kind = named === 'other' ? kindOfStatus(status) : named;
-  switch (kind) {
-    case 'rate-limited':
-      return { kind, resetsAt: facts.resetsAt, message: said };
-    case 'authentication':
-      return { kind, message: `the API refused the credentials (${said}).` };
-    case 'billing':
-      return { kind, message: `the API refused for billing reasons (${said}).` };
-    case 'invalid-request':
-      return { kind, message: `the API refused the request (${said}).` };
-    case 'overloaded':
-      return { kind, message: `the API is overloaded or broken (${said}).` };
-    case 'other':
-      return { kind, message: `the agent failed: ${said}` };
-    default:
-      return kind satisfies never;
-  }
+  if (kind === 'rate-limited') return { kind, resetsAt: facts.resetsAt, message: said };
+  return { kind, message: kind === 'other' ? `the agent failed: ${said}` : `${REFUSALS[kind]} (${said}).` };
 }
+
+const REFUSALS: Readonly<Record<Exclude<ApiError['kind'], 'rate-limited' | 'other'>, string>> = {
+  authentication: 'the API refused the credentials',
+  billing: 'the API refused for billing reasons',
+  'invalid-request': 'the API refused the request',
+  overloaded: 'the API is overloaded or broken',
+};
 
 function kindOfStatus(status: number | null): ApiError['kind'] {
   if (status === null) return 'other';
@@ -142,10 +137,6 @@ function kindOfStatus(status: number | null): ApiError['kind'] {
   if (status === 429) return 'rate-limited';
   if (status >= 500) return 'overloaded';
   return status >= 400 ? 'invalid-request' : 'other';
-}
-
-function loginText({ refusedLogins }: RunFacts): string {
-  return `the API refused the credentials ${refusedLogins} times in a row.`;
 }
 
 function crashed({ code, signal }: RunExit, message: string): RunOutcome {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
-import { type AgentOptions, type AgentRun, startAgentProcess } from './agent-run.ts';
+import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun } from './classify-run.ts';
 import { readMessages } from './read-messages.ts';
 
@@ -11,13 +11,8 @@ const REFUSED_LOGINS = 3;
 
 const FLAGS = ['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
 
-export interface ClientOptions extends AgentOptions {
-  readonly program: string;
-  readonly args: readonly string[];
-}
-
 /** Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. */
-export function startAgent(options: ClientOptions): AgentRun {
+export function startAgent(options: ProgramOptions): AgentRun {
   const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
   let facts: RunFacts = NO_FACTS;
   let requests = 0;

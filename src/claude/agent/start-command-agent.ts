@@ -1,16 +1,9 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 import { shorten } from '../../text/excerpt.ts';
-import type { AgentResult } from './agent-message.ts';
-import { NO_FACTS, type RunFacts } from './agent-message.ts';
-import type { AgentOptions, AgentRun } from './agent-run.ts';
-import { startAgentProcess } from './agent-run.ts';
+import { type AgentResult, NO_FACTS, type RunFacts } from './agent-message.ts';
+import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
 import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
-
-export interface CommandOptions extends AgentOptions {
-  readonly program: string;
-  readonly args: readonly string[];
-}
 
 /** Characters kept of its output: signals are at the end. */
 const LONGEST_TEXT = 200_000;
@@ -23,7 +16,7 @@ const QUOTE = 300;
  * Starts any program that reads a prompt on its input and prints its final message. It takes no later messages, and
  * reports no turns, tools or cost. Exit code 0 is success.
  */
-export function startCommandAgent(options: CommandOptions): AgentRun {
+export function startCommandAgent(options: ProgramOptions): AgentRun {
   const { program, args, cwd, env, silenceMs, timeMs } = options;
   const heard = listen((text) => options.onMessage({ kind: 'text', text }));
   const agent = startAgentProcess({

@@ -45,27 +45,22 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
 
 /** Maps the client's term for an API error to the loop's. */
 export function apiErrorKind(error: unknown): ApiError['kind'] {
-  switch (error) {
-    case 'rate_limit':
-      return 'rate-limited';
-    case 'authentication_failed':
-    case 'oauth_org_not_allowed':
-    case 'verification_required':
-    case 'cloud_credential_error':
-      return 'authentication';
-    case 'billing_error':
-    case 'account_on_hold':
-      return 'billing';
-    case 'invalid_request':
-    case 'model_not_found':
-      return 'invalid-request';
-    case 'overloaded':
-    case 'server_error':
-      return 'overloaded';
-    default:
-      return 'other';
-  }
+  return (typeof error === 'string' ? KINDS.get(error) : undefined) ?? 'other';
 }
+
+const KINDS: ReadonlyMap<string, ApiError['kind']> = new Map([
+  ['rate_limit', 'rate-limited'],
+  ['authentication_failed', 'authentication'],
+  ['oauth_org_not_allowed', 'authentication'],
+  ['verification_required', 'authentication'],
+  ['cloud_credential_error', 'authentication'],
+  ['billing_error', 'billing'],
+  ['account_on_hold', 'billing'],
+  ['invalid_request', 'invalid-request'],
+  ['model_not_found', 'invalid-request'],
+  ['overloaded', 'overloaded'],
+  ['server_error', 'overloaded'],
+]);
 
 /** The last second that the four-digit year of a state file can hold. */
 const LAST_SECOND = 253_402_300_799;

@@ -1,5 +1,5 @@
 import { isLetterOrDigit } from '../../text/characters.ts';
-import { matchesGlob } from '../shell/glob.ts';
+import { matchesGlob, matchesTokens, type Token } from '../shell/glob.ts';
 
 /** Beside letters and digits. */
 const SIMPLE = '_.- /*';
@@ -15,7 +15,10 @@ export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: stri
     segments.some((segment, index) => !isSimple(segment, index))
   )
     return null;
-  return (path) => matchesSegments(segments, path.split('/'), caseInsensitive);
+  const tokens = segments.map(
+    (segment): Token => (segment === '**' ? 'star' : (name) => matchesName(segment, name, caseInsensitive)),
+  );
+  return (path) => matchesTokens(tokens, path.split('/'), isPassable);
 }
 
 /** Accepts nearly every glob that users write. Avoids a regular expression, which is compiled on its second use. */
@@ -29,32 +32,6 @@ function isNamesAndStars(glob: string): boolean {
 function isSimple(segment: string, index: number): boolean {
   if (segment === '') return index === 0;
   return segment === '**' || (isPassable(segment) && !segment.includes('**'));
-}
-
-/** Like `*` in a name: the last `**` takes one more name whenever the rest does not match. */
-function matchesSegments(pattern: readonly string[], path: readonly string[], caseInsensitive: boolean): boolean {
-  let next = 0;
-  let at = 0;
-  let starAt = -1;
-  let starEnd = 0;
-  while (at < path.length) {
-    const segment = pattern[next];
-    const name = path[at] ?? '';
-    if (segment === '**') {
-      starAt = next;
-      starEnd = at;
-      next += 1;
-    } else if (segment !== undefined && matchesName(segment, name, caseInsensitive)) {
-      next += 1;
-      at += 1;
-    } else if (starAt >= 0 && isPassable(path[starEnd] ?? '')) {
-      next = starAt + 1;
-      starEnd += 1;
-      at = starEnd;
-    } else return false;
-  }
-  while (pattern[next] === '**') next += 1;
-  return next === pattern.length;
 }
 
 function matchesName(segment: string, name: string, caseInsensitive: boolean): boolean {

@@ -1,21 +1,32 @@
 /** Matches a file name with a shell glob in linear time. Extended globs count as `*`: a match is rather reported. */
 export function matchesGlob(pattern: string, name: string, caseInsensitive = false): boolean {
   const tokens = tokensOf(caseInsensitive ? pattern.toLowerCase() : pattern);
-  const text = caseInsensitive ? name.toLowerCase() : name;
+  return matchesTokens(tokens, caseInsensitive ? name.toLowerCase() : name, () => true);
+}
+
+/** A star, or a test of one item: a character of a name, a name of a path. */
+export type Token = 'star' | ((item: string) => boolean);
+
+/** Matches items in linear time: the last star takes one more, if it may, whenever the rest does not match. */
+export function matchesTokens(
+  tokens: readonly Token[],
+  items: ArrayLike<string>,
+  mayTake: (item: string) => boolean,
+): boolean {
   let token = 0;
   let at = 0;
   let starToken = -1;
   let starAt = 0;
-  while (at < text.length) {
+  while (at < items.length) {
     const current = tokens[token];
     if (current === 'star') {
       starToken = token;
       starAt = at;
       token += 1;
-    } else if (current?.(text.charAt(at))) {
+    } else if (current?.(items[at] ?? '')) {
       token += 1;
       at += 1;
-    } else if (starToken >= 0) {
+    } else if (starToken >= 0 && mayTake(items[starAt] ?? '')) {
       token = starToken + 1;
       starAt += 1;
       at = starAt;
@@ -24,8 +35,6 @@ export function matchesGlob(pattern: string, name: string, caseInsensitive = fal
   while (tokens[token] === 'star') token += 1;
   return token === tokens.length;
 }
-
-type Token = 'star' | ((character: string) => boolean);
 
 function tokensOf(pattern: string): Token[] {
   const tokens: Token[] = [];

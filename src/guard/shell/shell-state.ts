@@ -1,11 +1,5 @@
 import { posix } from 'node:path';
-import type {
-  AndOr,
-  CompoundList,
-  Function as FunctionNode,
-  PipelineNode,
-  Script,
-} from '../../text/shell/parse-shell.ts';
+import type * as Shell from '../../text/shell/parse-shell.ts';
 import {
   type FileAccess,
   type ReadOptions,
@@ -26,7 +20,7 @@ export interface ValueWord {
 }
 
 export type FunctionBody =
-  | { readonly kind: 'function'; readonly node: FunctionNode['body']; readonly source: string }
+  | { readonly kind: 'function'; readonly node: Shell.Function['body']; readonly source: string }
   | { readonly kind: 'alias'; readonly text: string };
 
 /** State of the shell at one point of one possible run. Immutable. */
@@ -133,7 +127,7 @@ export interface Facts {
 }
 
 /** Code for a shell: a text, a parsed script, or a part of one. */
-export type Code = string | Script | PipelineNode | AndOr | CompoundList;
+export type Code = string | Shell.Script | Shell.PipelineNode | Shell.AndOr | Shell.CompoundList;
 
 /** Surroundings of the code that is being interpreted. Passed down, never changed. */
 export interface ShellContext {

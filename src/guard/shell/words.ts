@@ -174,8 +174,12 @@ export function hasOption(split: SplitWords, ...names: readonly string[]): boole
   return split.options.some((option) => names.includes(option.name));
 }
 
+export function optionValues({ options }: SplitWords, ...names: readonly string[]): ShellWord[] {
+  return options.flatMap(({ name, value }) => (names.includes(name) ? (value ?? []) : []));
+}
+
 export function optionValue(split: SplitWords, ...names: readonly string[]): ShellWord | undefined {
-  return split.options.findLast((option) => names.includes(option.name) && option.value !== undefined)?.value;
+  return optionValues(split, ...names).at(-1);
 }
 
 /** Returns a table with the same entry for each of these programs, separated by spaces. */

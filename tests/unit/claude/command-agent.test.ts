@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AgentRun, FinishedRun } from '../../../src/claude/agent/agent-run.ts';
-import { type CommandOptions, startCommandAgent } from '../../../src/claude/agent/start-command-agent.ts';
+import type { AgentRun, FinishedRun, ProgramOptions } from '../../../src/claude/agent/agent-run.ts';
+import { startCommandAgent } from '../../../src/claude/agent/start-command-agent.ts';
 import { groupLives } from '../../../src/state/process/group.ts';
 import { until } from '../../support/until.ts';
 
 type Ran = FinishedRun & { readonly told: readonly string[] };
 
-function startIt(script: string, more: Partial<CommandOptions> = {}): { run: AgentRun; told: string[] } {
+function startIt(script: string, more: Partial<ProgramOptions> = {}): { run: AgentRun; told: string[] } {
   const told: string[] = [];
   const run = startCommandAgent({
     ...{ program: '/bin/sh', args: ['-c', script], cwd: tmpdir(), env: process.env, prompt: 'the prompt' },
@@ -22,7 +22,7 @@ function startIt(script: string, more: Partial<CommandOptions> = {}): { run: Age
   return { run, told };
 }
 
-async function ran(script: string, more: Partial<CommandOptions> = {}): Promise<Ran> {
+async function ran(script: string, more: Partial<ProgramOptions> = {}): Promise<Ran> {
   const { run, told } = startIt(script, more);
   return { ...(await run.done), told };
 }

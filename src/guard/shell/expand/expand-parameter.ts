@@ -1,9 +1,4 @@
-import type {
-  ParameterExpansionPart,
-  ParameterOperation,
-  SimpleExpansionPart,
-  Word,
-} from '../../../text/shell/parse-shell.ts';
+import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { matchesGlob } from '../glob.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { ShellContext, ShellState, ValueWord } from '../shell-state.ts';
@@ -12,10 +7,10 @@ const NOT_KNOWN: readonly ValueWord[] = [{ template: UNKNOWN }];
 
 /** Returns the values of `$x` and `${x…}`; UNKNOWN for those that depend on the run. */
 export function expandParameter(
-  part: SimpleExpansionPart | ParameterExpansionPart,
+  part: Shell.SimpleExpansionPart | Shell.ParameterExpansionPart,
   state: ShellState,
   context: ShellContext,
-  operand: (word: Word) => string,
+  operand: (word: Shell.Word) => string,
 ): readonly ValueWord[] {
   if (part.type === 'SimpleExpansion')
     return valuesOf(part.text.replace(/^\$(\\\n)*/, ''), state, context) ?? NOT_KNOWN;
@@ -47,9 +42,9 @@ export function expandParameter(
 /** `${@:2}`, `${a[@]:1:2}`: some of the words. `base` is the number of the first. */
 function sliced(
   values: readonly ValueWord[],
-  { offset, length }: Extract<ParameterOperation, { type: 'Slice' }>,
+  { offset, length }: Extract<Shell.ParameterOperation, { type: 'Slice' }>,
   base: number,
-  operand: (word: Word) => string,
+  operand: (word: Shell.Word) => string,
 ): readonly ValueWord[] {
   const from = Number(operand(offset).trim());
   const count = length === undefined ? values.length : Number(operand(length).trim());
@@ -75,9 +70,9 @@ function valuesOf(name: string, state: ShellState, context: ShellContext): reado
 }
 
 function operate(
-  operation: ParameterOperation,
+  operation: Shell.ParameterOperation,
   values: readonly ValueWord[] | undefined,
-  operand: (word: Word) => string,
+  operand: (word: Shell.Word) => string,
 ): readonly ValueWord[] {
   if (operation.type === 'Default') {
     const other = operand(operation.operand);
@@ -94,7 +89,10 @@ function operate(
   return values.map((value) => ({ template: change(value.template) }));
 }
 
-function changeOf(operation: ParameterOperation, operand: (word: Word) => string): ((text: string) => string) | null {
+function changeOf(
+  operation: Shell.ParameterOperation,
+  operand: (word: Shell.Word) => string,
+): ((text: string) => string) | null {
   switch (operation.type) {
     case 'Remove': {
       const pattern = operand(operation.operand);

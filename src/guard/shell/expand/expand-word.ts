@@ -1,10 +1,4 @@
-import type {
-  ParameterExpansionPart,
-  ParsedScript,
-  SyntaxNode,
-  Word,
-  WordPart,
-} from '../../../text/shell/parse-shell.ts';
+import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { forEachChild, parseShell } from '../../../text/shell/parse-shell.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { UNKNOWN } from '../shell-reading.ts';
@@ -15,7 +9,7 @@ import { expandBraces } from './expand-braces.ts';
 import { expandParameter } from './expand-parameter.ts';
 
 /** Words that one word becomes: braces, tilde, variables, substitutions (interpreted on the way), splitting. */
-export function expandWord(word: Word, state: ShellState, context: ShellContext): ShellWord[] {
+export function expandWord(word: Shell.Word, state: ShellState, context: ShellContext): ShellWord[] {
   if (!spend(context, word.pos)) return [wordOf(UNKNOWN, word.text)];
   const parts = word.parts;
   if (parts === undefined) return [wordOf(withTilde(word.text, word.value, state, context), word.text)];
@@ -26,7 +20,7 @@ export function expandWord(word: Word, state: ShellState, context: ShellContext)
 }
 
 /** The word as one text, where the shell does not split (assignments, here-strings, redirections). */
-export function expandToValue(word: Word, state: ShellState, context: ShellContext): ValueWord {
+export function expandToValue(word: Shell.Word, state: ShellState, context: ShellContext): ValueWord {
   const parts = word.parts;
   if (parts === undefined) return { template: withTilde(word.text, word.value, state, context) };
   const builder = new WordBuilder(word.text);
@@ -38,7 +32,7 @@ export function expandToValue(word: Word, state: ShellState, context: ShellConte
 }
 
 /** The text of parts that are not split, such as the body of a heredoc. */
-export function expandToText(parts: readonly WordPart[], state: ShellState, context: ShellContext): string {
+export function expandToText(parts: readonly Shell.WordPart[], state: ShellState, context: ShellContext): string {
   const builder = new WordBuilder('');
   addParts(parts, true, builder, state, context);
   return builder
@@ -48,7 +42,7 @@ export function expandToText(parts: readonly WordPart[], state: ShellState, cont
 }
 
 /** Reads the substitutions that stand anywhere below a node (arithmetic, tests, patterns). */
-export function readSubstitutions(node: SyntaxNode, state: ShellState, context: ShellContext): void {
+export function readSubstitutions(node: Shell.SyntaxNode, state: ShellState, context: ShellContext): void {
   if (!spend(context, node.pos)) return;
   if (
     node.type === 'CommandExpansion' ||
@@ -59,7 +53,7 @@ export function readSubstitutions(node: SyntaxNode, state: ShellState, context: 
   else forEachChild(node, (child) => readSubstitutions(child, state, context));
 }
 
-function expandBraced(word: Word, state: ShellState, context: ShellContext): ShellWord[] {
+function expandBraced(word: Shell.Word, state: ShellState, context: ShellContext): ShellWord[] {
   const texts = expandBraces(word.text);
   if (texts === null) return [wordOf(UNKNOWN, word.text)];
   return texts.flatMap((text) => {
@@ -75,7 +69,7 @@ function expandBraced(word: Word, state: ShellState, context: ShellContext): She
 }
 
 function addParts(
-  parts: readonly WordPart[],
+  parts: readonly Shell.WordPart[],
   quoted: boolean,
   builder: WordBuilder,
   state: ShellState,
@@ -139,7 +133,7 @@ function addOutput(output: Stream, quoted: boolean, builder: WordBuilder): void 
 }
 
 /** Reads a replacement separately: unbash 6.0.4 ends its pattern at a slash in a substitution (`${x/$(rm a/b)/y}`). */
-function readPattern(part: ParameterExpansionPart, state: ShellState, context: ShellContext): void {
+function readPattern(part: Shell.ParameterExpansionPart, state: ShellState, context: ShellContext): void {
   if (part.operation?.type !== 'Replace' || !/\$\(|`/.test(part.text)) return;
   const text = `: "${part.text.slice(2, -1)}"`;
   readSubstitutions(parseShell(text), state, { ...context, source: text, position: context.position ?? part.pos });
@@ -150,7 +144,12 @@ function inputOf(operator: string): Stream {
   return operator === '>' ? UNKNOWN_STREAM : NO_INPUT;
 }
 
-function substitute(script: ParsedScript | undefined, state: ShellState, stdin: Stream, context: ShellContext): Stream {
+function substitute(
+  script: Shell.ParsedScript | undefined,
+  state: ShellState,
+  stdin: Stream,
+  context: ShellContext,
+): Stream {
   if (script === undefined) return { kind: 'pipe', text: UNKNOWN };
   return context.interpret(script, [state], stdin, context).output;
 }

@@ -1,7 +1,7 @@
 import { escapeGlob } from '../glob.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { literalOrNull } from '../shell-state.ts';
-import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
+import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
 /** Programs that copy, move or link files: cp, mv, ln, install, rsync. */
@@ -96,15 +96,10 @@ export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
     }
     for (const { name, value } of split.options) if (value !== undefined) sendsFile(name, value, access);
     const directory = optionValue(split, '--output-dir');
-    const place = (word: typeof directory): typeof directory =>
-      word !== undefined && directory !== undefined && !word.template.startsWith('/')
-        ? { ...wordOf(`${directory.template}/${word.template}`, word.source) }
-        : word;
-    for (const { name, value } of split.options) {
-      const saves =
-        /^(-o|--output|-c|--cookie-jar|-D|--dump-header)$/.test(name) && value !== undefined && value.template !== '-';
-      const target = saves ? place(value) : undefined;
-      if (target !== undefined) access.write(target, 'argument');
+    for (const file of optionValues(split, '-o', '--output', '-c', '--cookie-jar', '-D', '--dump-header')) {
+      const isPlaced = directory !== undefined && !file.template.startsWith('/');
+      const target = isPlaced ? wordOf(`${directory.template}/${file.template}`, file.source) : file;
+      if (file.template !== '-') access.write(target, 'argument');
     }
     if (hasOption(split, '-O', '--remote-name', '--remote-name-all')) {
       for (const url of split.operands)
@@ -116,10 +111,8 @@ export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
       access.args,
       '-O -P -o -a -i -t -T -U --output-document --directory-prefix --output-file --append-output --header --user --password --post-file --body-file --input-file --load-cookies',
     );
-    for (const { name, value } of split.options) {
-      if (/^(--post-file|--body-file|-i|--input-file|--load-cookies)$/.test(name) && value !== undefined)
-        access.read(value);
-    }
+    for (const file of optionValues(split, '--post-file', '--body-file', '-i', '--input-file', '--load-cookies'))
+      access.read(file);
     const output = optionValue(split, '-O', '--output-document');
     if (output !== undefined) {
       if (output.template !== '-') access.write(output, 'argument');

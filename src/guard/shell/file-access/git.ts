@@ -1,6 +1,6 @@
 import { gitWords } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
-import { hasOption, optionValue, splitOptions, wordOf } from '../words.ts';
+import { forPrograms, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 import { patchTargets } from './editors.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 
@@ -8,10 +8,9 @@ import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
 export const git: FileAccessRule = (access) => {
   const { words, directory } = gitWords(access.words);
   const [subcommand, ...args] = words;
-  const user = Object.hasOwn(SUBCOMMANDS, subcommand?.template ?? '')
-    ? SUBCOMMANDS[subcommand?.template ?? '']
-    : undefined;
-  user?.(directory === undefined ? access : access.inDirectory(directory), args);
+  const name = subcommand?.template ?? '';
+  const record = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  record?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
 
 type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
@@ -44,9 +43,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   clean: (access, args) => {
     const split = splitOptions(args, '-e --exclude');
     if (hasOption(split, '-n', '--dry-run')) return;
-    const excludes = split.options.flatMap(({ name, value }) =>
-      /^(-e|--exclude)$/.test(name) && value?.text ? [value.text] : [],
-    );
+    const excludes = optionValues(split, '-e', '--exclude').flatMap(({ text }) => text || []);
     const paths = split.operands.length > 0 ? split.operands.map(pathspec) : [wordOf('.', 'git clean')];
     for (const path of paths) access.write(path, 'git-clean', { recursive: true, excludes });
   },
@@ -77,13 +74,7 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
       access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(access, 'git apply');
   },
-  show: shows,
-  diff: shows,
-  log: shows,
-  blame: shows,
-  annotate: shows,
-  grep: shows,
-  'cat-file': shows,
+  ...forPrograms('show diff log blame annotate grep cat-file hash-object', shows),
   archive: (access, args) => {
     shows(access, args);
     writesOption(access, args, '-o');
@@ -108,7 +99,6 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   init: (access, args) => {
     for (const into of splitOptions(args, '-b --initial-branch --template').operands) access.write(into, 'argument');
   },
-  'hash-object': shows,
   worktree: (access, args) => {
     const into = splitOptions(args.slice(1), '-b -B --reason').operands[0];
     if (args[0]?.template === 'add' && into !== undefined) access.write(into, 'argument');

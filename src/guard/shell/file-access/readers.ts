@@ -1,5 +1,5 @@
 import type { ShellWord } from '../shell-reading.ts';
-import { forPrograms, hasOption, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import { forPrograms, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 import { type AccessRecorder, changeOrRead, converts, type FileAccessRule, readsAll } from './file-access-rule.ts';
 
 /** `openssl … -in FILE`: options of a single dash and a whole word. */
@@ -66,7 +66,7 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
   gh: (access) => {
     const split = splitOptions(access.args, '-R --repo -f -F --env-file -b --body -t --title -d --desc');
     changeOrRead(access, split.operands, false);
-    for (const { name, value } of split.options) if (/^-[fF]$/.test(name) && value !== undefined) access.read(value);
+    changeOrRead(access, optionValues(split, '-f', '-F'), false);
   },
   ...forPrograms('http https', sendsAt),
   ...forPrograms('source .', (access) => changeOrRead(access, access.args.slice(0, 1), false)),
@@ -97,8 +97,7 @@ export const READERS: Readonly<Record<string, FileAccessRule>> = {
     optionFile(/^-f$/)(access);
     // Without one of these it makes a new key there.
     if (access.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) return;
-    const { options } = splitOptions(access.args, '-f -t -b -C -N -P -a');
-    for (const { name, value } of options) if (name === '-f' && value !== undefined) access.write(value, 'argument');
+    changeOrRead(access, optionValues(splitOptions(access.args, '-f -t -b -C -N -P -a'), '-f'), true);
   },
   gpg: readsAll('-o -r -u --output --recipient --local-user --passphrase --homedir'),
   pandoc: readsAll('-o -f -t --output --from --to'),
@@ -155,7 +154,5 @@ function below(root: ShellWord, names: readonly string[], visible: boolean, acce
 }
 
 function valuesOf(split: SplitWords, ...options: readonly string[]): string[] {
-  return split.options.flatMap(({ name, value }) =>
-    options.includes(name) && value !== undefined ? [value.template.replace(/^.*\//, '')] : [],
-  );
+  return optionValues(split, ...options).map((value) => value.template.replace(/^.*\//, ''));
 }

@@ -1,26 +1,12 @@
-import {
-  type AndOr,
-  type Case,
-  type CommandNode,
-  type CompoundList,
-  type For,
-  hasParseErrors,
-  type If,
-  MAX_SHELL_TEXT,
-  type ParsedScript,
-  type Pipeline,
-  type PipelineNode,
-  parseShell,
-  type Select,
-  type Statement,
-} from '../../../text/shell/parse-shell.ts';
+import type * as Shell from '../../../text/shell/parse-shell.ts';
+import { hasParseErrors, MAX_SHELL_TEXT, parseShell } from '../../../text/shell/parse-shell.ts';
 import { expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Code, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import { isSpent, joinStates, report, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
 
-type Node = PipelineNode | AndOr | CompoundList;
+type Node = Shell.PipelineNode | Shell.AndOr | Shell.CompoundList;
 
 /** Items of a `for` that are followed one by one. */
 const MAX_ITEMS = 64;
@@ -36,7 +22,7 @@ export function interpret(code: Code, states: States, stdin: Stream, context: Sh
     : interpretNode(code, states, stdin, context);
 }
 
-function interpretScript(script: ParsedScript, states: States, stdin: Stream, context: ShellContext): Outcome {
+function interpretScript(script: Shell.ParsedScript, states: States, stdin: Stream, context: ShellContext): Outcome {
   const inner =
     script.source === undefined
       ? context
@@ -64,7 +50,7 @@ function interpretText(text: string, states: States, stdin: Stream, context: She
 
 /** Interprets statements in order, each in the states that the previous one leaves. */
 function interpretStatements(
-  list: readonly Statement[],
+  list: readonly Shell.Statement[],
   states: States,
   stdin: Stream,
   context: ShellContext,
@@ -139,8 +125,8 @@ function interpretNode(node: Node, states: States, stdin: Stream, context: Shell
   }
 }
 
-function interpretPipeline(node: Pipeline, states: States, stdin: Stream, context: ShellContext): Outcome {
-  const only: CommandNode | undefined = node.commands.length === 1 ? node.commands[0] : undefined;
+function interpretPipeline(node: Shell.Pipeline, states: States, stdin: Stream, context: ShellContext): Outcome {
+  const only: Shell.CommandNode | undefined = node.commands.length === 1 ? node.commands[0] : undefined;
   if (only !== undefined) return interpretNode(only, states, stdin, context);
   const { facts } = context;
   const outer = facts.element;
@@ -168,7 +154,7 @@ function withFilesOf(written: States, states: States): States {
   return files.size === 0 ? states : states.map((state) => ({ ...state, files: new Map([...state.files, ...files]) }));
 }
 
-function interpretAndOr(node: AndOr, states: States, stdin: Stream, context: ShellContext): Outcome {
+function interpretAndOr(node: Shell.AndOr, states: States, stdin: Stream, context: ShellContext): Outcome {
   const [first, ...others] = node.commands;
   if (first === undefined) return { states, output: SILENT };
   let last = interpretNode(first, states, stdin, context);
@@ -193,7 +179,7 @@ function interpretAndOr(node: AndOr, states: States, stdin: Stream, context: She
   return { states: last.states, failed, output };
 }
 
-function interpretIf(node: If, states: States, stdin: Stream, context: ShellContext): Outcome {
+function interpretIf(node: Shell.If, states: States, stdin: Stream, context: ShellContext): Outcome {
   const groups: States[] = [];
   let clause = interpretNode(node.clause, states, stdin, context);
   const then = interpretNode(node.then, clause.states, stdin, context);
@@ -211,7 +197,7 @@ function interpretIf(node: If, states: States, stdin: Stream, context: ShellCont
   return { states: joinStates(...groups, last.states), output: either(output, last.output) };
 }
 
-function interpretFor(node: For | Select, states: States, stdin: Stream, context: ShellContext): Outcome {
+function interpretFor(node: Shell.For | Shell.Select, states: States, stdin: Stream, context: ShellContext): Outcome {
   const results: States[] = [states];
   let output = SILENT;
   for (const state of states) {
@@ -232,7 +218,7 @@ function interpretFor(node: For | Select, states: States, stdin: Stream, context
   return { states: joinStates(...results), output: states.length > 1 ? UNKNOWN_STREAM : output };
 }
 
-function itemsOf(node: For | Select, state: ShellState, context: ShellContext): readonly ValueWord[] {
+function itemsOf(node: Shell.For | Shell.Select, state: ShellState, context: ShellContext): readonly ValueWord[] {
   if (node.wordlist === undefined) return state.positional ?? [{ template: UNKNOWN }];
   const words = node.wordlist.flatMap((word) => expandWord(word, state, context));
   if (words.length > MAX_ITEMS) return [{ template: UNKNOWN }];
@@ -243,7 +229,7 @@ function itemsOf(node: For | Select, state: ShellState, context: ShellContext): 
   }));
 }
 
-function interpretCase(node: Case, states: States, stdin: Stream, context: ShellContext): Outcome {
+function interpretCase(node: Shell.Case, states: States, stdin: Stream, context: ShellContext): Outcome {
   for (const state of states) expandWord(node.word, state, context);
   const groups: States[] = [states];
   let output = SILENT;

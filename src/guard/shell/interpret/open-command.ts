@@ -16,7 +16,7 @@ import {
   type ValueWord,
 } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
-import { splitOptions } from '../words.ts';
+import { optionValues, splitOptions } from '../words.ts';
 import { literalOutput } from './literal-output.ts';
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
 import { runBuiltin } from './run-builtin.ts';
@@ -167,9 +167,7 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
   const texts = args.map((word) => word.template);
   switch (subcommand?.template) {
     case 'rebase':
-      return splitOptions(args, '-x --exec').options.flatMap(({ name, value }) =>
-        /^(-x|--exec)$/.test(name) && value !== undefined ? [value.template] : [],
-      );
+      return optionValues(splitOptions(args, '-x --exec'), '-x', '--exec').map(({ template }) => template);
     case 'filter-branch':
       return texts.flatMap((text, index) => (/^--[a-z-]+-filter$/.test(texts[index - 1] ?? '') ? [text] : []));
     case 'submodule':
@@ -179,9 +177,7 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
     case 'bisect':
       return texts[0] === 'run' ? [oneText(texts.slice(1))] : [];
     case 'difftool':
-      return splitOptions(args, '-x --extcmd -t --tool').options.flatMap(({ name, value }) =>
-        /^(-x|--extcmd)$/.test(name) && value !== undefined ? [value.template] : [],
-      );
+      return optionValues(splitOptions(args, '-x --extcmd -t --tool'), '-x', '--extcmd').map((word) => word.template);
     case 'config':
       return texts.flatMap((text, index) => {
         const value = texts[index + 1];

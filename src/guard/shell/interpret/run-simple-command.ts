@@ -1,11 +1,4 @@
-import type {
-  Assignment,
-  Command,
-  ParameterExpansionPart,
-  Redirection,
-  Word,
-  WordPart,
-} from '../../../text/shell/parse-shell.ts';
+import type * as Shell from '../../../text/shell/parse-shell.ts';
 import { expandToText, expandToValue, expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
@@ -29,7 +22,7 @@ import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
 /** Expands one simple command in every state that it may run in, and follows what it starts. */
-export function runSimpleCommand(node: Command, states: States, stdin: Stream, context: ShellContext): Outcome {
+export function runSimpleCommand(node: Shell.Command, states: States, stdin: Stream, context: ShellContext): Outcome {
   const after: States[] = [];
   const failed: States[] = [];
   let output: Stream | undefined;
@@ -44,7 +37,7 @@ export function runSimpleCommand(node: Command, states: States, stdin: Stream, c
   return { states: joinStates(...after), failed: joinStates(...failed), output: output ?? SILENT };
 }
 
-function runIn(node: Command, state: ShellState, stdin: Stream, context: ShellContext): Outcome {
+function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: ShellContext): Outcome {
   const assignments = node.prefix
     .filter((each) => each.type === 'Assignment')
     .map((each) => assigned(each, state, context));
@@ -83,13 +76,13 @@ function runIn(node: Command, state: ShellState, stdin: Stream, context: ShellCo
   };
 }
 
-function argument(each: Word | Assignment, state: ShellState, context: ShellContext): ShellWord[] {
+function argument(each: Shell.Word | Shell.Assignment, state: ShellState, context: ShellContext): ShellWord[] {
   if (each.type === 'Word') return expandWord(each, state, context);
   const value = assigned(each, state, context);
   return [{ ...wordOf(`${value.name}=${value.words.map((word) => word.template).join(' ')}`, each.text) }];
 }
 
-function assigned(node: Assignment, state: ShellState, context: ShellContext): Assigned {
+function assigned(node: Shell.Assignment, state: ShellState, context: ShellContext): Assigned {
   const value = node.value;
   // Its subscript is evaluated, and may hold substitutions: `a[$(x)]=1`.
   if (node.index !== undefined) readSubstitutions(node.index, state, context);
@@ -115,9 +108,9 @@ function restore(after: ShellState, before: ShellState, assignments: readonly As
 }
 
 /** Returns both states for a `${X:-default}` of an unknown variable: empty, and any value. */
-function forkOnDefaults(node: Command, state: ShellState): ShellState[] {
+function forkOnDefaults(node: Shell.Command, state: ShellState): ShellState[] {
   const names = new Set<string>();
-  const look = (parts: readonly WordPart[] | undefined): void => {
+  const look = (parts: readonly Shell.WordPart[] | undefined): void => {
     for (const part of parts ?? []) {
       if (part.type === 'ParameterExpansion' && isDefault(part) && !state.variables.has(part.parameter))
         names.add(part.parameter);
@@ -142,12 +135,12 @@ function forkOnDefaults(node: Command, state: ShellState): ShellState[] {
 
 const EMPTY: readonly ValueWord[] = [{ template: '' }];
 
-function mayHaveDefault(each: Command['suffix'][number] | Command['prefix'][number]): boolean {
+function mayHaveDefault(each: Shell.Command['suffix'][number] | Shell.Command['prefix'][number]): boolean {
   if (each.type === 'Word' || each.type === 'Assignment') return each.text.includes('${');
   return (each.type === 'Redirect' || each.type === 'HereString') && each.target?.text.includes('${') === true;
 }
 
-function isDefault(part: ParameterExpansionPart): boolean {
+function isDefault(part: Shell.ParameterExpansionPart): boolean {
   return part.operation?.type === 'Default' && /^[A-Za-z_]\w*$/.test(part.parameter);
 }
 
@@ -159,7 +152,7 @@ interface Redirected {
 
 /** Records the files that redirections read and write, and returns the resulting standard input. */
 export function readRedirections(
-  redirects: readonly Redirection[],
+  redirects: readonly Shell.Redirection[],
   states: States,
   stdin: Stream,
   by: string,

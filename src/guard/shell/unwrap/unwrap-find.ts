@@ -1,7 +1,7 @@
 import { escapeGlob } from '../glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import type { Call, Opened, Unwrapped } from '../shell-state.ts';
-import { optionValue, splitOptions, wordOf } from '../words.ts';
+import { type Call, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
+import { hasOption, optionValue, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
 
 const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
@@ -15,7 +15,7 @@ export function unwrapFind(call: Call): Unwrapped | undefined {
     const rest = args.slice(at + 1);
     const end = rest.findIndex((word) => word.template === ';' || word.template === '+');
     const words = (end === -1 ? rest : rest.slice(0, end)).map((word) => withFound(word, found));
-    if (words.length > 0) next.push({ kind: 'call', call: { ...call, words, stdin: { kind: 'none', text: '' } } });
+    if (words.length > 0) next.push({ kind: 'call', call: { ...call, words, stdin: NO_INPUT } });
     at += words.length;
   }
   return next.length === 0 ? undefined : { next, keepsItself: true };
@@ -26,9 +26,7 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
   const args = words.slice(1).filter((word) => !/^-[HLPO]\d?$/.test(word.template));
   const expression = args.findIndex((word) => /^[-(!]/.test(word.template));
   const starts = expression === -1 ? args : args.slice(0, expression);
-  const roots = (starts.length === 0 ? ['.'] : starts.map((word) => (word.glob ? UNKNOWN : word.template))).map(
-    (root) => (root.startsWith('/') ? root : `${cwd}/${root}`),
-  );
+  const roots = (starts.length === 0 ? [wordOf('.')] : starts).map((word) => absolute(word, cwd));
   const rest = expression === -1 ? [] : args.slice(expression);
   return { roots, names: namesOf(rest) };
 }
@@ -69,9 +67,8 @@ function namesOf(expression: readonly ShellWord[]): string[] {
   return named || pruned ? names : [];
 }
 
-function globOf(value: ShellWord): string {
-  if (value.text === null) return '*';
-  return value.pattern ?? value.text;
+function globOf({ text, pattern }: ShellWord): string {
+  return text === null ? '*' : (pattern ?? text);
 }
 
 /** Makes a glob ignore case. A bracket expression becomes `?`, which matches more. */
@@ -101,7 +98,6 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
   const split = splitOptions(call.words.slice(1), VALUES, true);
   const command = split.operands;
   if (command.length === 0) return undefined;
-  const stdin = { kind: 'none', text: '' } as const;
   const fromFile = optionValue(split, '-a', '--arg-file') !== undefined;
   const marker =
     optionValue(split, '-I', '--replace')?.template ??
@@ -109,10 +105,10 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
   const items = fromFile ? [unknownItem(call)] : itemsOf(call, marker !== undefined);
   const next: Opened[] =
     marker === undefined
-      ? [{ kind: 'call', call: { ...call, stdin, words: [...command, ...items] } }]
+      ? [{ kind: 'call', call: { ...call, stdin: NO_INPUT, words: [...command, ...items] } }]
       : items.slice(0, MAX_LINES).map((item) => ({
           kind: 'call',
-          call: { ...call, stdin, words: command.map((word) => replaced(word, marker, item)) },
+          call: { ...call, stdin: NO_INPUT, words: command.map((word) => replaced(word, marker, item)) },
         }));
   return { next, keepsItself: fromFile };
 }
@@ -137,4 +133,77 @@ function replaced(word: ShellWord, marker: string, item: ShellWord): ShellWord {
   const template = word.template.replaceAll(marker, item.template);
   const base = wordOf(template, word.source);
   return item.under !== undefined && template === UNKNOWN ? { ...base, under: item.under } : base;
+}
+
+/** `-x`, `-Hx`, `-xcat`, `--exec-batch`, `--exec=cat`; before the letter stand no options with a value (`-ex` is `-e x`). */
+const FD_RUNS = /^(?<flags>-[^-deEStjcoC]*?)[xX](?<attached>.*)$|^--exec(?:-batch)?(?:=(?<given>.*))?$/s;
+const FD_VALUES =
+  '-d -e -E -S -t -j -c -o --max-depth --min-depth --exact-depth --extension --exclude --size --type --threads --color --owner --changed-within --changed-before --base-directory --search-path --path-separator --ignore-file --max-results --and -C';
+/** The found path, its name, its directory, and the first two without the extension. */
+const PLACES = /\{(?:|\/|\/\/|\.|\/\.)\}/g;
+
+/** `fd … -x command {}`: the command, with the found files in it; they stand at its end where no place is named. */
+export function unwrapFd(call: Call): Unwrapped | undefined {
+  const args = call.words.slice(1);
+  const at = args.findIndex((word) => FD_RUNS.test(word.template));
+  const opening = args[at];
+  if (opening === undefined) return undefined;
+  const { flags = '-', attached, given } = FD_RUNS.exec(opening.template)?.groups ?? {};
+  const first = attached || given;
+  const rest = [...(first ? [wordOf(first, opening.source)] : []), ...args.slice(at + 1)];
+  const end = rest.findIndex((word) => word.template === ';');
+  const command = end === -1 ? rest : rest.slice(0, end);
+  if (command.length === 0) return undefined;
+  const behind = end === -1 ? [] : rest.slice(end + 1);
+  const own = [...args.slice(0, at), ...(flags === '-' ? [] : [wordOf(flags)]), ...behind];
+  const found = { ...wordOf(UNKNOWN, 'fd'), under: fdTree(call, splitOptions(own, FD_VALUES)) };
+  const named = command.some((word) => word.template.match(PLACES) !== null);
+  const words = named ? command.map((word) => withFoundPlaces(word, found)) : [...command, found];
+  return { next: [{ kind: 'call', call: { ...call, words, stdin: NO_INPUT } }], keepsItself: true };
+}
+
+function withFoundPlaces(word: ShellWord, found: ShellWord): ShellWord {
+  const template = word.template.replace(PLACES, UNKNOWN);
+  if (template === word.template) return word;
+  // "{}.bak" is another file than the one that was found.
+  return {
+    ...(template === UNKNOWN ? found : { text: null }),
+    template,
+    source: word.source,
+    pattern: escapeGlob(template),
+  };
+}
+
+/** Directories that `fd` searches; hidden files are passed over unless they are asked for. */
+function fdTree({ state }: Call, split: SplitWords): SearchedTree {
+  const [pattern, ...paths] = split.operands;
+  const given = optionValues(split, '--search-path');
+  const start = optionValue(split, '-C', '--base-directory');
+  const from = start === undefined ? state.cwd : absolute(start, state.cwd);
+  const roots = [...paths, ...given].map((root) => absolute(root, from));
+  const hidden = hasOption(split, '-H', '--hidden', '-u', '--unrestricted');
+  const extensions = split.options.filter(({ name }) => name === '-e' || name === '--extension');
+  const names =
+    extensions.length > 0
+      ? extensions.map(({ value }) => `*.${value?.text ?? '*'}`)
+      : [nameGlob(pattern, hasOption(split, '-g', '--glob'))];
+  return {
+    roots: roots.length > 0 ? roots : [from],
+    names: names.includes('*') ? [] : names.map(anyCase),
+    ...(hidden ? {} : { visible: true as const }),
+  };
+}
+
+/** A regular expression of plain letters, dots and anchors becomes a glob; the matches of any other are unknown. */
+function nameGlob(pattern: ShellWord | undefined, isGlob: boolean): string {
+  if (pattern === undefined || pattern.text === null) return '*';
+  if (isGlob) return pattern.text;
+  const plain = pattern.text.replaceAll('\\.', '.');
+  const [, begins, middle = '', ends] = /^(\^?)([\w.@-]*)(\$?)$/.exec(plain) ?? [];
+  return middle === '' ? '*' : `${begins ? '' : '*'}${middle}${ends ? '' : '*'}`;
+}
+
+function absolute({ template, glob }: ShellWord, from: string): string {
+  const shown = glob ? UNKNOWN : template;
+  return shown.startsWith('/') ? shown : `${from}/${shown}`;
 }

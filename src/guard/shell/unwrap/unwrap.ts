@@ -1,8 +1,7 @@
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, type Unwrapped, withVariable } from '../shell-state.ts';
 import { forPrograms, hasOption, optionValue, splitOptions } from '../words.ts';
-import { unwrapFd } from './unwrap-fd.ts';
-import { unwrapFind, unwrapXargs } from './unwrap-find.ts';
+import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
 interface Wrapper {
   /** Options with a value. */
