@@ -13,10 +13,7 @@ export interface FlagsOf {
   readonly beforeCancel?: (state: LoopState) => void;
 }
 
-/**
- * Applies the flag files in the task folder of a live loop: a stop ends the loop after this iteration, a cancel ends it
- * now. Returns whether it was cancelled. Other tasks have no flags.
- */
+/** Applies the stop and cancel flags in the task folder of a live loop. Returns whether it was cancelled. */
 export function applyFlagFiles(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,

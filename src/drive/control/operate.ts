@@ -18,10 +18,7 @@ export interface Operated {
   readonly after: LoopState;
 }
 
-/**
- * Dispatches the user’s command to a live loop. Throws RalphError `no-loop` if there is none, with nothing changed.
- * After a cancel the session that still works on it meets the cancellation marker at its next tool call.
- */
+/** Dispatches the user's command to a live loop. Throws RalphError `no-loop` if there is none. */
 export function operate(
   files: LoopFiles,
   env: NodeJS.ProcessEnv,

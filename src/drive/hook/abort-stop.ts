@@ -11,10 +11,7 @@ import type { StopAnswer } from './hook-driver.ts';
 
 const POLL_MS = 2_000;
 
-/**
- * Returns a signal that is aborted with CLIENT_GONE when the client that runs this hook has exited. A killed client
- * tells its hooks nothing, and a waiting hook would wait for hours.
- */
+/** Returns a signal that aborts with CLIENT_GONE once the client has exited, which tells its hooks nothing. */
 export function clientGone(context: DriverContext): AbortSignal {
   const controller = new AbortController();
   const { clientPid: pid, clientStartedAt: startedAt } = clientIdentity(context);
@@ -30,10 +27,7 @@ export function clientGone(context: DriverContext): AbortSignal {
   return controller.signal;
 }
 
-/**
- * Applies the flag files of a task folder at a Stop: a stop ends the loop after this iteration, a cancel ends it now,
- * and the answer allows the stop. Returns null if the Stop remains to be decided.
- */
+/** Applies the flag files of a task folder at a Stop. Returns the answer after a cancel, else null. */
 export function applyStopFlags(context: DriverContext, stored: StoredContract | null): StopAnswer | null {
   // Stops of a session are sequential, so a missing record will never arrive.
   const lost = (state: LoopState): void => projectionOf(context.files, context.now()).lost(countedBy(state));

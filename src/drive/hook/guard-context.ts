@@ -35,10 +35,7 @@ const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.clau
 /** Files that every prompt asks the agent to keep. They are in no commit of a task and never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
 
-/**
- * Returns the rules for a tool call: the loop's own files (state, journals, contract, hooks, bundle, settings of the
- * client), and the user's guardrails.
- */
+/** Returns the rules for a tool call: the loop's own files and the user's guardrails. */
 export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: StoredContract | null): GuardRules {
   const home = env['HOME'] || homedir();
   const claude = join(files.projectDir, '.claude');
@@ -131,10 +128,7 @@ function taskFiles({ projectDir }: LoopFiles, { contract: { taskPath } }: Stored
 
 const STEPS = 'next|red|green|refactored|status';
 
-/**
- * Returns the user's rules with an allowlist that permits the steps of a TDD loop: the prompt asks for them, and their
- * commands were fixed at the start. `programs` are the absolute paths of the program.
- */
+/** Adds the steps of a TDD loop to an allowlist: the prompt asks for them and their commands are fixed. */
 export function withTddCalls(
   rules: Guardrails,
   { contract: { tdd } }: StoredContract,

@@ -7,10 +7,7 @@ import { type DriverContext, driverContext } from '../turn/ownership.ts';
 
 const STDIN_LIMIT = 64 * 1024 * 1024;
 
-/**
- * Runs one hook: reads the payload, has `decide` answer, and writes one JSON object or nothing. `failed` answers any
- * failure, and may end the process with another exit code.
- */
+/** Runs one hook. `failed` answers any failure, and may end the process with another exit code. */
 export async function runHook(
   events: readonly string[],
   decide: (context: DriverContext) => Promise<object | null> | object | null,

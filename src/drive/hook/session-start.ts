@@ -19,10 +19,7 @@ interface SessionAnswer {
   readonly hookSpecificOutput?: { readonly hookEventName: 'SessionStart'; readonly additionalContext: string };
 }
 
-/**
- * Begins a session: binds the loop that the launcher made for it, starts one for a start by hand, and shields clients
- * that the agent will start. A start by hand reads frontmatter with zod and yaml, which are loaded only there.
- */
+/** Begins a session: binds or starts its loop. Only a start by hand loads zod and yaml. */
 export async function sessionStart(context: DriverContext): Promise<SessionAnswer | null> {
   shieldNestedClients(context);
   const { env, files, input } = context;
@@ -60,10 +57,7 @@ function toNewContext(systemMessage: string | null, { files }: DriverContext): S
   return { ...told, hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext } };
 }
 
-/**
- * Sets RALPH_ACTIVE=0 for the agent’s shell, while the hooks still see 1: a client that the agent starts takes no part
- * in the loop. The setting would be lost after /clear if it were written at start-up only.
- */
+/** Sets RALPH_ACTIVE=0 for the agent's shell, also after /clear: clients that it starts take no part in the loop. */
 function shieldNestedClients({ env }: DriverContext): void {
   const file = env['CLAUDE_ENV_FILE'];
   if (file) appendFileSync(file, 'export RALPH_ACTIVE=0\n');

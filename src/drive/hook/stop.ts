@@ -75,10 +75,7 @@ async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched
 const TRANSCRIPT_WAIT_MS = 500;
 const POLL_MS = 25;
 
-/**
- * Returns whose prompt the turn answered. A prompt that the loop does not know was announced to no hook: only the
- * transcript tells whether it was the user's own command. Waits for the transcript, and returns `loop` if it never tells.
- */
+/** Returns who began the turn, by the transcript if the loop does not know the prompt; `loop` if that never tells. */
 export async function originOf(
   { input: { promptId, transcriptPath } }: Pick<DriverContext, 'input'>,
   known: string | null,

@@ -33,10 +33,7 @@ export interface PostToolAnswer {
   readonly hookSpecificOutput: { readonly hookEventName: string; readonly additionalContext: string };
 }
 
-/**
- * Decides a tool call before it runs: denies it after a cancel or if a rule forbids it, journals it, and delivers
- * steering. Throws if it cannot decide; the caller then denies the call.
- */
+/** Decides a tool call, journals it, and delivers steering. Throws if it cannot decide; the call is then denied. */
 export async function preToolUse(context: DriverContext): Promise<PreToolAnswer | null> {
   if (isCancelled(context)) return TURN_ENDS;
   const loop = guardedLoop(context);
@@ -157,10 +154,7 @@ interface Answer {
   readonly hookSpecificOutput?: { readonly permissionDecision?: 'deny'; readonly additionalContext?: string };
 }
 
-/**
- * Runs a tool hook for the loop that the environment names, or, in a subagent of router mode, for each loop of the
- * project. The first denial answers; contexts for the agent are joined.
- */
+/** Runs a tool hook for the loop, or, in a router's subagent, for all loops of the project: any denial wins. */
 export async function forEachLoopOfSession<T extends Answer>(
   context: DriverContext,
   decide: (context: DriverContext) => Promise<T | null> | T | null,

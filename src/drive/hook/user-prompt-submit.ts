@@ -41,10 +41,7 @@ export function userPromptSubmit(context: DriverContext): { systemMessage: strin
   return notes.length === 0 ? null : { systemMessage: notes.join('\n') };
 }
 
-/**
- * Returns the steering that is due at this tool call, or null. It is taken out of the state under the lock first, so
- * that one of several concurrent hooks delivers it, once.
- */
+/** Takes due steering out of the state under the lock, so that one of several hooks delivers it. null if none. */
 export function deliverSteering(context: DriverContext): string | null {
   const ours = (state: Live): boolean => ownership(state, context) === 'ours' || routersOwn(state, context);
   const deliver = (state: Live, policy: Policy) => {

@@ -2,10 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { evaluateJson, type SchemaProblem } from '../../task/skill-contract/schema-problems.ts';
 import { printable } from '../../term/paint.ts';
 
-/**
- * Runs a validator: checks JSON from an argument (text or file name) or standard input, prints every problem to
- * standard error, and exits with 0, or 2 if there is a problem.
- */
+/** Checks JSON from an argument (text or file) or standard input. Prints problems; exits with 0, or 2 if any. */
 export function validateInput(
   what: string,
   check: (value: unknown) => readonly SchemaProblem[],

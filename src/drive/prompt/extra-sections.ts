@@ -16,10 +16,7 @@ import { projectMemory } from '../../task/memory/project-memory.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { listOf } from '../tdd/scenario-list.ts';
 
-/**
- * Returns the extra sections of a prompt: the project memory for a fresh context, and the scenario of a TDD loop, which
- * advances if the current one is complete.
- */
+/** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */
 export function extraSections(files: LoopFiles, contract: Contract, at: string, fresh: boolean): string[] {
   const memory = fresh ? memoryText(projectMemory(files.projectDir)) : null;
   const scenario = tddSpawnPart(files, contract, at)?.section ?? null;
@@ -43,10 +40,7 @@ export interface TddSpawnPart {
   readonly agentType: 'ralph-developer';
 }
 
-/**
- * Advances to the next scenario if the current one is complete, and returns its part of the prompt; null for a loop
- * that is no TDD loop. If the list cannot be read, the section says so, and the iteration continues.
- */
+/** Advances to the next scenario if one is complete. Returns null without TDD; an unreadable list is reported. */
 export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): TddSpawnPart | null {
   const { tdd } = contract;
   if (tdd === undefined) return null;

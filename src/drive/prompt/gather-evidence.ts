@@ -7,10 +7,7 @@ import { taskFolder } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { type PromptedTurn, readPromptedTurn } from '../records/prompted-turn.ts';
 
-/**
- * Returns a check for the guardrail that blocks one of the contract's own commands. A command that cannot be evaluated
- * is blocked. Never rejects. The shell parser is loaded only if there are rules about commands.
- */
+/** Returns the guardrail check of the contract's commands. What cannot be evaluated is blocked. Never rejects. */
 export function evidenceGuard({ guardrails }: Contract): (run: string, directory: string) => Promise<string | null> {
   return async (run, directory) => {
     if (guardrails.blockCommands.length === 0 && guardrails.shellAllow === null) return null;
@@ -35,10 +32,7 @@ export async function gatherEvidence(
   return runEvidence(contract, projectDir, { ...options, blockingRule: evidenceGuard(contract) });
 }
 
-/**
- * Returns the fingerprint of what an idle agent has seen: the watched files, and the output of a task folder’s
- * commands. null if nothing is watched.
- */
+/** Returns the fingerprint of watched files and command output for an idle agent; null if nothing is watched. */
 export function idleFingerprint(
   watched: string | null,
   contract: Contract | undefined,
@@ -68,10 +62,7 @@ export function measuredFor(measured: Measured, iteration: number): Measured {
   return measured.turn?.iteration === iteration ? measured : UNKNOWN;
 }
 
-/**
- * Compares the project with its snapshot at the start of the iteration. Returns unknown changes at once if the signal
- * is aborted: the iteration is decided all the same.
- */
+/** Compares the project with its snapshot at the start of the iteration; unknown at once after an abort. */
 export async function measureIteration(
   files: LoopFiles,
   contract: Contract,

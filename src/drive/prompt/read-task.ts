@@ -30,10 +30,7 @@ export function checklistOf(body: string, taskPath: string): ChecklistCount | nu
 /** Size limit, since it is read repeatedly while an agent works. */
 const MOST_BYTES = 1024 * 1024;
 
-/**
- * Returns the progress of a checklist by its file, also in the middle of an iteration; null if it is unreadable or too
- * large.
- */
+/** Returns a checklist's progress in the middle of an iteration; null if the file is unreadable or too large. */
 export function checklistNow(projectDir: string, taskPath: string): ChecklistCount | null {
   if (taskKind(taskPath) !== 'checklist') return null;
   const found = lstatSync(join(projectDir, taskPath), { throwIfNoEntry: false });

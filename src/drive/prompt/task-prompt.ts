@@ -53,10 +53,7 @@ export interface TaskPrompt {
   readonly path: string | null;
 }
 
-/**
- * Makes the prompt of the next iteration: runs the commands, fills in their output, and stores the facts by which the
- * end of the iteration is measured. Rejects with the abort’s reason once no command is running.
- */
+/** Makes the next prompt, and stores what its iteration is measured by. Rejects with the abort's reason. */
 export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt> {
   const { files, contract, task, state, env, signal } = request;
   const { projectDir } = files;

@@ -4,10 +4,7 @@ import { regularFile } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
-/**
- * Returns the session's cost in US dollars as the client reported it last; null if unknown. The client reports it only
- * to its status line.
- */
+/** Returns the session's cost in US dollars, which the client reports to its status line; null if unknown. */
 export function readCost(files: LoopFiles, sessionId: string): number | null {
   if (!existsSync(files.cost)) return null;
   try {
@@ -21,10 +18,7 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
   }
 }
 
-/**
- * Stores the cost that the client reports only to its status line, for the next Stop. Written only when it changed: the
- * status line runs every second.
- */
+/** Stores the session's cost for the next Stop. Written only on a change, since it is reported every second. */
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
   let session: unknown;
   let cost: unknown;
@@ -61,10 +55,7 @@ export interface CallCounts {
   readonly next: number;
 }
 
-/**
- * Counts tool calls since byte `from` of the calls journal, and the denied ones among them: denied by our guard, or, if
- * `outcomesKnown`, by the client (asked for, and neither done nor failed).
- */
+/** Counts calls since byte `from`. If `outcomesKnown`, a call neither done nor failed was denied by the client. */
 export function readCalls(files: LoopFiles, loopId: string, from: number, outcomesKnown: boolean): CallCounts {
   const lines = readLines(files.calls, from);
   const asked = new Set<unknown>();

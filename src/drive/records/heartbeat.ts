@@ -6,10 +6,7 @@ import { runFiles } from '../../state/task-folder/run-files.ts';
 import { hasFolder, taskFolder, taskKind } from '../../task/task-file.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 
-/**
- * Shows in the task folder that a loop is alive in the middle of an iteration, at most once a minute. Failures are
- * logged and never affect a decision. Other tasks are told by their name, before a file is read.
- */
+/** Shows in the task folder, at most once a minute, that a loop is alive. Failures are logged. */
 export function showHeartbeat({ files, now }: DriverContext, { loopId, taskPath }: LoopState): void {
   if (!hasFolder(taskKind(taskPath))) return;
   const at = now();

@@ -5,10 +5,7 @@ import { lastEntry } from '../../state/files/read-tail.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 
-/**
- * Appends the records among the effects to the journals. A failure is logged and changes no decision: the state already
- * counts.
- */
+/** Appends the records among the effects. A failure is logged: the state already counts. */
 export function recordJournal(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   for (const effect of effects) {
     if (effect.type === 'record-iteration') append(files, at, files.iterations, effect.record);

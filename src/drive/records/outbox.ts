@@ -21,10 +21,7 @@ const MOST_BYTES = 1024 * 1024;
 /** End of the events journal in which a delivered entry is looked for. */
 const TAIL_BYTES = 64 * 1024;
 
-/**
- * Stores the journal entries of an iteration before the state is written; a runner that is killed between the two would
- * leave the iteration out of the journals. A failure is logged and changes no decision.
- */
+/** Stores an iteration's journal entries before the state, should the runner be killed between the two. */
 export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   const found = effects.find((effect) => effect.type === 'record-iteration');
   if (found === undefined) return;
@@ -36,10 +33,7 @@ export function enqueue(files: LoopFiles, at: string, effects: readonly Effect[]
   }
 }
 
-/**
- * Delivers to the journals what a killed runner left: each line once, and only for an iteration that the state counts.
- * The caller holds the lease.
- */
+/** Delivers what a killed runner left, each line once, if the state counts it. The caller holds the lease. */
 export function deliver(files: LoopFiles, at: string): void {
   const pending = readOutbox(files);
   if (pending === null) return;

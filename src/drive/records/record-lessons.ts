@@ -52,10 +52,7 @@ function append(path: string, text: string): void {
   appendFileSync(path, text);
 }
 
-/**
- * Returns whether a file exists at `path` in a project. Throws if it is not a regular file, or a link leads out of the
- * project: an agent can make one and have us write its words where it may not.
- */
+/** Returns whether a regular file exists at `path`. Throws if a link, which an agent can make, leads outside. */
 export function ownFile(projectDir: string, path: string): boolean {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   if (!realPath(path).startsWith(realPath(projectDir) + sep)) {

@@ -86,10 +86,7 @@ function keep(router: Router, contract: Contract, prompt: string): SpawnRecord {
   });
 }
 
-/**
- * Writes the prompt to a file, for a host that would have to copy a long one. The prompt is in the answer as well: the
- * file is in the project and may be removed or changed.
- */
+/** Writes the prompt, which is in the answer too, to a file in the project for a host that cannot copy it. */
 function showPrompt(files: LoopFiles, prompt: string, at: string): string | null {
   const path = join(files.runtimeDir, `ralph-prompt${files.name === null ? '' : `.${files.name}`}.md`);
   try {
@@ -117,19 +114,14 @@ export const ANY_AGENT = 'general-purpose';
 const OUR_HOOK = /ralph-router-tool-use\.cjs/;
 const MAX_BYTES = 1024 * 1024;
 
-/**
- * Returns the subagent type of a task: an auditor for a prompt file, a developer for everything else, or the client's
- * own if neither the project nor the user has ours.
- */
+/** Returns the subagent type: an auditor for a prompt file, a developer otherwise, if they are installed. */
 export function agentType({ projectDir, taskPath, tdd, policy }: Contract, env: NodeJS.ProcessEnv): string {
   const audits = taskKind(taskPath) === 'prompt' && tdd === undefined && !policy.plan;
   const wanted = audits ? 'ralph-qa' : 'ralph-developer';
   return agentFile(wanted, projectDir, env) === null ? ANY_AGENT : wanted;
 }
 
-/**
- * Returns the file of an agent that lacks our hooks, such as the user’s own under the same name; null if it has them.
- */
+/** Returns the file of an agent without our hooks, such as the user's own under that name; null if it has them. */
 export function foreignAgent(type: string, { projectDir }: Contract, env: NodeJS.ProcessEnv): string | null {
   const file = agentFile(type, projectDir, env);
   if (file === null) return null;

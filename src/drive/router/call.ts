@@ -19,10 +19,7 @@ const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client from whose shell the call came. */
 const POLL_MS = 2_000;
 
-/**
- * Answers one call of a router's host. `told` is its report, null if it only asks what to do. Returns null if this
- * process was told to exit before there was an answer; the loop is left as it is for the next call.
- */
+/** Answers a call of the host; `told` is its report. null, with the loop unchanged, if this process had to exit. */
 export async function routerCall(
   files: LoopFiles,
   options: Omit<RouterOptions, 'signal'>,

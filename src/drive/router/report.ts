@@ -24,10 +24,7 @@ export interface Report {
 /** Maximum number of consecutive texts that are taken for a repeated report. */
 const MOST_DOUBTS = 3;
 
-/**
- * Counts the iteration of a subagent that has ended, once however often it is reported, and answers what comes next.
- * Throws RalphError `usage` for a spawn that was never assigned, and for an agent whose report was counted before.
- */
+/** Counts a subagent's iteration once and answers what comes next. Throws RalphError `usage` for a wrong spawn. */
 export async function report(router: Router, told: Report): Promise<RouterAnswer> {
   const { files, turn } = router;
   const { state } = turn.loaded;

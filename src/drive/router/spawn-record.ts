@@ -54,10 +54,7 @@ export function spawnMark(spawn: number): string {
   return `spawn ${spawn}`;
 }
 
-/**
- * Returns the number of the last spawn of this loop, 0 if there was none. If the record is lost, the state names the
- * last reported spawn, and the next one may have been assigned.
- */
+/** Returns the number of the last spawn, 0 without one. If the record is lost, the state names the last report. */
 export function lastSpawn(files: LoopFiles, { loopId, lastTurn }: LoopState): number {
   const record = readSpawn(files);
   const told = Number(TOLD.exec(lastTurn?.transcriptMark ?? '')?.[1] ?? 0);
@@ -91,10 +88,7 @@ export function updateSpawn(
   });
 }
 
-/**
- * Reassigns a script's spawn to the process that continues for it, under its `epoch`. Called under the lock. A holder
- * that lives for one call only, as in a CI job, would otherwise get new work at each call, and no report would count.
- */
+/** Reassigns a script's spawn to the process that continues for it: in CI, each call is a new holder. */
 export function reassign(files: LoopFiles, state: LoopState, epoch: number): void {
   const inHand = assignedSpawn(files, state);
   if (inHand !== null) writeSpawn(files, { ...inHand, epoch });

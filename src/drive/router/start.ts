@@ -29,10 +29,7 @@ export function startRouter(files: LoopFiles, request: StartRequest): StartedLoo
   return started;
 }
 
-/**
- * Returns whether the loop is driven already or is to be taken up, so that nothing has to be started. Throws as
- * `startRouter` does.
- */
+/** Returns whether nothing has to be started: the loop is driven or to be taken up. Throws as `startRouter`. */
 export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   const { env, existing, task, consented } = request;
   const current = readState(files.state);

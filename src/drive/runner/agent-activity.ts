@@ -5,10 +5,7 @@ import type { Tell } from '../../engine/runner-event.ts';
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 const LONGEST = 160;
 
-/**
- * Returns a listener that reports what one agent says and does. `onHeard` receives the id of each message that has
- * reached it.
- */
+/** Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. */
 export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message: AgentMessage) => void {
   const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
   const used = { tokens: 0, context: 0, window: null as number | null };

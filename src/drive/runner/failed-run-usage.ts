@@ -15,10 +15,7 @@ export interface RunUsage {
 
 export const NO_USAGE: RunUsage = { usage: null, costUsd: null };
 
-/**
- * Returns the usage of agents that ended after the loop's last counted turn, by the events journal: failed runs, or the
- * last run of a runner that was killed before it had counted it.
- */
+/** Returns the usage of agents that ended after the last counted turn, by the events journal. */
 export function failedRunUsage(files: LoopFiles, { loopId, lastRunAt }: LoopState): RunUsage {
   let found = NO_USAGE;
   readTail(files.events, TAIL_BYTES, (line) => {

@@ -14,10 +14,7 @@ import { pollForChanges } from './watch-operator.ts';
 /** Interval after a Ctrl+C that ended a wait in which another one stops the loop. */
 const TWICE_MS = 2_000;
 
-/**
- * Handles signals: Ctrl+C once stops the loop after this iteration, twice cancels it. During a wait, once continues
- * now, twice stops. SIGTERM and SIGHUP leave the loop to be resumed.
- */
+/** Handles signals: Ctrl+C stops after this iteration, twice cancels. In a wait: continues now, twice stops. */
 export function handleSignals(runner: Runner): () => void {
   const press = (): void => pressCtrlC(runner);
   const go = (): void => attempt(runner, () => leaveIt(runner));
@@ -146,10 +143,7 @@ export function liveControls(runner: Runner): LiveControls {
   };
 }
 
-/**
- * Interrupts the agent: asks it to end its turn, and ends it the second time. Without an agent the loop is paused at
- * once.
- */
+/** Asks the agent to end its turn, and ends it the second time. Without an agent the loop is paused at once. */
 function interrupt(runner: Runner): void {
   const { agent, files, options } = runner;
   if (agent === null) {

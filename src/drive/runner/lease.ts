@@ -79,10 +79,7 @@ export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   });
 }
 
-/**
- * Holds the lock at `path` until the returned function is called or this process ends. proper-lockfile would remove the
- * lock even if it is no longer ours (`own`), and with it the next holder’s.
- */
+/** Holds the lock at `path`. proper-lockfile alone would also remove a lock that is no longer ours (`own`). */
 function lock(path: string, own: () => boolean, onCompromised: () => void): () => void {
   let held = false;
   const rmdirSync: typeof fs.rmdirSync = (lease, options) => {

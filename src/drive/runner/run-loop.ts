@@ -12,10 +12,7 @@ import { runnerDriver } from './runner-driver.ts';
 import { type RunnerEnd, runnerEnd, tellEnd } from './runner-end.ts';
 import { watchOperator } from './watch-operator.ts';
 
-/**
- * Drives a loop to its end under its lease, each iteration by an agent of its own. `start` is called once the lease is
- * held; its errors are thrown. No agent is left in any case.
- */
+/** Drives a loop to its end under its lease, and ends its agent in any case. `start` runs once it is held. */
 export async function runLoop(
   files: StartedLoop['files'],
   start: () => StartedLoop,

@@ -121,10 +121,7 @@ async function endIteration(
   return ended;
 }
 
-/**
- * Pauses the loop after the user interrupted the agent, which counts as no iteration. A run that had already finished
- * counts, and may have ended the loop.
- */
+/** Pauses the loop after the user interrupted the agent. A run that had already finished counts. */
 async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): Promise<Dispatched> {
   let ended: Dispatched = { turn, effects: [] };
   if (run.outcome.kind === 'ok') {

@@ -89,10 +89,7 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
   options.tell({ type: 'checklist', done, total });
 }
 
-/**
- * Restores a state that the agent rewrote to what this runner knows, and moves the rewritten file aside. Returns a
- * warning for the user and the next prompt, or null. An ended loop has no contract any more; it is left alone.
- */
+/** Restores a state that the agent rewrote, and moves that aside. Returns a warning, or null. Skips ended loops. */
 export function restoreRewrittenState({ files, loopId }: Runner, { loaded: { state } }: Turn): string | null {
   const found = findContract(files);
   if (found === 'absent' || found === 'unreadable' || found.contract.loopId !== loopId) return null;
@@ -116,10 +113,7 @@ export interface RunnerTimeouts {
   readonly retryMs: number;
 }
 
-/**
- * Reads RALPH_SILENCE (20m, since a single command of the agent may be silent for long) and RALPH_RETRY_WAIT (5s).
- * Throws RalphError `usage` for an invalid duration.
- */
+/** Reads RALPH_SILENCE (20m) and RALPH_RETRY_WAIT (5s). Throws RalphError `usage` for an invalid duration. */
 export function runnerTimeouts(env: NodeJS.ProcessEnv): RunnerTimeouts {
   return {
     silenceMs: duration(env, 'RALPH_SILENCE', 20 * 60_000),
@@ -141,10 +135,7 @@ export const MOST_RETRIES = 5;
 /** Maximum delay between two retries. */
 const MOST_MS = 120_000;
 
-/**
- * Returns the delay before retry `nth` (from 0): doubled each time, at most two minutes or `firstMs` if that is longer,
- * with a jitter of up to half by `random` in [0, 1), so that many loops do not retry at once.
- */
+/** Returns the delay before retry `nth` (from 0): doubled up to two minutes, with jitter by `random` in [0, 1). */
 export function backOff(firstMs: number, nth: number, random: number): number {
   const whole = Math.min(firstMs * 2 ** nth, Math.max(firstMs, MOST_MS));
   return Math.round(whole * (0.5 + random / 2));

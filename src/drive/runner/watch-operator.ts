@@ -81,10 +81,7 @@ function showState(runner: Runner, state: LoopState): void {
   tellChecklist(runner, checklistNow(files.projectDir, taskPath));
 }
 
-/**
- * Sends the running agent the steering that it has not received, in order, each once. It stays in the state until it is
- * acknowledged, so that an agent that ends before leaves it to the next.
- */
+/** Sends the agent its steering in order, each once. It stays in the state until it is acknowledged. */
 export function steerAgent(runner: Runner, state: LoopState): void {
   const { agent, sent } = runner;
   if (agent === null) return;
@@ -123,10 +120,7 @@ function takeAcknowledged({ files, begun, options, sent }: Runner, { steering }:
 /** Margin after the reset time of a rate limit. */
 const MARGIN_MS = 1_000;
 
-/**
- * Waits while the loop is paused by a rate limit or by the user. Returns true if it was resumed, false if it is over or
- * cannot be resumed here.
- */
+/** Waits while a rate limit or the user pauses the loop. Returns whether it was resumed. */
 export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean> {
   const { leave, options, files, loopId } = runner;
   const { state } = turn.loaded;

@@ -116,10 +116,7 @@ function oneLine(text: string): string {
   return printable(text).replaceAll('\n', ' ⏎ ');
 }
 
-/**
- * Throws RalphError `refused` with what changed where the terms are not those that the user approved. Called under the
- * lock under which the approval is recorded.
- */
+/** Throws RalphError `refused` with what changed since the approval. Called under the lock that records it. */
 export function requireApproved(approved: ConsentTerms, current: ConsentTerms): void {
   if (consentDigest(approved) === consentDigest(current)) return;
   const changes = diffTerms(approved, current).map((line) => `\n  ${line}`);

@@ -25,10 +25,7 @@ export function preparedTerms({ terms }: PreparedContract, list: TddRecord | nul
   return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
 
-/**
- * Returns the terms of the loop that an agent asked for. Throws RalphError `contract-missing`, and `contract-changed`
- * for a contract that its hash does not prove.
- */
+/** Returns the terms that await consent. Throws RalphError `contract-missing` or `contract-changed`. */
 export function pendingTerms(files: LoopFiles): ConsentTerms {
   const { contract } = proved(readContract(files));
   return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
@@ -70,10 +67,7 @@ export interface ChangedContract {
   readonly checklist: PreparedContract['checklist'];
 }
 
-/**
- * Returns the contract that the task file and the project's scripts now describe, and how it differs from the running
- * loop's. Throws RalphError with every problem of the new frontmatter.
- */
+/** Returns the contract as task file and scripts now describe it. Throws RalphError with every problem. */
 export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): ChangedContract {
   const stored = readContract(files);
   if (stored === null) throw new RalphError('contract-missing', START_TEXTS.noContract);
@@ -107,10 +101,7 @@ export function changedContract(files: LoopFiles, env: NodeJS.ProcessEnv): Chang
   return { next: withConsentDigest(contract, list), terms: approved, changes, checklist };
 }
 
-/**
- * Makes what the user approved the contract of the running loop, under its lock. Throws RalphError `refused`, with
- * nothing changed, where the task file or a script has changed again.
- */
+/** Adopts the approved contract for the running loop. Throws RalphError `refused` if it has changed again. */
 export function acceptContract(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, approved: ConsentTerms): void {
   operate(files, env, at, () => {
     const { next, terms, checklist } = changedContract(files, env);

@@ -60,10 +60,7 @@ function kindOf(path: string): 'folder' | 'file' | null {
 /** Room for a digest behind it: a loop's name has at most 64 characters. */
 const MAX_BASE = 50;
 
-/**
- * The name of a task folder's loop: that of the folder, made fit, and with a digest of its path behind it where
- * another task's loop has that name already. `taskPath` is the RALPH.md, relative to the project.
- */
+/** Returns the name of a task folder's loop: the folder's, with a digest of its path if that name is taken. */
 export function taskLoopName(projectDir: string, taskPath: string, env: NodeJS.ProcessEnv): string {
   const mark = digest(taskPath).slice(0, 8);
   const base = fitName(basename(dirname(join(projectDir, taskPath))));

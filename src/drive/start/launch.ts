@@ -40,10 +40,7 @@ const POLL_MS = 500;
 const POLLS_AFTER_END = 20;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * Runs the client for a started loop until the loop is over or the client has exited. Returns how it ended. A headless
- * client is started again with the same session after a rate limit.
- */
+/** Runs the client until the loop is over or the client has exited. Headless, it continues after a rate limit. */
 export async function launch(
   { files, loopId, state: begun, stored }: StartedLoop,
   options: LaunchOptions,
@@ -170,10 +167,7 @@ async function staysPaused(milliseconds: number, { context: { files }, loaded }:
   return true;
 }
 
-/**
- * Records the API error that ended a headless client, found at the end of its transcript: under `-p` the client ends
- * its StopFailure hook before it can report. An error before `since`, the start of this client, was recorded then.
- */
+/** Records an API error at the transcript's end: under `-p` the client ends its StopFailure hook (measured). */
 function noteApiError(turn: Turn, since: string): void {
   const state = readLoop(turn.context.files, turn.loaded.state.loopId);
   if (state === null || state.status === 'paused') return;

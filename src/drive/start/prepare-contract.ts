@@ -76,9 +76,7 @@ export interface PreparedContract {
   readonly checklist: ChecklistCount | null;
 }
 
-/**
- * Reads the task file and every source of settings once, and checks them. Throws RalphError with every problem at once.
- */
+/** Reads the task file and all settings once, and checks them. Throws RalphError with every problem. */
 export function prepareContract(request: ContractRequest): PreparedContract {
   const { projectDir, env } = request;
   const taskPath = taskPathOf(projectDir, request.task);
@@ -225,10 +223,7 @@ function taskTermsOf(
   return terms;
 }
 
-/**
- * The Stop hook sleeps, checks and gathers evidence inside its registered timeout: what could not end within it is
- * refused here.
- */
+/** Returns the problem of a loop whose waits or checks would exceed the Stop hook's registered timeout. */
 function timeoutProblem(policy: Policy, validation: readonly ValidationEntry[], task: TaskTerms | null): string | null {
   const commands = task?.commands ?? [];
   const accepted = task?.gate === 'required' ? commands.filter(({ acceptance }) => acceptance) : [];

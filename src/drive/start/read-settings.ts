@@ -9,10 +9,7 @@ import { START_TEXTS } from '../turn/messages.ts';
 
 const PROJECT_CONFIG = '.claude/ralph/config.json';
 
-/**
- * Reads the configuration files that apply to a loop on this task. `runs`: it is a checklist, or a runner drives it, and
- * the project's `.ralph/config.json` applies too. Throws RalphError `task-invalid` for invalid JSON.
- */
+/** Reads the configuration files of a task; `runs` includes `.ralph/config.json`. Throws RalphError `task-invalid`. */
 export function readConfigs(
   projectDir: string,
   taskPath: string,

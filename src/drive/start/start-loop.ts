@@ -37,10 +37,7 @@ export interface StartedLoop {
   readonly warnings: readonly Problem[];
 }
 
-/**
- * Starts a loop: everything that decides it is read, checked and fixed in the contract once, here. Throws RalphError
- * with every problem at once; then nothing was changed.
- */
+/** Starts a loop and fixes its contract. Throws RalphError with every problem, with nothing changed. */
 export function startLoop(request: StartRequest): StartedLoop {
   const { projectDir, name, env, at, mode = 'hook' } = request;
   const files = loopFiles(projectDir, name, env);

@@ -4,11 +4,7 @@ import { readState } from '../../state/read-state.ts';
 
 const POLL_MS = 330;
 
-/**
- * Runs slow work and aborts it if the loop is stopped, paused or replaced meanwhile (`superseded`) or the driver has to
- * exit (`aborted`). Resolves once the work has ended. `state` is the loop as the driver saved it. Rejects with every
- * other failure of the work.
- */
+/** Runs slow work, and aborts it once the loop changed (`superseded`) or the driver has to exit (`aborted`). */
 export async function abortIfSuperseded<T>(
   files: LoopFiles,
   state: LoopState,

@@ -21,10 +21,7 @@ export function applyEffects(files: LoopFiles, at: string, effects: readonly Eff
   projection.status(at);
 }
 
-/**
- * Archives an ended loop, then removes its contract and its state file. A crash at any point leaves an ended state,
- * which the next process archives under the same name.
- */
+/** Archives an ended loop, then removes contract and state: after a crash the next process archives it again. */
 function archiveEnded(files: LoopFiles, projection: StatusProjection): void {
   withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.status !== 'ended') return { next: 'keep', result: undefined };

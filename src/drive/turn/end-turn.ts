@@ -143,10 +143,7 @@ export function announceRestored(turn: Turn): Dispatched {
   return { turn: { ...after, loaded: { ...after.loaded, restored: null } }, effects };
 }
 
-/**
- * Takes the fingerprint of the watched files, for an agent that reports idle, and that of the project, for a breaker
- * that asks for progress; null for what is not needed.
- */
+/** Takes the fingerprints that idle detection and the circuit breaker need; null for what is not needed. */
 async function takeFingerprints(
   { context, loaded: { stored } }: Turn,
   text: string,

@@ -16,11 +16,7 @@ export type LoadedLoop =
   | { readonly kind: 'none'; readonly message: string | null }
   | { readonly kind: 'loop'; readonly loaded: Loaded };
 
-/**
- * Loads the loop that a Stop decides about. Called under the lock: an unusable state is moved aside, and a rewritten
- * one is restored from contract and journal. Throws RalphError `contract-changed` if the contract of this session’s own
- * loop cannot be read.
- */
+/** Loads the loop of a Stop, under the lock. Throws RalphError `contract-changed` if its contract is unreadable. */
 export function loadLoop(current: ReadState, context: DriverContext): LoadedLoop {
   if (drivenElsewhere(context.env)) return { kind: 'none', message: null };
   switch (current.kind) {

@@ -6,10 +6,7 @@ import { dispatch, handleAbort, loopOver } from './dispatch.ts';
 import type { Listener, TaskKind } from './task-kind.ts';
 import { type Dispatched, isStep, type Prompt, type PromptStep, type Turn } from './turn.ts';
 
-/**
- * Makes the prompt of the next iteration under the contract as it stands now. Returns effects instead if the loop was
- * stopped, paused or ended meanwhile, or has no task left.
- */
+/** Makes the next prompt under the stored contract. Returns effects if the loop changed or has no task left. */
 export async function makePrompt(
   begun: Turn,
   step: PromptStep,

@@ -85,10 +85,7 @@ export function clientAlive(state: LoopState): boolean {
   return state.clientPid !== null && isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
 }
 
-/**
- * Returns whether the loop's driver process is alive: its client, or its runner. null if no client is bound or its
- * process is unknown, and while a runner's loop awaits consent.
- */
+/** Returns whether the process that drives the loop is alive; null if none is known, or consent is awaited. */
 export function isDriverAlive(files: LoopFiles, state: LoopState): boolean | null {
   if (state.mode === 'runner') return runnerLives(files) || (state.status === 'awaiting-consent' ? null : false);
   return state.clientPid === null ? null : clientAlive(state);

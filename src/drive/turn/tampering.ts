@@ -16,10 +16,7 @@ export function isRewritten(state: LoopState, stored: StoredContract, files: Loo
   return hasUnverifiedCompletion(state) || lacksConsent(state, stored) || isTampered(state, stored, files);
 }
 
-/**
- * Returns whether a state contradicts its contract, or lies behind its own journal. The journal is written after the
- * state, and counters only rise.
- */
+/** Returns whether a state contradicts its contract or lies behind its journal, which is written after it. */
 function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
   const { contract, hash } = stored;
   if (state.contractHash !== hash || state.loopId !== contract.loopId) return true;

@@ -58,10 +58,7 @@ function evidenceMs(contract: Contract | undefined): number {
   return (contract?.task?.commands ?? []).reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds * 1000, 0);
 }
 
-/**
- * Waits until the given time, or until something ends the wait early: another process changed the loop's state, the task
- * file changed, the client queued a message, the driver was told to exit. Holds no lock and writes nothing.
- */
+/** Waits until a time, or a change of the state, of the task or of the queue, or an abort. Holds no lock. */
 export async function waitUntil(
   { context: { files }, transcriptPath }: Pick<Turn, 'context' | 'transcriptPath'>,
   wait: Wait,
@@ -147,10 +144,7 @@ export function remainingMs(until: number): () => number {
 const FIRST_MS = 60_000;
 const MAX_MS = 30 * 60_000;
 
-/**
- * Returns the delay before retry `nth` (from 0) of a rate limit without a reset time: RALPH_RATE_LIMIT_WAIT or a
- * minute, doubled each time, at most half an hour. Throws RalphError `usage` for an invalid duration.
- */
+/** Returns the delay before retry `nth` (from 0) of a rate limit without a reset time, doubled up to half an hour. */
 export function rateLimitWait(env: NodeJS.ProcessEnv, nth: number): number {
   const named = env['RALPH_RATE_LIMIT_WAIT'];
   const first = named ? parseDuration(named) : FIRST_MS;
