@@ -39,9 +39,8 @@ export interface InitRequest {
 }
 
 /**
- * Sets up a project: creates what is missing, updates what an earlier `init` wrote and the user has not changed, and
- * leaves the rest alone. All checks come before the first write, and the manifest is written first: after a crash
- * `uninit` knows everything.
+ * Sets up a project: creates what is missing and updates what an earlier `init` wrote and the user has not changed. All
+ * checks come before the first write, and the manifest is written first: after a crash `uninit` knows everything.
  */
 export function initProject(request: InitRequest): InitReport {
   const { projectDir, bundle, version } = request;
@@ -90,10 +89,9 @@ interface JudgedFile extends PlannedFile {
 }
 
 function judge(file: PlannedFile, projectDir: string, manifest: InstallManifest | null): JudgedFile {
-  const digest = fileDigest(file.content);
   const current = readText(safePath(projectDir, file.path));
-  const written = manifest?.files[file.path];
-  return { ...file, digest, verdict: verdictOn(current, file.content, written) };
+  const verdict = verdictOn(current, file.content, manifest?.files[file.path]);
+  return { ...file, digest: fileDigest(file.content), verdict };
 }
 
 function verdictOn(current: string | null, wanted: string, written: string | undefined): Verdict {
@@ -160,15 +158,11 @@ function outdatedFiles(
 }
 
 function missingDirectories(projectDir: string, plan: readonly JudgedFile[]): string[] {
+  const created = plan.filter(({ verdict }) => verdict === 'create').map(({ path }) => path);
   const missing = new Set<string>();
-  for (const path of [
-    ...plan.filter(({ verdict }) => verdict === 'create').map((file) => file.path),
-    MANIFEST_PATH,
-    SETTINGS_PATH,
-  ]) {
+  for (const path of [...created, MANIFEST_PATH, SETTINGS_PATH]) {
     for (let dir = dirname(path); dir !== '.'; dir = dirname(dir)) {
-      const full = join(projectDir, dir);
-      if (!existsSync(full)) missing.add(dir);
+      if (!existsSync(join(projectDir, dir))) missing.add(dir);
     }
   }
   return [...missing];

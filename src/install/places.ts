@@ -15,10 +15,7 @@ export interface ProjectQuestion {
 /** Files that only a project after `init` has. */
 const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 
-/**
- * The project that a command is about, absolute: `--project`, CLAUDE_PROJECT_DIR, the nearest directory upwards that
- * was set up, the current directory. Throws `usage` where `--project` names no directory.
- */
+/** Project of a command, absolute: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory upwards, the current one. */
 export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
   if (given !== null) {
     const dir = resolve(cwd, given);
@@ -42,10 +39,7 @@ function isDirectory(path: string): boolean {
 
 declare const __filename: string | undefined;
 
-/**
- * The bundle that this program runs from: the folder that holds scripts/main.cjs, hooks/ and templates/. Run from the
- * sources (tests), the one that `npm run build` makes.
- */
+/** Returns the bundle that this program runs from (scripts/, hooks/, templates/); for the sources, the one in dist. */
 export function bundleDir(): string {
   if (typeof __filename === 'string') return dirname(dirname(realpathSync(__filename)));
   return join(process.cwd(), 'dist');
@@ -56,17 +50,12 @@ export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
 }
 
-/**
- * Throws `refused` where the project's .claude is the client's own directory (the home directory): its settings.json
- * counts in every project, and our hooks are files of one.
- */
+/** Throws `refused` if the project's .claude is the client's own directory, whose settings.json counts in every project. */
 export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): void {
   const claude = real(join(projectDir, '.claude'));
   if (claude === null || claude !== real(clientConfigDir(env))) return;
-  throw new RalphError(
-    'refused',
-    `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project, or name it: ralph-loop init --project DIR.`,
-  );
+  const message = `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project, or name it: ralph-loop init --project DIR.`;
+  throw new RalphError('refused', message);
 }
 
 function real(path: string): string | null {

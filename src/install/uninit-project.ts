@@ -17,16 +17,14 @@ export interface UninitReport {
 }
 
 /**
- * Removes what `init` put into a project, and nothing else: files only while unchanged, directories only while empty.
- * Throws `refused` while a loop is live and where `init` has never run.
+ * Removes what `init` put into a project: files only while unchanged, directories only while empty. Throws `refused`
+ * while a loop is live and where `init` has never run.
  */
 export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): UninitReport {
   const manifest = readManifest(projectDir);
   if (manifest === null) {
-    throw new RalphError(
-      'refused',
-      `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`,
-    );
+    const message = `${projectDir} was not set up by init: ${MANIFEST_PATH} is missing or unreadable. Nothing was removed.`;
+    throw new RalphError('refused', message);
   }
   const live = liveLoop(projectDir, env);
   if (live !== null) {

@@ -1,21 +1,21 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopState } from '../engine/schema/state.ts';
+import { freePath } from './files/read-regular-file.ts';
 import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { type ReadState, readState } from './read-state.ts';
 import { serialise } from './with-state.ts';
 
 /**
- * Writes the whole state into the archive and gives back its path. Called under the lock, with the state as it stands
- * on disk and its own time of ending, before the state file is removed: a crash in between leaves both, and the next
- * comer finds an ended state and archives it under the same name.
+ * Writes an ended state into the archive and returns its path. Called under the lock, before the state file is removed:
+ * after a crash in between, the next process archives it under the same name.
  */
 export function archiveState(files: LoopFiles, state: LoopState, at: string, label: string): string {
   mkdirSync(files.archiveDir, { recursive: true });
   const content = serialise(state);
   for (let copy = 1; ; copy++) {
-    const path = join(files.archiveDir, archiveName(at, label, copy));
+    const path = `${archiveStem(files, at, label)}${copy === 1 ? '' : `.${copy}`}.json`;
     const there = lstatSync(path, { throwIfNoEntry: false });
     if (there === undefined) {
       writeAtomically(path, content);
@@ -25,27 +25,18 @@ export function archiveState(files: LoopFiles, state: LoopState, at: string, lab
   }
 }
 
-/** Moves a state file that cannot be used aside, whole, and gives back where it went. Called under the lock. */
+/** Moves a state file that cannot be used into the archive and returns its new path. Called under the lock. */
 export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tampered'): string {
   mkdirSync(files.archiveDir, { recursive: true });
-  for (let copy = 1; ; copy++) {
-    const path = join(files.archiveDir, archiveName(at, label, copy));
-    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
-    renameSync(files.state, path);
-    syncDirectory(files.archiveDir);
-    syncDirectory(files.runtimeDir);
-    return path;
-  }
+  const path = freePath(archiveStem(files, at, label), '.json');
+  renameSync(files.state, path);
+  syncDirectory(files.archiveDir);
+  syncDirectory(files.runtimeDir);
+  return path;
 }
 
-export interface ArchivedLoop {
-  readonly path: string;
-  readonly file: string;
-  readonly content: ReadState;
-}
-
-/** The archived states, newest last. Files that are none of ours are passed over. */
-export function listArchive(files: LoopFiles): ArchivedLoop[] {
+/** Lists the archived states, newest last, without files of other programs. */
+export function listArchive(files: LoopFiles): { path: string; file: string; content: ReadState }[] {
   let names: string[];
   try {
     names = readdirSync(files.archiveDir);
@@ -63,11 +54,11 @@ export function listArchive(files: LoopFiles): ArchivedLoop[] {
     });
 }
 
-function archiveName(at: string, label: string, copy: number): string {
-  return `${at.replaceAll(':', '-')}-${label}${copy === 1 ? '' : `.${copy}`}.json`;
+function archiveStem({ archiveDir }: LoopFiles, at: string, label: string): string {
+  return join(archiveDir, `${at.replaceAll(':', '-')}-${label}`);
 }
 
-/** Sorts names by instant and copy; '' for a name that is none of ours. As text `.5Z` stands before `Z`, `.2` before `.json`. */
+/** Sort key of a name by instant and copy; '' for a file of another program. As text `.5Z` comes before `Z`, `.2` before `.json`. */
 function orderOf(name: string): string {
   const [, instant, fraction = '', copy = '1'] =
     /^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(?:\.(\d+))?Z-.*?(?:\.(\d+))?\.json$/.exec(name) ?? [];

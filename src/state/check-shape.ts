@@ -1,7 +1,7 @@
 import { INSTANT } from '../text/instant.ts';
 
 /**
- * What a value must be, made from the JSON Schema of the state by scripts/build.ts:
+ * Shape of a value, made from its JSON Schema by scripts/build.ts:
  *
  * - a name, `=a|b` for one of these texts, or `1..100` for an integer in that range; with `?` behind it also null
  * - `[shape]`: an array of such values; `[shape, shape]`: any of these
@@ -11,11 +11,9 @@ import { INSTANT } from '../text/instant.ts';
 export type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
 
 /**
- * null when `value` has this shape, else where it has not and why, such as `/breaker/denials must be count`. What an
- * object has beside its named properties is let be. Of the names `text` is a string that is not empty, `count` an
- * integer from 0, `amount` a number from 0; the others are those of JSON, and `instant`.
- * Interprets data instead of running generated code: for the state that code is 41 KB, and the whole Stop hook has 40
- * (see docs/decisions/). A property test holds it against ajv on the published schema.
+ * Returns null if `value` has this shape, else where and why not, such as `/breaker/denials must be count`. Further
+ * properties are allowed. `text` is a string that is not empty, `count` an integer from 0, `amount` a number from 0.
+ * Interprets data: generated code for the state is 41 KB, and the whole Stop hook has 40 (see docs/decisions/).
  */
 export function checkShape(value: unknown, shape: Shape, path = ''): string | null {
   const must = (what: string): string => `${path || 'it'} must be ${what}`;
@@ -61,7 +59,7 @@ function fits(value: unknown, shape: string): boolean {
     return name
       .slice(1)
       .split('|')
-      .includes(value as string);
+      .some((option) => option === value);
   if (name === 'amount') return typeof value === 'number' && value >= 0;
   if (name === 'instant') return typeof value === 'string' && INSTANT.test(value);
   if (name === 'text') return typeof value === 'string' && value !== '';
@@ -69,19 +67,16 @@ function fits(value: unknown, shape: string): boolean {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
-/** Of the reasons why no form fits, the one that got furthest names the real problem. */
+/** Returns the reason of the form that fits furthest: it names the real problem. */
 function deepest(problems: readonly (string | null)[]): string | null {
   const depth = (problem: string | null): number => problem?.split(' ')[0]?.split('/').length ?? 0;
   return [...problems].sort((a, b) => depth(b) - depth(a))[0] ?? null;
 }
 
-/**
- * Keys of others are kept, but not at any depth: JSON.stringify calls itself for each, and indents, so that 9 KB of
- * brackets become 32 MB, or an exception some thousand levels down. A state of ours has five.
- */
+/** Unknown keys are kept, but not at any depth: JSON.stringify recurses and indents, so that 9 KB of brackets become 32 MB. */
 const MAX_DEPTH = 100;
 
-/** Whether a value is nested deeper than anything that a file of ours holds. */
+/** Returns true if a value is nested deeper than any file of ours. */
 export function isTooDeep(value: unknown, levels = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));

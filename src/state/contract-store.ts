@@ -10,15 +10,14 @@ import type { LoopFiles } from './loop-files.ts';
 export type { StoredContract };
 
 /**
- * The contract of this project's loop, for whoever does not know yet whether the loop is theirs. Its hash is taken as
- * written; `hashContract` proves it. `unreadable`: a file in which something is missing that a hook would stumble over,
- * or that cannot be opened. Never throws.
+ * Reads the contract of this project's loop. Its hash is as written; `hashContract` proves it. `unreadable`: it cannot be
+ * opened, or lacks something that a hook needs. Never throws.
  */
 export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
   return contractIn(files.contract);
 }
 
-/** The contract that this loop, which lies here no longer, ended under; null where it is not known. Never throws. */
+/** Returns the contract under which this loop ended; null if unknown. Never throws. */
 export function findEndedContract(files: LoopFiles, loopId: string): StoredContract | null {
   const found = contractIn(endedPath(files));
   return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
@@ -37,14 +36,12 @@ function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
   }
 }
 
-/** The same, null where there is none, for a loop that is the caller's. Throws RalphError `contract-changed` for an unreadable one. */
+/** Reads the contract of the caller's own loop; null if there is none. Throws `contract-changed` if it is unreadable. */
 export function readContract(files: LoopFiles): StoredContract | null {
   const found = findContract(files);
   if (found !== 'unreadable') return found === 'absent' ? null : found;
-  throw new RalphError(
-    'contract-changed',
-    `the contract ${files.contract} cannot be read. Start anew: ralph-loop start --fresh.`,
-  );
+  const message = `the contract ${files.contract} cannot be read. Start over: ralph-loop start --fresh.`;
+  throw new RalphError('contract-changed', message);
 }
 
 export function writeContract(files: LoopFiles, stored: StoredContract): void {
@@ -52,10 +49,10 @@ export function writeContract(files: LoopFiles, stored: StoredContract): void {
   writeAtomically(files.contract, `${JSON.stringify(stored, null, 2)}\n`, 0o600);
 }
 
-/** Something else lies where it would be put aside: whoever goes on gives the command line anew. */
+/** Another kind of file is in the way: the next start needs the whole command line again. */
 const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 
-/** The loop is over: its contract holds no longer, and is put aside for whoever goes on with it. */
+/** Puts the contract of a loop that has ended aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
   try {
     renameSync(files.contract, endedPath(files));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Contract } from '../engine/schema/contract.ts';
 import type { TddRecord } from '../engine/schema/tdd.ts';
 
-/** SHA-256 over the contract with sorted keys: the same contract has the same hash whatever wrote it. */
+/** SHA-256 of the contract with sorted keys: independent of the order of writing. */
 export function hashContract(contract: Contract): string {
   return createHash('sha256').update(canonical(contract)).digest('hex');
 }
@@ -16,7 +16,7 @@ function canonical(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** SHA-256 over what a list asks for and by which commands it is proved; not over how far it is. */
+/** SHA-256 of a list's scenarios and commands, without its progress. */
 export function hashTddList({ listId, scenarios }: Pick<TddRecord, 'listId' | 'scenarios'>): string {
   const fixed = scenarios.map(({ id, description, run, timeoutSeconds }) => [id, description, run, timeoutSeconds]);
   return createHash('sha256')

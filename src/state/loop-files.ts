@@ -3,7 +3,7 @@ import { basename, isAbsolute, join, resolve, sep } from 'node:path';
 import { digest } from '../text/digest.ts';
 import { writeAtomically } from './files/write-atomically.ts';
 
-/** Where everything of one loop lies. All paths are absolute. */
+/** Paths of one loop's files, absolute. */
 export interface LoopFiles {
   readonly projectDir: string;
   readonly name: string | null;
@@ -14,15 +14,15 @@ export interface LoopFiles {
   readonly archiveDir: string;
   readonly events: string;
   readonly iterations: string;
-  /** The last prompt of a task without a folder, for an agent that is sent to read it. */
+  /** Last prompt of a task without a folder, for an agent that is sent to read it. */
   readonly prompt: string;
   /** Tool calls and denials, written by the tool hooks. */
   readonly calls: string;
-  /** What the status line last heard from the client: its cost figure. */
+  /** Last cost figure that the client passed to the status line. */
   readonly cost: string;
   /** Left by `cancel` for the next tool call and the next Stop. */
   readonly cancellation: string;
-  /** The folder outside the project that an agent confined to the project cannot reach. */
+  /** Folder outside the project, out of reach of an agent confined to the project. */
   readonly outsideDir: string;
   readonly contract: string;
   readonly log: string;
@@ -30,10 +30,7 @@ export interface LoopFiles {
 
 export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
-/**
- * The files of the project's default loop (`name` null) or of a named one: two loops never share a file that either
- * writes. `name` must match LOOP_NAME.
- */
+/** Returns the files of the project's default loop (`name` null) or of the loop `name` (a LOOP_NAME). No two loops share one. */
 export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): LoopFiles {
   const root = resolve(projectDir);
   const runtimeDir = join(root, '.claude', 'context', 'runtime');
@@ -61,10 +58,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
   };
 }
 
-/**
- * `$XDG_STATE_HOME/ralph-loop` or what stands for it on this system. A relative XDG_STATE_HOME counts as none, as its
- * specification says: it would name another folder in every working directory.
- */
+/** `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system. A relative XDG_STATE_HOME is ignored, as specified. */
 export function outsideRoot(env: NodeJS.ProcessEnv): string {
   const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
@@ -75,31 +69,28 @@ export function outsideRoot(env: NodeJS.ProcessEnv): string {
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
   let real = projectDir;
   try {
-    // The native one gives a path its true case where case does not count, so that one project has one folder.
+    // The native function returns the true case on file systems that ignore it: one project has one folder.
     real = realpathSync.native(projectDir);
   } catch {
-    // A project that cannot be resolved keeps the name it was given; reading it will say what is wrong.
+    // The given name stays; reading the project will report the error.
   }
   const label = basename(real).replace(/[^a-zA-Z0-9._-]/g, '_') || 'root';
   return join(outsideRoot(env), `${label}-${digest(real)}`);
 }
 
-/** node:os is asked only where the environment does not say: loading it costs every hook half a millisecond. */
+/** Avoids node:os, which costs every hook half a millisecond. */
 function home({ HOME: unix, USERPROFILE: windows }: NodeJS.ProcessEnv): string {
   return unix || windows || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
 }
 
 type RuntimeDir = Pick<LoopFiles, 'runtimeDir'>;
 
-/**
- * Makes the folder of the runtime files where it is not there yet, with a `.gitignore` that keeps them out of version
- * control, as `init` does. What lies there already is left as it is.
- */
+/** Creates the folder of the runtime files, with a `.gitignore`, unless it exists. */
 export function makeRuntimeDir(files: RuntimeDir): void {
   if (!existsSync(files.runtimeDir)) hideRuntimeDir(files);
 }
 
-/** The same for a work tree that has to be clean: the `.gitignore` also where the folder lies there without one. */
+/** Creates the folder if needed, and in it the `.gitignore` if it is missing, so that the work tree stays clean. */
 export function hideRuntimeDir({ runtimeDir }: RuntimeDir): void {
   mkdirSync(runtimeDir, { recursive: true });
   const ignore = join(runtimeDir, '.gitignore');

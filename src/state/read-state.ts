@@ -6,19 +6,19 @@ import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { regularFile } from './files/read-regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';
 
-/** What lies at a state file's path. */
+/** Content of a state file. */
 export type ReadState =
   | { readonly kind: 'absent' }
   | { readonly kind: 'loop'; readonly state: LoopState }
-  /** A file of four keys (see fourKeyState), or one that somebody reduced to its keys. */
+  /** A file of four keys (see fourKeyState). */
   | { readonly kind: 'four-keys'; readonly file: FourKeyState }
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'corrupt'; readonly problem: string };
 
-/** No state of ours comes near this; a larger file is not one. */
+/** A larger file is no state of ours. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Reads and validates a state file. Throws only what the system says about a file that is there but unreadable. */
+/** Reads and validates a state file. Throws the system's error for a file that cannot be opened. */
 export function readState(path: string): ReadState {
   let text: string;
   try {
@@ -38,12 +38,12 @@ export function readLoop(files: Pick<LoopFiles, 'state'>, loopId: string): LoopS
   return current.kind === 'loop' && current.state.loopId === loopId ? current.state : null;
 }
 
-/** The same for a text that was read already. Never throws. */
+/** Validates the text of a state file. Never throws. */
 export function parseState(text: string): ReadState {
   if (text.length > MAX_BYTES) return { kind: 'corrupt', problem: `it has ${text.length} characters` };
   let value: unknown;
   try {
-    // Windows PowerShell begins a UTF-8 file that a person saves with a byte order mark.
+    // Windows PowerShell begins a UTF-8 file with a byte order mark.
     value = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
     return { kind: 'corrupt', problem: (error as Error).message };
@@ -55,7 +55,7 @@ export function parseState(text: string): ReadState {
   const version = (value as { schemaVersion?: unknown }).schemaVersion;
   if (typeof version === 'number' && version > SCHEMA_VERSION) return { kind: 'newer', version };
   if (version === undefined) {
-    const problem = validateFourKeyState(value);
+    const problem = checkShape(value, fourKeyState);
     return problem === null ? { kind: 'four-keys', file: value as FourKeyState } : { kind: 'corrupt', problem };
   }
   const problem = validateLoopState(value);
@@ -64,12 +64,7 @@ export function parseState(text: string): ReadState {
 
 const { commonPart, fourKeyState, statusPart } = schemas as Record<keyof typeof schemas, Shape>;
 
-/** null when the value is a state of ours, else what is wrong with it and where. */
+/** Returns null for a valid state, else what is wrong and where. */
 export function validateLoopState(value: unknown): string | null {
   return checkShape(value, commonPart) ?? checkShape(value, statusPart);
-}
-
-/** null when the value has the four keys with the right types, else what is wrong with it and where. */
-export function validateFourKeyState(value: unknown): string | null {
-  return checkShape(value, fourKeyState);
 }

@@ -8,24 +8,23 @@ import type { LoopFiles } from './loop-files.ts';
 import { parseState, type ReadState, readState } from './read-state.ts';
 
 export interface Change<T> {
-  /** The new state, `keep` for no change, or `remove` once the archive has it whole. */
+  /** The new state, `keep` for no change, or `remove` once it is in the archive. */
   readonly next: LoopState | 'keep' | 'remove';
   readonly result: T;
 }
 
 export interface StateOptions extends LockOptions {
-  /** The lease under which the caller works: `decide` is not even asked once another process took the loop over. */
+  /** The caller's lease: `decide` is not called once another process has taken over the loop. */
   readonly lease?: { readonly loopId: string; readonly epoch: number };
 }
 
 /**
  * Read-modify-write of a loop's state under its lock: the only way to change it. `decide` must be quick and must not
- * wait. When this returns, the change is on disk; when it throws, the file is the old one or the new one, whole. Where
- * the folder of the runtime files is missing there is no loop: `decide` is told so, nothing is made, and only whoever
- * starts a loop makes it.
- * Refused with a RalphError, and nothing written: a change from an older epoch than the one on disk (`state-fenced`),
- * one over the file of a newer program (`state-newer`), one over an unusable file that `decide` has not moved aside,
- * one that could not be read again (both `state-corrupt`), and one where no loop can be (`no-loop`).
+ * wait. After an error the file is the old one or the new one, whole. Without the folder of the runtime files there is no
+ * loop: `decide` gets `absent`, and nothing is created.
+ * Throws, and writes nothing: `state-fenced` for an older epoch than the one on disk, `state-newer` for the file of a
+ * newer program, `state-corrupt` for an unusable file that `decide` has not moved aside or a state that could not be read
+ * again, `no-loop` where no loop can be.
  */
 export function withState<T>(files: LoopFiles, options: StateOptions, decide: (current: ReadState) => Change<T>): T {
   if (statSync(files.runtimeDir, { throwIfNoEntry: false }) === undefined) {
@@ -36,7 +35,7 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
   return withLock(files.lock, options, (assertHeld) => {
     const current = readState(files.state);
     if (current.kind === 'loop' && options.lease) refuseOlderEpoch(current.state, options.lease);
-    // Taken before `decide`, which could change the object it was given.
+    // Before `decide`, which could change the object.
     const before = current.kind === 'loop' ? serialise(current.state) : null;
     const { next, result } = decide(current);
     if (next === 'keep') return result;
@@ -63,17 +62,13 @@ export function serialise(state: LoopState): string {
 
 function refuseOlderEpoch(current: LoopState, writer: { readonly loopId: string; readonly epoch: number }): void {
   if (writer.loopId === current.loopId && writer.epoch >= current.epoch) return;
-  throw new RalphError(
-    'state-fenced',
-    `another process has taken over loop ${current.loopId} (epoch ${current.epoch}); this one (${writer.loopId}, epoch ${writer.epoch}) may no longer write.`,
-  );
+  const message = `another process has taken over loop ${current.loopId} (epoch ${current.epoch}); this one (${writer.loopId}, epoch ${writer.epoch}) may no longer write.`;
+  throw new RalphError('state-fenced', message);
 }
 
 function newer(files: LoopFiles, version: number): RalphError {
-  return new RalphError(
-    'state-newer',
-    `${files.state} belongs to a newer ralph-loop (version ${version}) and was left as it is.`,
-  );
+  const message = `${files.state} belongs to a newer ralph-loop (version ${version}) and was left as it is.`;
+  return new RalphError('state-newer', message);
 }
 
 function refuseToOverwrite(files: LoopFiles, problem: string): void {
@@ -81,13 +76,13 @@ function refuseToOverwrite(files: LoopFiles, problem: string): void {
   throw new RalphError('state-corrupt', `${files.state} is unusable (${problem}) and was not moved aside.`);
 }
 
-/** NaN becomes null and undefined disappears in JSON: what counts is what the next reader finds. */
+/** NaN becomes null and undefined disappears in JSON: the written text decides. */
 function refuseUnreadable(text: string): void {
   const read = parseState(text);
   if (read.kind === 'loop') return;
   const problem = read.kind === 'corrupt' ? read.problem : `it would be of kind ${read.kind}`;
-  throw new RalphError('state-corrupt', `nobody could read the state after this change: ${problem}`);
+  throw new RalphError('state-corrupt', `the state could not be read again after this change: ${problem}`);
 }
 
-/** How long anybody waits for a loop's state before giving up: a hook then lets the stop happen, a command says so. */
+/** Longest wait for a loop's state: a hook then allows the stop, a command reports it. */
 export const LOCK_WAIT = { waitMs: 10_000 } as const;

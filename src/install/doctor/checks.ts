@@ -42,16 +42,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
 /** Finds everything that can keep a loop from running in this project. Changes nothing; a finding's `repair` does. */
 export function examine(examined: Examined): Finding[] {
-  const { projectDir, bundle, version, platform } = examined;
   // Only where init has run before: setting up a project is the user's decision.
-  const initAgain =
-    readManifest(projectDir) === null
-      ? undefined
-      : (): void => void initProject({ projectDir, bundle, version, platform });
+  const initAgain = readManifest(examined.projectDir) === null ? undefined : (): void => void initProject(examined);
   return Object.entries(CHECKS).flatMap(([check, run]) =>
-    run(examined).map(({ repair, ...outcome }) => ({
+    run(examined).map((outcome) => ({
       ...{ check, ...outcome },
-      repair: repair === 'init' ? initAgain : repair,
+      repair: outcome.repair === 'init' ? initAgain : outcome.repair,
     })),
   );
 }

@@ -6,7 +6,7 @@ import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { readText, safePath } from '../files/project-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { clientConfigDir } from '../places.ts';
-import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
+import { entriesOf, hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { sessionRegistration } from '../settings/registration.ts';
 import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
 
@@ -16,11 +16,9 @@ const LAUNCHER = '.claude/ralph/ralph-audit.sh';
 const CLIENT_DEFAULT = 600;
 
 export const settingsReadable: Check = ({ sources }) => {
-  const broken = sources.flatMap(({ path, problem }) => {
-    if (problem === null) return [];
-    const message = `${problem.replace(' Mend it first; nothing was written.', '')} The client passes over the whole file.`;
-    return [error(message, `mend ${path}.`)];
-  });
+  const broken = sources.flatMap(({ path, problem }) =>
+    problem === null ? [] : [error(`${problem} The client passes over the whole file.`, `fix ${path}.`)],
+  );
   return orFine(broken, 'every settings file can be read.');
 };
 
@@ -46,21 +44,16 @@ export const managedSettings: Check = ({ sources }) => {
 };
 
 /** Checks that our hooks are registered once, with the same commands that the launcher passes. */
-export const registration: Check = ({ sources, platform }) => {
-  const { found, wanted } = registered(sources, platform);
-  const project = sources.find(({ name }) => name === 'project')?.path ?? SETTINGS_PATH;
+export const registration: Check = (examined) => {
+  const { found, wanted } = registered(examined);
+  const project = examined.sources.find(({ name }) => name === 'project')?.path ?? SETTINGS_PATH;
   const missing = wanted.filter(
     ({ event, command }) => !found.some((hook) => hook.source === project && isSame(hook, event, command)),
   );
   return [missingHooks(missing), ...found.filter((hook) => isForeign(hook, wanted)).map(foreignHook)];
 };
 
-interface Registered {
-  readonly found: readonly RegisteredHook[];
-  readonly wanted: readonly RegisteredHook[];
-}
-
-function registered(sources: Examined['sources'], platform: NodeJS.Platform): Registered {
+function registered({ sources, platform }: Examined): Record<'found' | 'wanted', readonly RegisteredHook[]> {
   return {
     found: sources.flatMap(({ value, path }) => hooksIn(value, path)),
     wanted: hooksIn({ hooks: sessionRegistration(platform) }, ''),
@@ -78,9 +71,7 @@ function missingHooks(missing: readonly RegisteredHook[]): Outcome {
   return error(message, INIT, 'init');
 }
 
-/**
- * Recognises an entry that runs one of our hook files by another command: it would run in addition to the launcher's.
- */
+/** Recognises an entry that runs one of our hook files by another command: it runs in addition to the launcher's. */
 function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly RegisteredHook[]): boolean {
   const ours = isOurHook(entry) || /[/\\]hooks[/\\]ralph-[a-z-]+\.cjs/.test(command);
   return ours && !wanted.some((hook) => isSame(hook, event, command));
@@ -92,8 +83,9 @@ function foreignHook({ source, event }: RegisteredHook): Outcome {
 }
 
 /** Checks that the Stop hook may take as long as the longest wait and the checks need. */
-export const stopTimeout: Check = ({ policy, gateSeconds, sources, platform }) => {
-  const { found, wanted } = registered(sources, platform);
+export const stopTimeout: Check = (examined) => {
+  const { policy, gateSeconds } = examined;
+  const { found, wanted } = registered(examined);
   const stops = found.filter((hook) =>
     wanted.some(({ event, command }) => event === 'Stop' && isSame(hook, event, command)),
   );
@@ -132,7 +124,7 @@ export const hookFiles: Check = ({ projectDir, bundle }) => {
 
 function otherFile(path: string, isAsInstalled: boolean): Outcome {
   if (isAsInstalled) return error(`${path} is of another version.`, INIT, 'init');
-  const message = `${path} is not the one of this bundle, and init did not write it so: it was changed, or is somebody else's.`;
+  const message = `${path} is not the one of this bundle, and init did not write it so: it was changed, or belongs to another program.`;
   return error(message, 'move it away, then ralph-loop init.');
 }
 
@@ -179,10 +171,6 @@ function pluginHooks(sources: Examined['sources'], env: NodeJS.ProcessEnv): Regi
         return hooksIn(readObject(join(dir, 'hooks', 'hooks.json')), `the plugin ${name}`);
       }),
     );
-}
-
-function entriesOf(value: unknown): [string, unknown][] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
 function readObject(path: string): Record<string, unknown> {

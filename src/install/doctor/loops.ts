@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { quarantine } from '../../state/archive.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { ownerLives, readOwner } from '../../state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -15,6 +16,7 @@ import { type Check, type Examined, error, type Outcome, ok, orFine, warning } f
 
 /** Age from which a lock whose owner is unknown counts as left behind: no change of a state takes nearly so long. */
 const LOCK_AGE_MS = 60_000;
+const MAX_TEMPLATE = 1024 * 1024;
 
 /** Checks that the task file is there, filled in, and without problems. */
 export const taskFile: Check = ({ projectDir, bundle }) => {
@@ -25,11 +27,12 @@ export const taskFile: Check = ({ projectDir, bundle }) => {
   }
   const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity }): Outcome => {
     const place = `${DEFAULT_TASK}${line === null ? '' : `:${line}`}`;
-    const fix = 'mend it there; ralph-loop check shows all problems.';
+    const fix = 'fix it there; ralph-loop check shows all problems.';
     return { level: severity, message: `${place}: ${message}`, fix };
   });
+  const template = readRegularFile(join(bundle, 'templates', 'PROMPT.md'), MAX_TEMPLATE);
   const unfilled =
-    text === template(bundle) ? [warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.')] : [];
+    text === template ? [warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.')] : [];
   return orFine([...problems, ...unfilled], `${DEFAULT_TASK} has no problems.`);
 };
 
@@ -37,16 +40,8 @@ export const taskFile: Check = ({ projectDir, bundle }) => {
 export const loopSettings: Check = (examined) => {
   const { settingsProblem } = examined;
   if (settingsProblem === null || taskFile(examined).some(({ level }) => level === 'error')) return [];
-  return [error(settingsProblem, 'mend it where it stands.')];
+  return [error(settingsProblem, 'fix it where it stands.')];
 };
-
-function template(bundle: string): string | null {
-  try {
-    return readFileSync(join(bundle, 'templates', 'PROMPT.md'), 'utf8');
-  } catch {
-    return null;
-  }
-}
 
 /** Finds state files that cannot be used. */
 export const stateFiles: Check = (examined) =>
@@ -68,27 +63,19 @@ function putAway(files: LoopFiles, now: string): void {
   });
 }
 
+const RESUME_OR_REPLACE = [
+  { verb: 'Resume', command: 'resume' },
+  { verb: 'Start over', command: 'restart' },
+] as const;
+
 /** Finds loops whose driver has exited. */
 export const staleStates: Check = (examined) =>
   loopsOf(examined).flatMap((files) => {
     const { live, found } = describeLoop(files, examined.env);
     if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
     const driver = live.mode === 'runner' ? 'runner' : 'client';
-    return [
-      warning(
-        `${files.state} is of a loop whose ${driver} (process ${live.clientPid}) is gone (iteration ${live.iteration}).`,
-        show(
-          {
-            text: 'Resume or replace it.',
-            advice: [
-              { verb: 'Resume', command: 'resume' },
-              { verb: 'Start over', command: 'restart' },
-            ],
-          },
-          live,
-        ),
-      ),
-    ];
+    const message = `${files.state} is of a loop whose ${driver} (process ${live.clientPid}) is gone (iteration ${live.iteration}).`;
+    return [warning(message, show({ text: 'Resume or replace it.', advice: RESUME_OR_REPLACE }, live))];
   });
 
 /** Finds locks of processes that have exited, and locks held for longer than any change takes. */

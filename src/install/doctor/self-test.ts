@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOOKS_HOME } from '../files/planned-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
-import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
+import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { type Check, error, type Outcome, ok } from './finding.ts';
 
 const TIME_LIMIT_MS = 30_000;
@@ -40,12 +40,7 @@ export const selfTest: Check = (examined) => {
   }
 };
 
-interface Fired {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly status: number | null;
-}
-
+type Fired = ReturnType<typeof fire>;
 function prepare(temp: string, hooks: string, now: string): void {
   const copies = join(temp, HOOKS_HOME);
   mkdirSync(copies, { recursive: true });
@@ -71,12 +66,7 @@ function environment(env: NodeJS.ProcessEnv, temp: string, active: boolean): Nod
   };
 }
 
-function fire(
-  temp: string,
-  entry: Readonly<Record<string, unknown>>,
-  env: NodeJS.ProcessEnv,
-  platform: NodeJS.Platform,
-): Fired {
+function fire(temp: string, entry: RegisteredHook['entry'], env: NodeJS.ProcessEnv, platform: NodeJS.Platform) {
   const input = JSON.stringify({
     session_id: 'ralph-doctor',
     transcript_path: join(temp, 'transcript.jsonl'),
@@ -103,12 +93,11 @@ function blocks(stdout: string): boolean {
 }
 
 function told({ stdout, stderr, status }: Fired): string {
-  const said = [stdout.trim() || 'it printed nothing', `exit code ${status}`, stderr.trim()].filter(
-    (part) => part !== '',
-  );
-  return said.map((part) => part.slice(0, 300)).join('; ');
+  const said = [stdout.trim() || 'it printed nothing', `exit code ${status}`, stderr.trim()];
+  const parts = said.filter((part) => part !== '');
+  return parts.map((part) => part.slice(0, 300)).join('; ');
 }
 
 function failed(message: string): Outcome {
-  return error(message, 'mend what the other findings name, then ralph-loop init.');
+  return error(message, 'fix what the other findings name, then ralph-loop init.');
 }

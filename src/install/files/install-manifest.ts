@@ -37,10 +37,7 @@ export interface InsertedSpan {
   readonly length: number;
 }
 
-/**
- * Changes of `init` to the settings file: enough to undo them byte for byte, without a copy of the file, which may hold
- * secrets. Offsets count from behind a byte-order mark.
- */
+/** Changes of `init` to the settings file: enough to undo them without a copy, which may hold secrets. Offsets count from behind a byte-order mark. */
 export interface SettingsRecord {
   /** true if `init` created the file. */
   readonly createdFile: boolean;

@@ -46,26 +46,20 @@ const MEMORY: readonly PlannedFile[] = [
 export function plannedFiles(bundle: string, projectDir: string): PlannedFile[] {
   const hooks = bundleFiles(join(bundle, 'hooks'), bundle).filter((path) => path.endsWith('.cjs'));
   if (!hooks.includes('hooks/ralph-stop-hook.cjs')) throw incomplete(bundle, 'hooks/ralph-stop-hook.cjs');
+  const copy = (from: string, path: string, mode = PLAIN): PlannedFile => {
+    return { path, content: contentOf(bundle, from), mode };
+  };
+  const installed = hooks.map((path) => path.slice('hooks/'.length)).filter((name) => !NO_CLIENT_HOOKS.has(name));
   return [
-    ...(runsFromProject(bundle, projectDir) ? [] : bundleFiles(bundle, bundle)).map((path) => ({
-      path: `${BUNDLE_HOME}/${path}`,
-      content: readFileSync(join(bundle, path), 'utf8'),
-      mode: (statSync(join(bundle, path)).mode & 0o111) === 0 ? PLAIN : PROGRAM,
-    })),
-    ...installedHooks(bundle, hooks),
-    ...draftSkill(bundle),
-    ...TEMPLATES.map(({ from, to, mode }) => ({ path: to, content: template(bundle, from), mode })),
+    ...(runsFromProject(bundle, projectDir) ? [] : bundleFiles(bundle, bundle)).map((path) =>
+      copy(path, `${BUNDLE_HOME}/${path}`, (statSync(join(bundle, path)).mode & 0o111) === 0 ? PLAIN : PROGRAM),
+    ),
+    // In a project the names of all hooks begin with `ralph-`.
+    ...installed.map((name) => copy(`hooks/${name}`, `${HOOKS_HOME}/${name.replace(/^(?!ralph-)/, 'ralph-')}`)),
+    ...bundleFiles(join(bundle, DRAFT_SKILL), bundle).map((path) => copy(path, `.claude/${path}`)),
+    ...TEMPLATES.map(({ from, to, mode }) => copy(`templates/${from}`, to, mode)),
     ...MEMORY,
   ];
-}
-
-/** Lists the files of the second skill, which has a folder of its own among the client's skills. */
-function draftSkill(bundle: string): PlannedFile[] {
-  return bundleFiles(join(bundle, DRAFT_SKILL), bundle).map((path) => ({
-    path: `.claude/${path}`,
-    content: readFileSync(join(bundle, path), 'utf8'),
-    mode: PLAIN,
-  }));
 }
 
 /** Returns true if this program runs from the bundle inside the project: then nothing has to be copied. */
@@ -73,23 +67,11 @@ export function runsFromProject(bundle: string, projectDir: string): boolean {
   return bundle === join(realpathSync(projectDir), ...BUNDLE_HOME.split('/'));
 }
 
-/** Lists the hooks under their names in a project, all of which begin with `ralph-`. */
-function installedHooks(bundle: string, hooks: readonly string[]): PlannedFile[] {
-  return hooks
-    .map((path) => path.slice('hooks/'.length))
-    .filter((name) => !NO_CLIENT_HOOKS.has(name))
-    .map((name) => ({
-      path: `${HOOKS_HOME}/${name.startsWith('ralph-') ? name : `ralph-${name}`}`,
-      content: readFileSync(join(bundle, 'hooks', name), 'utf8'),
-      mode: PLAIN,
-    }));
-}
-
-function template(bundle: string, name: string): string {
+function contentOf(bundle: string, path: string): string {
   try {
-    return readFileSync(join(bundle, 'templates', name), 'utf8');
+    return readFileSync(join(bundle, path), 'utf8');
   } catch {
-    throw incomplete(bundle, `templates/${name}`);
+    throw incomplete(bundle, path);
   }
 }
 

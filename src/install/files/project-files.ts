@@ -4,18 +4,13 @@ import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
-/**
- * Returns the real path of a file of the project, absolute, whether it exists or not. Throws `refused` if a symbolic
- * link leads out of the project or to nothing: nothing outside the project is ever written or removed.
- */
+/** Returns the real path of a file of the project, existing or not. Throws `refused` if a link leads out of the project or to nothing. */
 export function safePath(projectDir: string, path: string): string {
   const root = realpathSync(projectDir);
   const real = resolveExisting(join(root, path), path);
   if (real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)) return real;
-  throw new RalphError(
-    'refused',
-    `${path} leads out of the project through a symbolic link, to ${real}. ralph-loop writes nothing outside ${projectDir}. Replace the link by a folder or file of its own, or set the loop up in that other project.`,
-  );
+  const message = `${path} leads out of the project through a symbolic link, to ${real}. ralph-loop writes nothing outside ${projectDir}. Replace the link by a folder or file of its own, or set the loop up in that other project.`;
+  throw new RalphError('refused', message);
 }
 
 function resolveExisting(path: string, named: string): string {

@@ -1,8 +1,7 @@
 import { getNodeValue, type Node } from 'jsonc-parser/lib/esm/main.js';
-import { RalphError } from '../../text/ralph-error.ts';
 import { type InsertedSpan, withoutMark } from '../files/install-manifest.ts';
 import type { CommandHook, HookGroup, Registration } from './registration.ts';
-import { insertIntoJson, memberOf, parseSettings } from './settings-json.ts';
+import { insertIntoJson, memberOf, parseSettings, unchanged } from './settings-json.ts';
 
 export interface AddedRegistration {
   readonly text: string;
@@ -13,8 +12,8 @@ export interface AddedRegistration {
 }
 
 /**
- * A settings file's text with these hooks in it, everything else byte for byte as it was. A hook whose command is
- * registered already is left alone. Throws `refused` when the file is broken or has something else in the hooks' place.
+ * Adds hooks to a settings file's text and changes no other byte. A hook whose command is registered already stays as it
+ * is. Throws `refused` if the file is broken or has something else in the hooks' place.
  */
 export function addRegistration(settings: string, registration: Registration, path: string): AddedRegistration {
   const { mark, body } = withoutMark(settings);
@@ -56,10 +55,8 @@ function rootOf(text: string, path: string): Node {
 
 function expectType(node: Node | null, type: 'object' | 'array', key: string, path: string): Node {
   if (node?.type === type) return node;
-  throw new RalphError(
-    'refused',
-    `${path}: "${key}" should be ${type === 'array' ? 'a list' : 'an object'}, but is ${node?.type ?? 'missing'}. Mend it first; nothing was written.`,
-  );
+  const wanted = type === 'array' ? 'a list' : 'an object';
+  throw unchanged(`${path}: "${key}" should be ${wanted}, but is ${node?.type ?? 'missing'}.`);
 }
 
 function holds(list: Node, group: HookGroup): boolean {

@@ -22,14 +22,11 @@ export function hooksIn(value: Readonly<Record<string, unknown>>, source: string
   );
 }
 
-function entriesOf(value: unknown): [string, unknown][] {
+export function entriesOf(value: unknown): [string, unknown][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
-/**
- * Returns true if this program, in any version, wrote a hook entry of a settings file: its command begins with our
- * guard and runs one of our files in the project's hooks folder.
- */
+/** Returns true if any version of this program wrote a hook entry: our guard, then one of our files in the project. */
 export function isOurHook(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { command, args } = entry as { command?: unknown; args?: unknown };

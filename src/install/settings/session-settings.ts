@@ -1,31 +1,37 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { shellWord } from '../../text/quote.ts';
+import { clientConfigDir } from '../places.ts';
 import { agentRegistration, fullRegistration, type Registration } from './registration.ts';
 
-export interface LaunchedLoop {
+interface StartedLoop {
   readonly loopId: string;
   /** null for the project's default loop. */
   readonly name: string | null;
-  /** The node that runs the launcher: the hooks run the same one. */
+  /** The node that runs the launcher or the runner: the hooks run the same one. */
   readonly node: string;
+}
+
+interface LaunchedLoop extends StartedLoop {
   /** Absolute path of main.cjs. */
   readonly mainPath: string;
   /** Command of the user's own status line, which ours runs as well; null if they have none. */
   readonly userStatusLine: string | null;
 }
 
-export interface LauncherSettings {
+export interface AgentSettings {
   readonly disableAllHooks: false;
   readonly env: Readonly<Record<string, string>>;
   readonly hooks: Registration;
+}
+
+export interface LauncherSettings extends AgentSettings {
   readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
 }
 
 /**
- * Builds the launcher's `--settings` for the client. Measured: passed this way, with an explicit `disableAllHooks`,
- * hooks and variables survive an agent that writes others into the project's settings files.
+ * Builds the launcher's `--settings` for the client. Passed this way, with an explicit `disableAllHooks`, hooks and
+ * variables survive an agent that writes others into the project's settings files (measured).
  */
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
@@ -50,27 +56,8 @@ function statusLineCommand({ node, mainPath }: LaunchedLoop, platform: NodeJS.Pl
   return `NODE_EXTRA_CA_CERTS= exec ${shellWord(node)} ${shellWord(program)}`;
 }
 
-export interface RunnersLoop {
-  readonly loopId: string;
-  /** null for the project's default loop. */
-  readonly name: string | null;
-  /** The node that runs the runner: the hooks run the same one. */
-  readonly node: string;
-  /** Absolute path of the bundle whose hooks are run. */
-  readonly bundleDir: string;
-}
-
-export interface AgentSettings {
-  readonly disableAllHooks: false;
-  readonly env: Readonly<Record<string, string>>;
-  readonly hooks: Registration;
-}
-
-/**
- * Builds the runner's `--settings` for its agent: the loop's tool hooks, and the variables that tell them that the
- * runner decides. Both survive an agent that writes others into the project's settings files.
- */
-export function agentSettings(loop: RunnersLoop): AgentSettings {
+/** Builds the runner's `--settings` for its agent: tool hooks of the bundle, and variables that say who decides. */
+export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }): AgentSettings {
   return {
     disableAllHooks: false,
     env: {
@@ -86,17 +73,12 @@ export function agentSettings(loop: RunnersLoop): AgentSettings {
 
 /** Command of the user's own status line, which ours runs as well; null if they have none. */
 export function userStatusLine(projectDir: string, env: NodeJS.ProcessEnv): string | null {
-  const user = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
   const files = [
     join(projectDir, '.claude', 'settings.local.json'),
     join(projectDir, '.claude', 'settings.json'),
-    join(user, 'settings.json'),
+    join(clientConfigDir(env), 'settings.json'),
   ];
-  for (const file of files) {
-    const command = commandIn(file);
-    if (command !== null) return command;
-  }
-  return null;
+  return files.map(commandIn).find((command) => command !== null) ?? null;
 }
 
 function commandIn(file: string): string | null {

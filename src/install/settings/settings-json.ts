@@ -1,19 +1,36 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser/lib/esm/main.js';
 import { RalphError } from '../../text/ralph-error.ts';
 
-/**
- * The syntax tree of a settings file's text, or null for an empty one. Strict JSON with an object at its root, as the
- * client wants it: measured, the client passes over the whole file when it holds a comment or a trailing comma. Throws
- * `refused` with line and column.
- */
-export function parseSettings(text: string, path: string): Node | null {
-  if (text.trim() === '') return null;
+/** What the client makes of a settings file: it wants strict JSON with an object at the root, and ignores it otherwise. */
+export interface ParsedSettings {
+  /** null for an empty text. */
+  readonly root: Node | null;
+  /** Error with line and column, as a sentence; null if there is none. */
+  readonly problem: string | null;
+}
+
+export function readSettings(text: string, path: string): ParsedSettings {
+  if (text.trim() === '') return { root: null, problem: null };
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
   const [first] = errors;
-  if (first !== undefined) throw broken(path, text, first.offset, explained(printParseErrorCode(first.error)));
-  if (root === undefined || root.type !== 'object') throw broken(path, text, root?.offset ?? 0, 'no JSON object');
+  if (first === undefined && root?.type === 'object') return { root, problem: null };
+  const what = first === undefined ? 'no JSON object' : explained(printParseErrorCode(first.error));
+  const before = text.slice(0, first?.offset ?? root?.offset ?? 0).split(/\r\n|\r|\n/);
+  const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+  return { root: null, problem: `${path} is no valid JSON: ${what}, at ${place}.` };
+}
+
+/** Returns the syntax tree of a settings file's text, or null for an empty one. Throws `refused` if it is broken. */
+export function parseSettings(text: string, path: string): Node | null {
+  const { root, problem } = readSettings(text, path);
+  if (problem !== null) throw unchanged(problem);
   return root;
+}
+
+/** Error for a file that the user has to fix before anything is written. */
+export function unchanged(problem: string): RalphError {
+  return new RalphError('refused', `${problem} Fix it first; nothing was written.`);
 }
 
 /** The value of a property; of several with the same name the last, as JSON.parse has it. */
@@ -28,24 +45,12 @@ function explained(code: string): string {
   return words.replace('property name expected', 'a property name is expected (or a comma too many stands before)');
 }
 
-function broken(path: string, text: string, offset: number, what: string): RalphError {
-  const before = text.slice(0, offset).split(/\r\n|\r|\n/);
-  const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
-  return new RalphError(
-    'refused',
-    `${path} is no valid JSON: ${what}, at ${place}. Mend it first; nothing was written.`,
-  );
-}
-
-export interface Insertion {
+interface Insertion {
   readonly offset: number;
   readonly text: string;
 }
 
-/**
- * Computes how to insert `value` at the end of an object (under `key`) or a list (`key` null) in the text's own style:
- * indentation, line ends, and one line if the container is on one line. No existing byte changes.
- */
+/** Computes how to insert `value` at the end of an object (under `key`) or a list (`key` null), in the text's own style. */
 export function insertIntoJson(text: string, container: Node, key: string | null, value: unknown): Insertion {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const unit = /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ';

@@ -2,13 +2,11 @@ import { join } from 'node:path';
 import { RalphError } from '../../text/ralph-error.ts';
 import { readText } from '../files/project-files.ts';
 import { clientConfigDir } from '../places.ts';
-import { parseSettings } from './settings-json.ts';
-
-export type SourceName = 'project' | 'local' | 'user' | 'managed';
+import { readSettings } from './settings-json.ts';
 
 /** One settings file that the client reads. */
 export interface SettingsSource {
-  readonly name: SourceName;
+  readonly name: 'project' | 'local' | 'user' | 'managed';
   readonly path: string;
   /** {} if the file is missing or unreadable. */
   readonly value: Readonly<Record<string, unknown>>;
@@ -37,13 +35,12 @@ function managedDir(platform: NodeJS.Platform): string {
   return platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code';
 }
 
-function source(name: SourceName, path: string): SettingsSource {
+function source(name: SettingsSource['name'], path: string): SettingsSource {
   try {
-    const text = readText(path);
-    if (text === null) return { name, path, value: {}, exists: false, problem: null };
-    parseSettings(text.replace(/^\uFEFF/, ''), path);
-    const value = text.trim() === '' ? {} : (JSON.parse(text.replace(/^\uFEFF/, '')) as Record<string, unknown>);
-    return { name, path, value, exists: true, problem: null };
+    const text = readText(path)?.replace(/^\uFEFF/, '');
+    if (text === undefined) return { name, path, value: {}, exists: false, problem: null };
+    const { root, problem } = readSettings(text, path);
+    return { name, path, value: root === null ? {} : JSON.parse(text), exists: true, problem };
   } catch (error) {
     if (!(error instanceof RalphError)) throw error;
     return { name, path, value: {}, exists: true, problem: error.message };

@@ -4,9 +4,8 @@ import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
 
 /**
- * Returns a settings file's text without our hooks: the old text byte for byte if the file is unchanged since `init`,
- * otherwise without our entries and what they leave empty. Returns null if nothing is left of a file that `init`
- * created. Throws `refused` if the file is broken.
+ * Returns a settings file's text without our hooks, byte for byte the old one if it is unchanged since `init`; null if
+ * nothing is left of a file that `init` created. Throws `refused` if the file is broken.
  */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
   const { mark, body } = withoutMark(settings);

@@ -4,7 +4,7 @@ import { regularFile } from './read-regular-file.ts';
 export interface Lines {
   /** The objects of the readable lines, in order. */
   readonly entries: readonly Record<string, unknown>[];
-  /** Lines that are no JSON object: torn by a crash, or somebody's edit. */
+  /** Lines that are no JSON object, such as those torn by a crash. */
   readonly torn: number;
   /** Where the next read starts: after the last complete line. */
   readonly next: number;
@@ -13,9 +13,8 @@ export interface Lines {
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes; a line that has no
- * newline yet waits for the next read. Lines without `needle` are passed over unparsed. A file shorter than `from` was
- * replaced and is read from its start. What is not there, is no regular file or cannot be opened has no lines.
+ * Reads the complete lines of a JSON-lines file from byte `from` on, at most `budget` bytes, without those that lack
+ * `needle`. A file shorter than `from` was replaced and is read from its start. Anything but a readable file has no lines.
  */
 export function readLines(path: string, from = 0, budget = MAX_BYTES, needle = ''): Lines {
   let descriptor: number;
@@ -55,7 +54,7 @@ function parse(text: string, needle: string): { entries: Record<string, unknown>
   return { entries, torn };
 }
 
-/** Reads every complete line of a JSON-lines file from byte `from` on, however much it is, in steps of bounded size. */
+/** Reads all complete lines from byte `from` on, in steps of bounded size. */
 export function readOn(path: string, from: number): Lines {
   const entries: Record<string, unknown>[] = [];
   let torn = 0;
@@ -68,17 +67,14 @@ export function readOn(path: string, from: number): Lines {
   }
 }
 
-/** A whole journal; a last line without an end, as a crash leaves it, is counted among the torn ones. */
+/** Reads a whole journal; a last line without an end, as a crash leaves it, counts as torn. */
 export function readAllLines(path: string): Pick<Lines, 'entries' | 'torn'> {
   const { entries, torn, next } = readOn(path, 0);
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   return { entries, torn: torn + (size > next ? 1 : 0) };
 }
 
-/**
- * Appends one JSON line to a journal in one write, so that lines of several processes never mix. A torn last line of
- * a process that died is closed off first, so that this one stays readable.
- */
+/** Appends one JSON line in one write, so that lines of several processes never mix. Closes off a torn last line first. */
 export function appendLine(path: string, entry: object): void {
   const descriptor = openSync(path, 'a+', 0o644);
   try {
@@ -93,7 +89,7 @@ export function appendLine(path: string, entry: object): void {
 
 function endsTorn(descriptor: number): boolean {
   const stat = fstatSync(descriptor);
-  // A FIFO takes what nobody will read, until it is full and takes no more.
+  // Writing to a FIFO blocks once it is full.
   if (!stat.isFile()) throw new Error('it is no regular file');
   const { size } = stat;
   if (size === 0) return false;

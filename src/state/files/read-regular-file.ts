@@ -1,6 +1,6 @@
-import { readFileSync, statSync, unlinkSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 
-/** The text of a regular file of at most `limit` bytes; null for whatever else lies there, or nothing. */
+/** Returns the text of a regular file of at most `limit` bytes; null for anything else. */
 export function readRegularFile(path: string, limit: number): string | null {
   try {
     const stat = statSync(path);
@@ -10,17 +10,21 @@ export function readRegularFile(path: string, limit: number): string | null {
   }
 }
 
-/**
- * `path` again, for whoever is about to open it. Throws what the system says of one that cannot be looked at, and an
- * error of its own, without a code, for what is no regular file: a FIFO would be waited for until somebody writes to it,
- * a device read without an end.
- */
+/** Returns `path` if it is a regular file: opening a FIFO would block, and a device may be endless. Throws otherwise. */
 export function regularFile(path: string): string {
   if (statSync(path).isFile()) return path;
   throw new Error(`${path} is no regular file`);
 }
 
-/** Removes a file of ours; one that is not there is as good as removed. */
+/** Returns the first of `stem.ext`, `stem.2.ext`, … that does not exist. */
+export function freePath(stem: string, extension = '', separator = '.'): string {
+  for (let copy = 1; ; copy++) {
+    const path = `${stem}${copy === 1 ? '' : `${separator}${copy}`}${extension}`;
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  }
+}
+
+/** Removes a file if it exists. */
 export function removeIfThere(path: string): void {
   try {
     unlinkSync(path);

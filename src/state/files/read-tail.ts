@@ -4,8 +4,8 @@ import { regularFile } from './read-regular-file.ts';
 const BLOCK = 64 * 1024;
 
 /**
- * The last complete lines of a file, newest first, until `stop` says enough or `budget` bytes were read: a transcript
- * of a gigabyte costs what one of a megabyte costs. An absent or unreadable file has no lines.
+ * Passes the last complete lines of a file to `stop`, newest first, until it returns true or `budget` bytes were read. A
+ * missing or unreadable file has no lines.
  */
 export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
   if (!existsSync(path)) return;
@@ -22,7 +22,7 @@ export function readTail(path: string, budget: number, stop: (line: string) => b
       const length = Math.min(BLOCK, end, left);
       const block = Buffer.allocUnsafe(length);
       const got = readSync(descriptor, block, 0, length, end - length);
-      if (got !== length) return; // the file shrank under us: what was read means nothing
+      if (got !== length) return; // the file shrank: what was read means nothing
       end -= length;
       left -= length;
       rest = [block, ...rest];
@@ -38,7 +38,7 @@ export function readTail(path: string, budget: number, stop: (line: string) => b
   }
 }
 
-/** Splits at newline bytes only: U+2028 is no line's end in JSON lines. */
+/** Splits at newline bytes only: U+2028 ends no line in JSON lines. */
 function linesBackwards(bytes: Buffer): string[] {
   const lines: string[] = [];
   for (let end = bytes.length; end > 0; ) {
@@ -49,10 +49,7 @@ function linesBackwards(bytes: Buffer): string[] {
   return lines;
 }
 
-/**
- * The newest line of a journal that is this loop's, counts an iteration and is wanted; null where the last `budget`
- * bytes hold none. Torn lines of processes that died are passed over.
- */
+/** Returns the newest wanted record of an iteration of this loop within the last `budget` bytes; null if there is none. */
 export function lastEntry(
   path: string,
   budget: number,

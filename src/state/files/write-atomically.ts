@@ -3,9 +3,8 @@ import { dirname } from 'node:path';
 import { removeIfThere } from './read-regular-file.ts';
 
 /**
- * Puts `content` at `path` so that a reader, and a machine that crashes at any moment, finds the old content or the
- * new one, whole: private random name, every byte, fsync, rename, fsync of the directory. Throws what the system
- * says: the old content stands unless only the last fsync failed, and no draft is left behind where it can be removed.
+ * Replaces a file atomically and durably: draft under a random name, fsync, rename, fsync of the directory. A reader, and
+ * a machine after a crash, finds the old content or the new one. Throws the system's error and removes the draft.
  */
 export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
@@ -41,19 +40,18 @@ function renameOver(from: string, to: string): void {
   }
 }
 
-/** What went wrong with the draft is told; that it cannot be removed either would only hide it. */
+/** Removes the draft; a failure here would hide the first one. */
 function discard(draft: string): void {
   try {
     removeIfThere(draft);
   } catch {
-    // sweep-leftovers takes it once this process is gone
+    // sweep-leftovers removes it once this process has ended
   }
 }
 
 /**
- * Makes a rename in this directory durable. Windows cannot open a directory, somebody may be allowed to write one but
- * not to read it, and some file systems refuse to sync one: then the rename is done and visible, and its durability
- * over a power cut is the file system's own. Throws on every other failure.
+ * Makes a rename in this directory durable. Ignores systems that cannot open or sync a directory: there, durability over
+ * a power cut is up to the file system.
  */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
@@ -70,7 +68,7 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Writes every byte, however little the system takes at a time. `path` is for the message only. */
+/** Writes all bytes. `path` is for the error message. */
 export function writeWhole(descriptor: number, content: string | Uint8Array, path: string): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   for (let at = 0; at < bytes.length; ) {
@@ -82,13 +80,10 @@ export function writeWhole(descriptor: number, content: string | Uint8Array, pat
 
 let serial = 0;
 
-/** The form of a token; its first part is the process id in base 36. */
+/** Form of a token; its first part is the process id in base 36. */
 export const UNIQUE_TOKEN = /^([0-9a-z]+)-[0-9a-z]+-[0-9a-z]{9,}$/;
 
-/**
- * A name that no other process and no other call uses: process id, its clock in nanoseconds, a serial number and
- * randomness. Unique, not secret: node:crypto would cost a hook 2.5 ms.
- */
+/** Returns a name that no other process and no other call uses. Unique, not secret: node:crypto would cost a hook 2.5 ms. */
 export function uniqueToken(): string {
   serial += 1;
   const clock = process.hrtime.bigint().toString(36);
@@ -96,7 +91,7 @@ export function uniqueToken(): string {
   return `${process.pid.toString(36)}-${clock}-${serial.toString(36)}${random.padStart(8, '0')}`;
 }
 
-/** Virus scanners, indexers and readers on Windows hold a file for a moment after it was written or removed. */
+/** Returns true for errors on Windows that pass: scanners and indexers hold a file for a moment after a write. */
 export function passesOnWindows(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return process.platform === 'win32' && (code === 'EPERM' || code === 'EBUSY' || code === 'EACCES');
@@ -104,7 +99,7 @@ export function passesOnWindows(error: unknown): boolean {
 
 let cell: Int32Array | undefined;
 
-/** Blocks this thread for so many milliseconds. For the few milliseconds of a contended lock, nothing longer. */
+/** Blocks this thread, for the few milliseconds of a contended lock. */
 export function pauseThread(milliseconds: number): void {
   cell ??= new Int32Array(new SharedArrayBuffer(4));
   Atomics.wait(cell, 0, 0, milliseconds);

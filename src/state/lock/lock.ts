@@ -4,33 +4,32 @@ import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from
 import { publishLock, removeLock } from './publish.ts';
 
 export interface LockOptions {
-  /** How long to wait for a living owner, in milliseconds. */
+  /** Time to wait for a living owner, in milliseconds. */
   readonly waitMs: number;
 }
 
-/** Throws RalphError `state-io` when the lock is no longer this holder's: a person deleted it, or another machine did. */
+/** Throws RalphError `state-io` if the lock is no longer this holder's: a person or another machine removed it. */
 export type AssertHeld = () => void;
 
-/** Crashed reapers can leave at most this many markers in a row before a contender gives up. */
+/** Limit of markers in a row that crashed reapers can leave before a contender gives up. */
 const MAX_DEPTH = 8;
-/** However short the wait, a contender looks so many times, so that it can reap and take a dead owner's lock. */
+/** Looks of a contender, however short the wait, so that it can reap and take a dead owner's lock. */
 const LEAST_LOOKS = 4;
 /** Together 0.3 s: a scanner on Windows holds a file that long. */
 const RELEASE_ATTEMPTS = 10;
 
-/** Tokens of this process that own nothing any more, though a file that could not be removed may still say so. */
+/** Tokens of this process that own nothing any more, though a file that could not be removed may still name them. */
 const abandoned = new Set<string>();
 
 /**
- * Runs `work` while holding the lock at `path`, and gives back what it gives. Never two holders at once:
- * - The lock appears with its owner in it, in one step (publish-lock.ts). A token is published once and never again.
+ * Runs `work` while holding the lock at `path`, and returns its result. Never two holders at once:
+ * - The lock appears with its owner in it, in one step (publish.ts). A token is published once.
  * - A living owner's lock is removed by that owner alone.
- * - A dead owner's lock with token T is removed only by the holder of the marker for T, which is itself a lock of this
- *   kind, and only after it has seen T in the lock while holding the marker. From that look on nobody else may remove
- *   the lock, so what it removes is T. A contender that comes late with the same marker finds another token, or none.
- * - A lock without a readable owner has none: it falls in the same way, under the marker for no token.
- * - A reaper that dies leaves a marker with a dead owner, which falls in the same way.
- * Throws RalphError `lock-timeout` when a living owner keeps it too long, and what the system says otherwise.
+ * - A dead owner's lock with token T is removed only by the holder of the marker for T, itself a lock of this kind, and
+ *   only after it has seen T in the lock while holding the marker. A late contender with the same marker finds another
+ *   token, or none. A lock without a readable owner is removed in the same way, under the marker for no token.
+ * - A reaper that dies leaves a marker with a dead owner, which is removed in the same way.
+ * Throws RalphError `lock-timeout` if a living owner keeps it too long, and the system's error otherwise.
  */
 export function withLock<T>(path: string, options: LockOptions, work: (assertHeld: AssertHeld) => T): T {
   return holding(path, now() + options.waitMs, 0, work);
@@ -55,7 +54,7 @@ function acquire(path: string, deadline: number, depth: number): string {
     const mine = found === 'gone' ? newOwner() : null;
     if (mine && publish(path, mine)) return mine.token;
     found = readOwner(path);
-    // A network file system can say that the link was there already when it was ours, sent twice.
+    // A network file system can report that the link exists when it is ours, sent twice.
     if (typeof found === 'object' && found.token === mine?.token) return mine.token;
     const dead = depth < MAX_DEPTH ? deadToken(found, path) : null;
     if (look >= LEAST_LOOKS && now() >= deadline) throw timeout(path, found);
@@ -73,12 +72,12 @@ function publish(path: string, mine: LockOwner): boolean {
     return publishLock(path, mine);
   } catch (error) {
     abandoned.add(mine.token);
-    giveBack(path, mine.token); // a network file system can report a failure and have made the link all the same
+    giveBack(path, mine.token); // a network file system can report a failure and have made the link
     throw error;
   }
 }
 
-/** The token of a lock whose owner is gone for good, '' for one that has no owner, null for any other. */
+/** Returns the token of a lock whose owner is dead, '' for one without an owner, null for any other. */
 function deadToken(found: FoundOwner, path: string): string | null {
   if (found === 'gone') return null;
   if (found === 'unreadable') return '';
@@ -109,7 +108,7 @@ function release(path: string, token: string): void {
   }
 }
 
-/** Releases the lock, if it is ours, after something failed: that says more than what the failure did to the lock. */
+/** Releases the lock, if it is ours, after a failure, whose error matters more than that of the release. */
 function giveBack(path: string, token: string): void {
   try {
     release(path, token);
@@ -121,21 +120,17 @@ function giveBack(path: string, token: string): void {
 function assertOwn(path: string, token: string): void {
   const found = readOwner(path);
   if (typeof found === 'object' && found.token === token) return;
-  throw new RalphError(
-    'state-io',
-    `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with ralph-loop status.`,
-  );
+  const message = `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with ralph-loop status.`;
+  throw new RalphError('state-io', message);
 }
 
 function timeout(path: string, owner: FoundOwner): RalphError {
   const who = typeof owner === 'object' ? `process ${owner.pid}` : 'an unknown owner';
-  return new RalphError(
-    'lock-timeout',
-    `the lock ${path} is still held by ${who}. If no such process works on this loop, delete that file.`,
-  );
+  const message = `the lock ${path} is still held by ${who}. If no such process works on this loop, delete that file.`;
+  return new RalphError('lock-timeout', message);
 }
 
-/** Milliseconds on a clock that nobody sets. */
+/** Milliseconds of a monotonic clock. */
 function now(): number {
   return process.uptime() * 1000;
 }

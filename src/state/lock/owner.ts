@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { passesOnWindows, uniqueToken } from '../files/write-atomically.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../process/identity.ts';
 
-/** What stands in a lock file. */
+/** Content of a lock file. */
 export interface LockOwner extends ProcessIdentity {
   readonly token: string;
-  /** The set of processes among which the process id means something. */
+  /** The set of processes among which the process id is unique. */
   readonly host: string;
 }
 
-/** The file in a lock that is a folder (see publish-lock.ts). */
+/** The file in a lock that is a folder (see publish.ts). */
 export const OWNER_IN_FOLDER = 'owner';
 
-/** `unreadable`: no owner stands in it, because power was cut before its content came to the disk. */
+/** `unreadable`: it has no owner, because power was cut before its content was on disk. */
 export type FoundOwner = LockOwner | 'gone' | 'unreadable';
 
-/** A lock from another machine or process namespace: nobody can ask whether its owner lives, only how old it is. */
+/** Age from which a lock of another machine or process namespace is stale: its owner cannot be looked up. */
 const FOREIGN_STALE_MS = 60_000;
 
 let self: ProcessIdentity | undefined;
 
-/** This process as the owner of one lock, with a token that no other lock ever had. */
+/** Returns this process as the owner of one lock, with a new token. */
 export function newOwner(): LockOwner {
   if (self === undefined || self.startedAt === null) self = identityOf(process.pid);
   return { ...self, token: uniqueToken(), host: hostIdentity() };
@@ -31,7 +31,7 @@ export function readOwner(path: string): FoundOwner {
   let text: string;
   try {
     const stat = statSync(path);
-    // A FIFO would be waited for until somebody writes to it.
+    // Reading a FIFO would block.
     if (!stat.isFile() && !stat.isDirectory()) return 'unreadable';
     text = readFileSync(path, 'utf8');
   } catch (error) {
@@ -49,28 +49,28 @@ export function readOwner(path: string): FoundOwner {
   }
 }
 
-/** Whether the owner that stands in the file at `path` may still be at work. */
+/** Returns true if the owner in the file at `path` may still be alive. */
 export function ownerLives(owner: LockOwner, path: string): boolean {
   if (owner.host === hostIdentity()) return isAlive(owner);
   try {
     return Date.now() - statSync(path).mtimeMs <= FOREIGN_STALE_MS;
   } catch {
-    return true; // gone: the next look will see
+    return true; // gone: the next look shows it
   }
 }
 
 let knownNamespace: string | null = null;
 
 /**
- * One boot and one process namespace of one machine on Linux, the machine's name elsewhere. The initial namespace has
- * the same number on every machine, so only the boot's id tells two machines on one network file system apart.
+ * Identifies one boot and one process namespace on Linux, the machine by name elsewhere. The initial namespace has the
+ * same number on every machine, so only the boot's id tells two machines on one network file system apart.
  */
 function hostIdentity(): string {
   knownNamespace ??= procLink('self/ns/pid');
   return knownNamespace === null ? `${process.platform} ${machineName()}` : `${bootId()} ${knownNamespace}`;
 }
 
-/** Not imported: node:os would cost every hook half a millisecond on the systems that never ask it. */
+/** Without an import: node:os would cost every hook half a millisecond. */
 function machineName(): string {
   return process.getBuiltinModule?.('node:os').hostname() ?? process.env['HOSTNAME'] ?? process.platform;
 }

@@ -4,15 +4,12 @@ import { removeIfThere } from '../files/read-regular-file.ts';
 import { passesOnWindows, uniqueToken, writeWhole } from '../files/write-atomically.ts';
 import { type LockOwner, OWNER_IN_FOLDER } from './owner.ts';
 
-/** What link(2) says where there are no hard links; EACCES is Android's word. The draft could be made, so it is not ours. */
+/** Errors of link(2) on file systems without hard links; EACCES on Android. The draft could be created. */
 const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV', 'EINVAL']);
-/** What rename(2) says of a folder that is to take the place of a lock. */
+/** Errors of rename(2) if the lock exists. */
 const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
-/**
- * Makes `owner` the owner of the lock at `path`: true, or false when the lock has an owner already. link(2) shows the
- * lock together with its content, so that it never exists without an owner.
- */
+/** Publishes a lock by link(2), so that it never exists without its owner. Returns false if the lock has an owner already. */
 export function publishLock(path: string, owner: LockOwner): boolean {
   const draft = `${path}.${owner.token}`;
   try {
@@ -32,9 +29,8 @@ export function publishLock(path: string, owner: LockOwner): boolean {
 }
 
 /**
- * Without hard links the lock is a folder with the owner in it: rename(2) shows it as a whole too, and never puts it in
- * the place of a folder that is not empty. (A file made in place is empty for a moment, and no contender can tell one
- * whose maker died from one whose maker is slow.)
+ * Publishes a lock as a folder with the owner in it, where there are no hard links: rename(2) shows it as a whole too and
+ * never replaces a folder that is not empty. (A file created in place is empty for a moment.)
  */
 function publishAsFolder(path: string, draft: string): boolean {
   const folder = `${draft}.folder`;
@@ -51,7 +47,7 @@ function publishAsFolder(path: string, draft: string): boolean {
   }
 }
 
-/** Removes a lock of either kind in one step; one that is not there is as good as removed. */
+/** Removes a lock of either kind in one step, if it exists. */
 export function removeLock(path: string): void {
   try {
     removeIfThere(path);
@@ -70,7 +66,7 @@ export function removeFolder(folder: string): void {
   rmdirSync(folder);
 }
 
-/** A new file with this content, or none. */
+/** Creates a file with this content. */
 function create(path: string, content: string): void {
   const descriptor = openSync(path, 'wx', 0o644);
   try {
@@ -80,11 +76,11 @@ function create(path: string, content: string): void {
   }
 }
 
-/** A draft that cannot be removed harms nobody: sweep-leftovers takes it once this process is gone. */
+/** Ignores errors: sweep-leftovers removes the draft once this process has ended. */
 function quietly(remove: () => void): void {
   try {
     remove();
   } catch {
-    // Whatever is wrong with the file system, the next call that matters will say so.
+    // If the file system is broken, the next call that matters reports it.
   }
 }

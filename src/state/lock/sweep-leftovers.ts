@@ -5,26 +5,22 @@ import { UNIQUE_TOKEN } from '../files/write-atomically.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { isAlive } from '../process/identity.ts';
 import { tddFiles } from '../tdd-store.ts';
-import { type FoundOwner, ownerLives, readOwner } from './owner.ts';
+import { ownerLives, readOwner } from './owner.ts';
 import { removeFolder, removeLock } from './publish.ts';
 
-/** A draft lives for milliseconds. Younger ones are left alone, whoever made them: their maker may be on its way. */
+/** Age below which drafts, which live for milliseconds, are left alone. */
 const YOUNG_MS = 60_000;
 
-/**
- * The drafts of locks, of atomic writes and of locks without hard links: `<file>.<token>`, then `.tmp` or `.folder`. Only
- * beside files that are ours: other tools keep theirs in the same folder.
- */
+/** Drafts of locks, atomic writes and folder locks: `<file>.<token>`, then `.tmp` or `.folder`, only beside files of ours. */
 const DRAFT =
   /^(?:ralph-|tdd-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 
-/** The marker of a reaper for one of our locks, whichever loop's: `<lock>.reap-<token's end>`, and markers for markers. */
+/** Markers of reapers for our locks: `<lock>.reap-<token's end>`, and markers for markers. */
 const MARKER = /^((?:ralph-|tdd-|router\.|runner|worktree).*?)\.reap-(.+?)(?:\.reap-|$)/;
 
 /**
- * Removes what processes left behind that died in the middle of a step: drafts, and markers of reapers. Gives back the
- * paths. Never the state, a journal, an archived loop or a lock. Needs no lock itself: a draft has one maker, and a
- * marker for a token that no longer stands in its lock can never matter again, because a token is published once.
+ * Removes drafts and reapers' markers of processes that died, and returns the paths. Needs no lock: a draft has one maker,
+ * and a marker for a token that is no longer in its lock never matters again, because a token is published once.
  */
 export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
   const removed: string[] = [];
@@ -60,12 +56,12 @@ function isDeadDraft(name: string): boolean {
   return pid !== undefined && !isAlive({ pid: Number.parseInt(pid, 36), startedAt: null });
 }
 
-/** A marker of a dead reaper for a token that is gone from its lock. The one for a lock without owner has no token. */
+/** Recognises the marker of a dead reaper for a token that is no longer in its lock. */
 function isSpentMarker(path: string): boolean {
   const [, lockName, first] = MARKER.exec(basename(path)) ?? [];
   if (lockName === undefined || first === undefined) return false;
   const lock = readOwner(join(dirname(path), lockName));
   if (typeof lock === 'object' && lock.token.endsWith(first)) return false;
-  const owner: FoundOwner = readOwner(path);
+  const owner = readOwner(path);
   return owner === 'unreadable' || (owner !== 'gone' && !ownerLives(owner, path));
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { procIsOurs } from './identity.ts';
 
-/** No shell is nested deeper than that without meaning to hide. */
+/** No shell is nested deeper by accident. */
 const MAX_GENERATIONS = 64;
 
-/** The processes above this one, the parent first. Empty where the system does not tell (Linux alone does). */
+/** Returns the ids of the processes above this one, the parent first; empty except on Linux. */
 export function ancestors(): number[] {
   if (process.platform !== 'linux') return [];
   const found: number[] = [];
@@ -12,15 +12,12 @@ export function ancestors(): number[] {
   return found;
 }
 
-/** The parent of a process, 0 where there is none or nobody tells. */
-function parentOf(pid: number): number {
-  return Number(statFields(pid)[1] ?? 0);
-}
+/** Parent of a process, 0 if there is none or it is unknown. */
+const parentOf = (pid: number): number => Number(statFields(pid)[1] ?? 0);
 
 /**
- * The process that stands for this one's session: the one that began it, as a terminal's shell did. Where that one
- * lies outside this process namespace, as it does where a container is entered, the topmost process in here that
- * belongs to the session. The parent where the system does not tell.
+ * Returns the leader of this process's session, such as a terminal's shell; if it is outside this process namespace (a
+ * container was entered), the topmost process inside that belongs to the session. The parent if unknown.
  */
 export function sessionLeader(sessionOf: (pid: number) => number | null = ownSessionOf): number {
   const leader = sessionOf(process.pid);
@@ -34,7 +31,7 @@ export function sessionLeader(sessionOf: (pid: number) => number | null = ownSes
   return top;
 }
 
-/** What the system calls a session that was begun outside this process namespace. */
+/** Session id of a session that began outside this process namespace. */
 const OUTSIDE = 0;
 
 function ownSessionOf(pid: number): number | null {
@@ -42,7 +39,7 @@ function ownSessionOf(pid: number): number | null {
   return session === undefined ? null : Number(session);
 }
 
-/** The variables that a process was started with, each as NAME=value; none where the system does not tell. */
+/** Lists the variables that a process was started with, as NAME=value; empty if unknown. */
 export function environmentOf(pid: number): string[] {
   try {
     return procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : [];
@@ -63,10 +60,8 @@ function statFields(pid: number): string[] {
 }
 
 /**
- * Whether this process descends from the shell of a loop's own client, or from the command that a runner has for an
- * agent, whatever it has done to its environment since: an ancestor was started with a RALPH_LOOP_ID and with
- * CLAUDECODE=1 or RALPH_DRIVER=runner. Only Linux tells; elsewhere the answer is no.
- * A process that detaches itself from its ancestors is not seen.
+ * Returns true if an ancestor was started with a RALPH_LOOP_ID and with CLAUDECODE=1 or RALPH_DRIVER=runner: this process
+ * descends from a loop's client or agent, whatever its own environment says now. Linux only.
  */
 export function insideLoopsClient(): boolean {
   return ancestors().some((pid) => {

@@ -4,19 +4,19 @@ import { readRegularFile, removeIfThere } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
 import { hasRunDir, isRealDir, makeRunDir, type RunFiles, whatLies } from './run-files.ts';
 
-/** A sign of life this old is written anew. */
+/** Age from which a heartbeat is written again. */
 export const BEAT_MS = 60_000;
-/** A loop that gave no sign of life for so long is none that runs. */
+/** Age from which a loop without a heartbeat is not running. */
 export const DEAD_MS = 30 * 60_000;
 const MAX_BYTES = 4096;
 
-/** A loop that runs in a task folder, and its last sign of life. */
+/** Last heartbeat of a loop that runs in a task folder. */
 export interface Heartbeat {
   readonly loopId: string;
   readonly at: string;
 }
 
-/** Gives a loop's sign of life, unless the last one is younger than a minute. Throws as the rest of the run state does. */
+/** Writes a loop's heartbeat, unless the last one is younger than a minute. Throws `refused` for links. */
 export function beat(files: RunFiles, loopId: string, at: string): void {
   const path = beatPath(files, loopId);
   const last = hasActiveDir(files) ? readBeat(path) : null;
@@ -25,22 +25,22 @@ export function beat(files: RunFiles, loopId: string, at: string): void {
   writeAtomically(path, `${JSON.stringify({ loopId, at })}\n`);
 }
 
-/** The loop is over: its sign of life goes. */
+/** Removes the heartbeat of a loop that has ended. */
 export function endBeat(files: RunFiles, loopId: string): void {
   if (hasActiveDir(files)) removeIfThere(beatPath(files, loopId));
 }
 
-/** Removes the signs of life that are half an hour old or cannot be read, and gives back the loops that stay. */
+/** Removes heartbeats that are half an hour old or unreadable, and returns the others. */
 export function prune(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ path, last }) => {
     if (last !== null && isFresh(last, at)) return [last];
-    // One that cannot be read may be on its way: only its age tells.
+    // An unreadable one may be about to be written: only its age decides.
     if (last !== null || distance(new Date(statSync(path).mtimeMs).toISOString(), at) >= DEAD_MS) removeIfThere(path);
     return [];
   });
 }
 
-/** The loops that gave a sign of life within half an hour. Changes nothing. */
+/** Returns the heartbeats of the last half hour. */
 export function liveBeats(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ last }) => (last !== null && isFresh(last, at) ? [last] : []));
 }
@@ -58,7 +58,7 @@ function hasActiveDir(files: RunFiles): boolean {
   return hasRunDir(files) && isRealDir(files.activeDir);
 }
 
-/** A loop's id names its file, whatever it holds. */
+/** Returns a file name made from a loop's id, whatever it holds. */
 function beatPath(files: RunFiles, loopId: string): string {
   return join(files.activeDir, `${loopId.replace(/[^\w-]/g, '_').slice(0, 128)}.json`);
 }
@@ -67,11 +67,10 @@ function readBeat(path: string): Heartbeat | null {
   if (whatLies(path) !== 'file') return null;
   try {
     const { loopId, at } = JSON.parse(readRegularFile(path, MAX_BYTES) ?? '') as Record<string, unknown>;
-    return typeof loopId === 'string' && typeof at === 'string' && !Number.isNaN(Date.parse(at))
-      ? { loopId, at }
-      : null;
+    if (typeof loopId !== 'string' || typeof at !== 'string') return null;
+    return Number.isNaN(Date.parse(at)) ? null : { loopId, at };
   } catch {
-    return null; // half written by somebody else, or no sign of life at all
+    return null; // half written, or another file
   }
 }
 
@@ -79,7 +78,7 @@ function isFresh(last: Heartbeat, at: string): boolean {
   return distance(last.at, at) < DEAD_MS;
 }
 
-/** Either way: a sign of life from the future was given before the clock was set back. */
+/** In either direction: the clock may have been set back since. */
 function distance(a: string, b: string): number {
   return Math.abs(Date.parse(a) - Date.parse(b));
 }

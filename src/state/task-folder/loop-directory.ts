@@ -5,25 +5,26 @@ import type { LoopIteration } from '../../engine/schema/run-status.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { appendLine } from '../files/journal-lines.ts';
+import { freePath } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
 import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
 
-/** What belongs to a loop beside its task file, in its directory. All paths are absolute. */
+/** Paths of a loop directory's files, absolute. */
 export interface LoopDirectory {
   readonly dir: string;
   /** Settings of this loop. */
   readonly config: string;
-  /** What the agent is asked to reflect on, in place of the default. */
+  /** The user's text for the reflection, in place of the default. */
   readonly reflect: string;
-  /** What the loop shows of itself: its state, its events, and one file for each iteration. */
+  /** Projection of the loop: its state, its events, and one file for each iteration. */
   readonly state: string;
   readonly events: string;
   readonly iterationsDir: string;
-  /** Where what earlier runs showed is put. */
+  /** Projections of earlier runs. */
   readonly runsDir: string;
 }
 
-/** The files of a loop directory. Touches nothing. */
+/** Returns the paths of a loop directory. */
 export function loopDirectoryIn(dir: string): LoopDirectory {
   return {
     dir,
@@ -36,21 +37,18 @@ export function loopDirectoryIn(dir: string): LoopDirectory {
   };
 }
 
-/** All but what its users write: what the loop shows is the loop's own. */
+/** Lists the files that the loop itself writes. */
 export function shownIn({ state, events, iterationsDir, runsDir }: LoopDirectory): readonly string[] {
   return [state, events, iterationsDir, runsDir];
 }
 
-/** For git: what a loop shows is no part of the project's history; its task, settings and reflection are. */
+/** Content of .gitignore: the projection is no part of the project's history. */
 export const IGNORED = ['/state.json', '/events.jsonl', '/iterations/', '/runs/', '/.ralph-runner*/', ''].join('\n');
 
 /*
- * What a loop shows in its directory, for people and programs. Nothing is ever read from here to decide anything. Each of
- * these masks secrets, and throws what the system says, or `refused` where a link would lead out of the directory: for
- * the caller to log.
+ * The projection is for people and programs; no decision reads it. Each function masks secrets, and throws the system's
+ * error, or `refused` for links, for the caller to log.
  */
-
-/** Puts the state where readers find the old one or this one, whole. */
 export function showState({ state: path }: LoopDirectory, state: LoopState): void {
   refuseLink(path);
   writeAtomically(path, `${JSON.stringify(redactRecord(state), null, 2)}\n`);
@@ -65,43 +63,32 @@ export function showEvent({ events }: LoopDirectory, event: LoopEvent): void {
 const SUMMARY_LINES = 3;
 const SUMMARY_LIMIT = 500;
 
-/** The first lines of a message that say something. */
+/** Returns the first non-empty lines of a message. */
 export function summaryOf(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '');
   return redact(lines.slice(0, SUMMARY_LINES).join('\n')).slice(0, SUMMARY_LIMIT);
 }
 
-/**
- * Writes `iterations/NNN.json`. One that is there, of an idle iteration, is never overwritten: the next is `NNN-2.json`
- * and so on.
- */
+/** Writes `iterations/NNN.json`, or `NNN-2.json` and so on if it exists, as after an idle iteration. */
 export function showIteration({ iterationsDir }: LoopDirectory, entry: LoopIteration): void {
   makeRealDir(iterationsDir);
-  const stem = String(entry.iteration).padStart(3, '0');
-  for (let copy = 1; ; copy++) {
-    const path = join(iterationsDir, `${stem}${copy === 1 ? '' : `-${copy}`}.json`);
-    if (whatLies(path) !== 'nothing') continue;
-    writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`);
-    return;
-  }
+  const path = freePath(join(iterationsDir, String(entry.iteration).padStart(3, '0')), '.json', '-');
+  writeAtomically(path, `${JSON.stringify(redactRecord(entry), null, 2)}\n`);
 }
 
-/** Keeps what a loop shows out of git, in a directory that somebody made by hand; that word itself, too. */
+/** Keeps the projection out of git, in a directory without a .gitignore; that file itself, too. */
 export function keepOutOfGit({ dir }: LoopDirectory): void {
   const path = join(dir, '.gitignore');
   if (whatLies(path) === 'nothing') writeAtomically(path, `/.gitignore\n${IGNORED}`);
 }
 
-/** Moves what an earlier run showed into a folder of `runs/` that is named by the instant `at`; nothing is lost. */
+/** Moves the projection of an earlier run into a folder of `runs/`, named by the instant `at`. */
 export function putRunAway(directory: LoopDirectory, at: string): void {
-  const shown = [directory.state, directory.events, directory.iterationsDir].filter(
-    (path) => whatLies(path) !== 'nothing',
-  );
+  const { state, events, iterationsDir } = directory;
+  const shown = [state, events, iterationsDir].filter((path) => whatLies(path) !== 'nothing');
   if (shown.length === 0) return;
   makeRealDir(directory.runsDir);
-  const stem = join(directory.runsDir, at.replaceAll(':', '-'));
-  let target = stem;
-  for (let copy = 2; whatLies(target) !== 'nothing'; copy++) target = `${stem}.${copy}`;
+  const target = freePath(join(directory.runsDir, at.replaceAll(':', '-')));
   mkdirSync(target);
   for (const path of shown) renameSync(path, join(target, basename(path)));
 }

@@ -4,7 +4,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { removeIfThere } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
 
-/** Where the run state of a task folder lies. All paths are absolute. */
+/** Paths of a task folder's run state, absolute. */
 export interface RunFiles {
   readonly taskDir: string;
   /** `.ralph-runner` of the task folder. */
@@ -16,11 +16,11 @@ export interface RunFiles {
   readonly activeDir: string;
   readonly stopFlag: string;
   readonly cancelFlag: string;
-  /** Where `archive` moves `dir` to, under a name of its own. */
+  /** Destination of `archive`. */
   readonly archiveDir: string;
 }
 
-/** The run state's files of a task folder. Touches nothing. */
+/** Returns the paths of a task folder's run state. */
 export function runFiles(taskDir: string): RunFiles {
   const dir = join(taskDir, '.ralph-runner');
   return {
@@ -37,43 +37,38 @@ export function runFiles(taskDir: string): RunFiles {
   };
 }
 
-/** What lies at a path of the run state, symbolic links not followed. */
-export type Lies = 'nothing' | 'file' | 'directory' | 'other';
-
-export function whatLies(path: string): Lies {
+/** Returns what is at a path, symbolic links not followed. */
+export function whatLies(path: string): 'nothing' | 'file' | 'directory' | 'other' {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (there === undefined) return 'nothing';
   return there.isFile() ? 'file' : there.isDirectory() ? 'directory' : 'other';
 }
 
-/**
- * Makes `.ralph-runner`, and a folder within it where one is named. Throws `refused` where something else lies in
- * the place of either: through a symbolic link the run state would leave the task folder.
- */
+/** Creates `.ralph-runner`, and the folder `inner` in it. Throws `refused` for links, which would lead out of the task folder. */
 export function makeRunDir(files: RunFiles, inner?: string): void {
   if (makeRealDir(files.dir)) writeAtomically(join(files.dir, '.gitignore'), '*\n');
   if (inner !== undefined) makeRealDir(inner);
 }
 
-/** Whether `.ralph-runner` is there. Throws `refused` where it is no directory of its own. */
+/** Returns true if `.ralph-runner` exists. Throws `refused` if it is no directory. */
 export function hasRunDir(files: RunFiles): boolean {
   return isRealDir(files.dir);
 }
 
-/** The same for any directory of the run state. */
+/** Returns true if a directory exists. Throws `refused` for anything else at its path. */
 export function isRealDir(path: string): boolean {
   const lies = whatLies(path);
   if (lies === 'nothing' || lies === 'directory') return lies === 'directory';
   throw notItsOwn(path, 'directory');
 }
 
-/** Throws `refused` where anything but a plain file lies at a path that is about to be written or read. */
+/** Throws `refused` for anything but a plain file at a path that is about to be written or read. */
 export function refuseLink(path: string): void {
   const lies = whatLies(path);
   if (lies !== 'nothing' && lies !== 'file') throw notItsOwn(path, 'file');
 }
 
-/** Makes a directory that is no link. true when it was made now. */
+/** Creates a directory. Returns false if it exists; throws `refused` for links. */
 export function makeRealDir(path: string): boolean {
   if (isRealDir(path)) return false;
   mkdirSync(path, { recursive: true });
@@ -81,25 +76,20 @@ export function makeRealDir(path: string): boolean {
 }
 
 function notItsOwn(path: string, what: 'file' | 'directory'): RalphError {
-  return new RalphError(
-    'refused',
-    `${path} is no ${what} of its own: run state is neither written nor read through a link. Move it away.`,
-  );
+  const message = `${path} is no ${what} of its own: run state is neither written nor read through a link. Move it away.`;
+  return new RalphError('refused', message);
 }
 
-/** What somebody has asked for by a flag file in a task folder's `.ralph-runner`. */
-export interface TakenFlags {
-  readonly stop: boolean;
-  readonly cancel: boolean;
-}
+/** What the user asked for by flag files. */
+export type TakenFlags = Readonly<Record<'stop' | 'cancel', boolean>>;
 
-/** Reads the flags and removes them: each is heard once. A new run takes those of an earlier one first and ignores them. */
+/** Reads the flag files of a task folder and removes them: each counts once. A new run ignores those of an earlier one. */
 export function takeFlags(files: RunFiles): TakenFlags {
   if (!hasRunDir(files)) return { stop: false, cancel: false };
   return { stop: take(files.stopFlag), cancel: take(files.cancelFlag) };
 }
 
-/** A link is removed as itself; a directory in a flag's place is none. */
+/** A link is removed as itself; a directory is no flag. */
 function take(path: string): boolean {
   const lies = whatLies(path);
   if (lies === 'nothing' || lies === 'directory') return false;

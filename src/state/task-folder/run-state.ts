@@ -5,28 +5,24 @@ import type { CommandOutcome, RunStatus, TaskIterationRecord } from '../../engin
 import { redact, redactRecord } from '../../text/redact/redact.ts';
 import { checkShape } from '../check-shape.ts';
 import { appendLine, readAllLines } from '../files/journal-lines.ts';
-import { readRegularFile } from '../files/read-regular-file.ts';
+import { freePath, readRegularFile } from '../files/read-regular-file.ts';
 import { writeAtomically } from '../files/write-atomically.ts';
-import { hasRunDir, makeRunDir, type RunFiles, refuseLink, whatLies } from './run-files.ts';
+import { hasRunDir, makeRunDir, type RunFiles, refuseLink } from './run-files.ts';
 
 /*
- * The mirror of a loop in its task folder, for people and programs. The loop's own state decides; nothing is ever read
- * from here to decide anything. Each of these throws what the system says, or `refused` where a link would lead out of
- * the folder: for the caller to log, because a mirror that cannot be written changes no decision.
+ * Projection of a loop in its task folder, for people and programs; no decision reads it. Each function masks secrets, and
+ * throws the system's error, or `refused` for links, for the caller to log.
  */
 
-/** Puts the status where readers find the old one or this one, whole. Secrets are masked. */
 export function mirrorStatus(files: RunFiles, status: RunStatus): void {
   makeRunDir(files);
   writeAtomically(files.status, `${JSON.stringify(redactRecord(status), null, 2)}\n`);
 }
 
-/** Appends an iteration as one line. Secrets are masked. */
 export function mirrorIteration(files: RunFiles, record: TaskIterationRecord): void {
   append(files, files.iterations, record);
 }
 
-/** Appends an event as one line. Secrets are masked. */
 export function mirrorEvent(files: RunFiles, event: LoopEvent): void {
   append(files, files.events, event);
 }
@@ -37,11 +33,11 @@ function append(files: RunFiles, path: string, entry: object): void {
   appendLine(path, redactRecord(entry));
 }
 
-/** What a task folder tells of its run. */
+/** Status projection of a task folder. */
 export interface RunState {
-  /** null where no run has left one, or where `problem` says why it cannot be read. */
+  /** null if no run has written one, or if `problem` says why it cannot be read. */
   readonly status: RunStatus | null;
-  /** The last line of the iterations, or null. */
+  /** Last record of the iterations, or null. */
   readonly lastIteration: TaskIterationRecord | null;
   /** Lines of the iterations that cannot be read. */
   readonly torn: number;
@@ -50,7 +46,7 @@ export interface RunState {
 
 const MAX_STATUS = 1024 * 1024;
 
-/** Reads the durable status of a task folder's run; null where there has been none. Throws `refused` on links. */
+/** Reads the projection of a task folder's run; null if there has been none. Throws `refused` for links. */
 export function readRunState(files: RunFiles): RunState | null {
   if (!hasRunDir(files)) return null;
   for (const path of [files.status, files.iterations]) refuseLink(path);
@@ -68,46 +64,37 @@ function readStatus(files: RunFiles): Pick<RunState, 'status' | 'problem'> {
   try {
     const status: unknown = JSON.parse(text);
     const problem = checkShape(status, shapes.runStatus);
-    return problem === null
-      ? { status: status as RunStatus, problem: null }
-      : { status: null, problem: `${files.status} cannot be used: ${problem}.` };
+    if (problem === null) return { status: status as RunStatus, problem: null };
+    return { status: null, problem: `${files.status} cannot be used: ${problem}.` };
   } catch (error) {
     return { status: null, problem: `${files.status} cannot be read: ${(error as Error).message}` };
   }
 }
 
-/** One iteration as people read it afterwards. */
+/** Content of an iteration's transcript. */
 export interface TranscriptParts {
   readonly loopId: string;
   readonly startedAt: string;
   readonly endedAt: string;
   /** Such as `completed` or `timeout`. */
   readonly status: string;
-  /** As it was sent; null where nobody knows, such as the user's own first prompt. */
+  /** As it was sent; null if unknown, such as the user's own first prompt. */
   readonly prompt: string | null;
-  /** `output` is what the prompt got of it. */
+  /** `output` is the part that the prompt contained. */
   readonly commands: readonly (Pick<CommandOutcome, 'name' | 'outcome' | 'durationMs'> & {
     readonly run: string;
     readonly output: string;
   })[];
-  /** The agent's final message; null where nobody knows it any more. */
+  /** The agent's final message; null if unknown. */
   readonly message: string | null;
 }
 
-/**
- * Writes an iteration's transcript, secrets masked, to `transcripts/NNN.md` and gives back its path. One that is there,
- * of an idle iteration or an earlier run, is never overwritten: the new one is `NNN-2.md` and so on. Throws as the rest
- * of the run state does.
- */
+/** Writes a transcript to `transcripts/NNN.md`, or `NNN-2.md` and so on if it exists, and returns its path. */
 export function writeTranscript(files: RunFiles, number: number, parts: TranscriptParts): string {
   makeRunDir(files, files.transcriptsDir);
-  const stem = String(number).padStart(3, '0');
-  for (let copy = 1; ; copy++) {
-    const path = join(files.transcriptsDir, `${stem}${copy === 1 ? '' : `-${copy}`}.md`);
-    if (whatLies(path) !== 'nothing') continue;
-    writeAtomically(path, redact(transcriptText(number, parts)));
-    return path;
-  }
+  const path = freePath(join(files.transcriptsDir, String(number).padStart(3, '0')), '.md', '-');
+  writeAtomically(path, redact(transcriptText(number, parts)));
+  return path;
 }
 
 function transcriptText(number: number, parts: TranscriptParts): string {
@@ -130,7 +117,7 @@ function transcriptText(number: number, parts: TranscriptParts): string {
   ].join('\n\n');
 }
 
-/** A text as it is, in a fence that nothing within it can close. */
+/** Puts a text in a fence that nothing in it can close. */
 function fenced(text: string, language = ''): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

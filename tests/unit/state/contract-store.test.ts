@@ -49,7 +49,10 @@ test('A contract that cannot be used is an error with a way out, and never the s
     writeFileSync(files.contract, text);
     assert.throws(
       () => readContract(files),
-      (error) => error instanceof RalphError && error.code === 'contract-changed' && /main\.cjs/.test(error.message),
+      (error) =>
+        error instanceof RalphError &&
+        error.code === 'contract-changed' &&
+        /ralph-loop start --fresh/.test(error.message),
       text,
     );
   }
