@@ -22,7 +22,6 @@ export function requireClient(env: NodeJS.ProcessEnv): FoundClient {
   return client;
 }
 
-/** Describes a client below the floor. */
 export function tooOld(path: string, version: string): string {
   return `Claude Code ${version} (${path}) is not supported: ralph-loop needs ${OLDEST_CLIENT} or newer.`;
 }

@@ -40,7 +40,6 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-/** Returns the denial by the loop's own rules, or null. */
 function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   for (const command of reading.commands) {
     const message = controlCommandDenial(command, guard);

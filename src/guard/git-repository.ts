@@ -2,13 +2,11 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 interface Repository {
-  /** Root of the working tree. */
   readonly top: string;
   /** Directory with the index and HEAD; in a linked worktree `.git` is a file that names it. */
   readonly git: string;
 }
 
-/** Finds the repository around a directory; null if there is none. Never throws. */
 function repositoryAround(directory: string): Repository | null {
   for (let top = resolve(directory); ; top = dirname(top)) {
     const git = join(top, '.git');
@@ -36,7 +34,6 @@ export function currentBranch(directory: string): string | null {
   return /^ref: refs\/heads\/(.+)$/m.exec(head ?? '')?.[1]?.trim() ?? null;
 }
 
-/** Returns the branch that a bare `git push` updates; null if the configuration names none. */
 export function upstreamOf(directory: string): string | null {
   const git = repositoryAround(directory)?.git ?? null;
   const branch = currentBranch(directory);

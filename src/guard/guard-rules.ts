@@ -1,7 +1,6 @@
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { undecidedDenied } from './messages.ts';
 
-/** Returns whether any rule is set. */
 export function hasRules({ blockCommands, shellAllow, protectedFiles, privateFiles, strict }: Guardrails): boolean {
   return (
     strict || shellAllow !== null || blockCommands.length > 0 || protectedFiles.length > 0 || privateFiles.length > 0
@@ -33,13 +32,11 @@ export interface GuardRules {
 
 /** Scope of the current task of a plan. */
 export interface TaskScope {
-  /** Id of the task, for messages. */
   readonly task: string;
   /** Paths and globs from the project; empty: the whole project. */
   readonly entries: readonly string[];
   /** Names of folders that tools fill, wherever they lie. */
   readonly free: readonly string[];
-  /** Branches that may not be pushed to. */
   readonly noPushTo: readonly string[];
 }
 

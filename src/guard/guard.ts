@@ -2,7 +2,6 @@ import { basename, join } from 'node:path';
 import type { GuardRules } from './guard-rules.ts';
 import { comparablePath, realPath } from './own-files/comparable-path.ts';
 
-/** Rules prepared for one evaluation. */
 export interface Guard {
   readonly rules: GuardRules;
   readonly own: readonly ProtectedPath[];
@@ -26,7 +25,6 @@ export function prepareGuard(rules: GuardRules): Guard {
   };
 }
 
-/** One protected path in comparable form. */
 export interface ProtectedPath {
   readonly path: string;
   /** `path` is the beginning of file names, not a whole name. */
@@ -62,7 +60,6 @@ export function isInside(target: string, entry: ProtectedPath): boolean {
   return target === entry.path || target.startsWith(`${entry.path}/`);
 }
 
-/** Returns whether the protected path is below this directory. */
 export function holds(directory: string, entry: ProtectedPath): boolean {
   return directory === '/' || entry.path.startsWith(`${directory}/`);
 }

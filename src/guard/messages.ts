@@ -42,7 +42,6 @@ export const UNREADABLE: Readonly<Record<string, string>> = {
 };
 
 const SAY_SO = 'If the task cannot be done without it, say so in your reply: the user can do it.';
-/** Longest excerpt of a command in a message. */
 const MAX_SHOWN = 200;
 
 export function commandDenied(text: string, asCommand: boolean, reason: string | null): string {

@@ -30,7 +30,6 @@ export const NO_COUNT: TestCount = {
 /** A longer line is no runner's summary. */
 const MAX_LINE = 1000;
 
-/** The count after one more line of the output. */
 export function countLine(count: TestCount, raw: string): TestCount {
   if (raw.length > MAX_LINE) return count;
   const line = plain(raw);
@@ -42,7 +41,6 @@ export function countLine(count: TestCount, raw: string): TestCount {
   return count;
 }
 
-/** true when a runner was recognised and executed nothing. */
 export function isVacuous(count: TestCount): boolean {
   return count.seen && count.executed - count.skipped - (count.nested ? 0 : count.emptyFiles) <= 0;
 }

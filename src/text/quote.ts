@@ -4,7 +4,6 @@ export function quoted(text: string): string {
   return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`;
 }
 
-/** A text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

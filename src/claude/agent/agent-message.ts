@@ -11,7 +11,6 @@ export type AgentMessage =
   | { readonly kind: 'answered'; readonly tokens: number }
   /** The most tokens that a model of this run can read, the largest of them. */
   | { readonly kind: 'window'; readonly tokens: number }
-  /** The main agent speaks. */
   | { readonly kind: 'text'; readonly text: string }
   | {
       readonly kind: 'tool';
@@ -51,7 +50,6 @@ export interface AgentResult {
   readonly turns: number | null;
   /** The final message, or the client's text for an error. */
   readonly text: string;
-  /** US dollars. */
   readonly costUsd: number | null;
   readonly usage: UsageDelta | null;
 }
@@ -91,7 +89,6 @@ export const NO_FACTS: RunFacts = {
   lostLines: 0,
 };
 
-/** Returns the summary after one more message. */
 export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
   switch (message.kind) {
     case 'session':

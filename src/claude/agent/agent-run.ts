@@ -3,7 +3,6 @@ import { endGroup, forgetGroup, rememberGroup } from '../../state/process/group.
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
-/** One run of an agent in a fresh context, from start to exit. */
 export interface AgentRun extends Pick<AgentProcess, 'pid' | 'end'> {
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
@@ -63,7 +62,6 @@ export interface AgentProcess {
 export interface ProcessEnd {
   readonly exit: RunExit;
   readonly durationMs: number;
-  /** End of its standard error. */
   readonly complaint: string;
 }
 
@@ -81,7 +79,6 @@ export interface ProcessOptions {
   readonly overdue: (silentMs: number, runningMs: number) => EndedBy | null;
 }
 
-/** Characters of its standard error. */
 const COMPLAINT = 2_000;
 /** Time for remaining output after the process has exited while others hold its pipe. */
 const DRAIN_MS = 500;

@@ -3,13 +3,10 @@ import { shorten } from '../../text/excerpt.ts';
 import { apiErrorKind } from '../transcript/api-failure.ts';
 import type { AgentResult, RunFacts } from './agent-message.ts';
 
-/** Exit of the process, and the reason if this program ended it. */
 export interface RunExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** null if it ended by itself. */
   readonly endedBy: EndedBy | null;
-  /** null if it was started. */
   readonly startError: string | null;
 }
 
@@ -20,7 +17,6 @@ export interface RunExit {
  */
 export type EndedBy = 'interrupt' | 'silence' | 'time' | 'lingering' | 'unguarded' | 'login';
 
-/** Classification of a run. `message` says what happened, for people. */
 export type RunOutcome =
   | { readonly kind: 'ok'; readonly message: string }
   | { readonly kind: 'rate-limited'; readonly resetsAt: string | null; readonly message: string }
@@ -42,7 +38,6 @@ export type RunOutcome =
       readonly message: string;
     };
 
-/** Maximum length of a quote from the client or the API. */
 const QUOTE = 300;
 /** Exit codes by which a shell reports SIGINT and SIGTERM. */
 const SIGNAL_CODES: readonly (number | null)[] = [130, 143];

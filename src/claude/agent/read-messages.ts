@@ -43,7 +43,6 @@ function system(message: Fields): AgentMessage[] {
   }
 }
 
-/** Reads a partial message in the API's format. */
 function streamed(event: Fields): AgentMessage[] {
   switch (event['type']) {
     case 'message_start': {
@@ -106,7 +105,6 @@ function result(message: Fields): AgentResult {
   };
 }
 
-/** Sum over all models; null if the client names none. */
 function usageOf(models: unknown): UsageDelta | null {
   if (typeof models !== 'object' || models === null) return null;
   const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };

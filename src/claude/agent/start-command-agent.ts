@@ -9,7 +9,6 @@ import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
 const LONGEST_TEXT = 200_000;
 /** Characters of a line that is shown before it has ended. */
 const LONGEST_LINE = 16_384;
-/** Maximum length of a quote from its standard error. */
 const QUOTE = 300;
 
 /**

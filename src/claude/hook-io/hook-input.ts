@@ -12,9 +12,7 @@ export interface HookInput {
   readonly backgroundTasks: readonly BackgroundTask[];
   /** SessionStart: startup, resume, clear, compact. */
   readonly source: string | null;
-  /** UserPromptSubmit. */
   readonly prompt: string | null;
-  /** The whole payload, for fields of single events. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -71,7 +69,6 @@ export interface HookToolCall {
   readonly agentId: string | null;
 }
 
-/** Returns the tool call of a tool hook's payload; missing fields are empty. */
 export function toolCall({ raw }: HookInput): HookToolCall {
   const input = raw['tool_input'];
   return {

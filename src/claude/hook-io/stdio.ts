@@ -31,7 +31,6 @@ export function readSome(descriptor: number, chunk: Buffer): number {
   }
 }
 
-/** Writes a hook's one JSON object, whole. */
 export function writeStdout(answer: object): void {
   const bytes = Buffer.from(JSON.stringify(answer));
   for (let at = 0; at < bytes.length; ) {

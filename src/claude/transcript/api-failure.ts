@@ -43,7 +43,6 @@ export function lastApiError(transcriptPath: string | null): NotedApiError | nul
   return found;
 }
 
-/** Maps the client's term for an API error to the loop's. */
 export function apiErrorKind(error: unknown): ApiError['kind'] {
   return (typeof error === 'string' ? KINDS.get(error) : undefined) ?? 'other';
 }

@@ -37,7 +37,6 @@ interface Queue {
   notifications: number;
 }
 
-/** Returns the users' messages that were queued and not served. */
 function queuedIn(entries: readonly Record<string, unknown>[]): Queue['messages'] {
   const queue: Queue = { messages: [], notifications: 0 };
   let prompted = '';

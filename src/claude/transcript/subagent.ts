@@ -8,7 +8,6 @@ import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { readUsage } from './usage.ts';
 
 export interface SubagentWork {
-  /** Its last message, as it wrote it. */
   readonly text: string;
   /** The last message is its final one: it calls no tool, and nothing was said to the subagent since. */
   readonly finished: boolean;
@@ -16,7 +15,6 @@ export interface SubagentWork {
   readonly usage: UsageDelta;
 }
 
-/** Subagent ids as the client writes them. */
 const AGENT_ID = /^[\w-]{1,100}$/;
 const TAIL_BYTES = 8 * 1024 * 1024;
 

@@ -57,7 +57,6 @@ export function blockOverridden(path: string | null, since: string): boolean {
   return overridden;
 }
 
-/** The client's version as its newest entry names it, or null. */
 export function clientVersion(path: string | null): string | null {
   let version: string | null = null;
   scan(path, (entry) => {
@@ -76,7 +75,6 @@ function scan(path: string | null, visit: (entry: Fields) => boolean, needle = '
   });
 }
 
-/** Bytes of the transcript, or null when there is none (yet), or none that could be looked at. */
 export function transcriptSize(path: string | null): number | null {
   try {
     return path === null ? null : statSync(path).size;

@@ -11,7 +11,6 @@ import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
 export const ALLOWLIST = 'shell_policy.allowlist';
 
-/** The part of the user's rules that is about commands. */
 export type CommandRules = Pick<Guardrails, 'blockCommands' | 'shellAllow'>;
 
 /** Text in which a rule was found; `asCommand` if that is certainly the command itself. */
@@ -120,7 +119,6 @@ function compiled(pattern: string, whole = false): RegExp {
   }
 }
 
-/** The first simple command that no pattern of the allowlist matches whole; null where all may run. */
 export function firstNotAllowed(allow: readonly string[], reading: ShellReading): ShellCommand | null {
   const patterns = allow.map((pattern) => compiled(pattern, true));
   const commands = [...reading.commands, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];

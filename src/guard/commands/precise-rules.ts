@@ -87,7 +87,6 @@ function isOption(text: string): boolean {
   return text.startsWith('-') && text !== '-';
 }
 
-/** Pairs of commands of one pipeline that are shown to the patterns one by one. */
 const MAX_PAIRS = 400;
 
 /** Returns a simple command as its words, without quotes and escapes: the text that an allowlist is matched with. */

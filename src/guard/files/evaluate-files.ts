@@ -29,7 +29,6 @@ interface Access extends Reached {
   readonly reads: boolean;
 }
 
-/** Evaluates the paths of a shell command by `protected_files` and `private_files`. */
 export async function evaluateShellFiles(reading: ShellReading, guard: Guard, rules: FileRules): Promise<FileVerdict> {
   const budget = newBudget();
   const accessesOf = (uses: readonly FileAccess[], reads: boolean): Access[] =>
@@ -46,7 +45,6 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
   return { denial: await firstDenied(accesses, guard, rules), open };
 }
 
-/** Evaluates a tool that takes paths by `protected_files` and `private_files`. */
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
   const budget = newBudget();
   const { reached, reads } = reachedByTool(call, guard, budget);

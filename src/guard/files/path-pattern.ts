@@ -13,7 +13,6 @@ export interface PathPattern {
 }
 
 const POLICY = 'policy:';
-/** Characters that make a glob more than a name. */
 const WILD = '*?[](){}!+@\\';
 
 /**

@@ -14,10 +14,8 @@ import { formsBelow, type PathForms, pathForms } from './path-pattern.ts';
 import { simpleGlob } from './simple-glob.ts';
 import { toolPaths } from './tool-paths.ts';
 
-/** A path that a command reaches. */
 export interface Reached {
   readonly forms: PathForms;
-  /** For messages. */
   readonly shown: string;
 }
 
@@ -130,7 +128,6 @@ function matchedByGit(pattern: string, cwd: string, guard: Guard, budget: Budget
   return reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path));
 }
 
-/** Returns everything below a directory, or the part of it that counts. */
 export function reachedBelow(
   directory: string,
   guard: Guard,
@@ -151,7 +148,6 @@ function reached(path: string, cwd: string, guard: Guard): Reached {
   return { forms: pathForms(path, cwd, guard), shown: path };
 }
 
-/** Returns the paths that a call of a file tool reaches. */
 export function reachedByTool(
   call: ToolCall,
   guard: Guard,
@@ -173,7 +169,6 @@ export function reachedByTool(
   return { reached: removes ? paths.flatMap((path) => below(path)) : paths.map(reached), reads };
 }
 
-/** Names that a pattern of the Glob tool asks for. */
 function globbed(call: ToolCall, paths: readonly string[]): string[] {
   const pattern = textOf(call, 'pattern') ?? '';
   return pattern === '' ? [...paths] : [...paths, pattern, ...paths.map((path) => `${path}/${pattern}`)];
@@ -200,9 +195,7 @@ const MAX_ENTRIES = 5000;
 const MAX_IN_ALL = 20_000;
 /** Number of entries that may still be read; negative if there were more. */
 export interface Budget {
-  /** For the current access. */
   left: number;
-  /** For the whole call. */
   whole: number;
   /** Some use had more than it may have. */
   cut: boolean;
@@ -251,7 +244,6 @@ export function listBelow(directory: string, budget: Budget): string[] {
   return found;
 }
 
-/** Lists the names in a directory within the budget; empty if it is not a directory. */
 export function entriesOf(directory: string, budget: Budget): string[] {
   return readDirectory(directory).flatMap(({ name }) => (take(budget) ? [name] : []));
 }

@@ -2,9 +2,7 @@ import type { Guardrails } from '../../engine/schema/contract.ts';
 import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
 
-/** The client's tools that change a file. */
 const FILE_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
-/** The client's tools that show or list a file's content. */
 const FILE_READERS = new Set(['Read', 'NotebookRead', 'Grep', 'Glob']);
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
@@ -12,10 +10,8 @@ const READS = /(^|_)(read|get|list|search|find|view|stat|tree|info|glob|grep|des
 const WRITES =
   /(write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|put|apply|set|upload|download)/i;
 const REMOVES = /(delete|move|remove|rename)/i;
-/** Depth of the input of an MCP tool in which paths are looked for. */
 const MAX_DEPTH = 4;
 
-/** Paths of a tool call and its access to them. */
 export interface ToolPaths {
   readonly paths: readonly string[];
   readonly access: 'changes' | 'reads' | 'none';
@@ -31,7 +27,6 @@ export function toolPaths(call: ToolCall, guard: Guard): ToolPaths {
   return { paths: pathsIn(call.input, 0).map((path) => asPath(path, guard)), access, removes };
 }
 
-/** Returns a tool's access without looking at its input. */
 export function accessOf(tool: string): ToolPaths['access'] {
   if (FILE_TOOLS.has(tool)) return 'changes';
   if (FILE_READERS.has(tool)) return 'reads';

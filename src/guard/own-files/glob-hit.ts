@@ -23,7 +23,6 @@ export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard:
   return undefined;
 }
 
-/** The paths that a glob finds now, absolute; `take` is asked for each name that it is tried on. */
 export function globbedPaths(pattern: string, cwd: string, take: () => boolean): string[] {
   return expand(segmentsOf(pattern, cwd), take);
 }

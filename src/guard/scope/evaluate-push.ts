@@ -5,7 +5,6 @@ import { literal, programName, subcommandWords } from '../shell/program-words.ts
 import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
 import { splitOptions } from '../shell/words.ts';
 
-/** Options of `git push` that take a value of their own. */
 const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodules';
 /** Push more than one branch. */
 const MANY = ['--all', '--branches', '--mirror'];

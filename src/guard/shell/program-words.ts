@@ -9,13 +9,11 @@ export interface GitWords {
   readonly words: readonly ShellWord[];
   /** The directory of -C, as a template; undefined without one. */
   readonly directory: string | undefined;
-  /** Expansion of the alias in use. */
   readonly aliased: string | undefined;
   /** Configuration of this call, by key in lower case. */
   readonly settings: ReadonlyMap<string, string>;
 }
 
-/** Options of git itself that take a value. */
 export const GIT_VALUES =
   '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source';
 
@@ -37,12 +35,8 @@ export function gitWords(argv: readonly ShellWord[], variables: Variables = new 
   }
   const aliased = settings.get(`alias.${operands[0]?.template ?? ''}`.toLowerCase());
   if (aliased === undefined) return { words: operands, directory, aliased, settings };
-  const replaced = aliased.startsWith('!')
-    ? []
-    : aliased
-        .trim()
-        .split(/\s+/)
-        .map((word) => wordOf(word));
+  const words = aliased.startsWith('!') ? [] : aliased.trim().split(/\s+/);
+  const replaced = words.map((word) => wordOf(word));
   return { words: [...replaced, ...operands.slice(1)], directory, aliased, settings };
 }
 
@@ -98,7 +92,6 @@ export function namedWords(command: ShellCommand): Array<string | null> {
   return splitOptions(words, values).operands.map(literal);
 }
 
-/** Returns whether the options of a program are known, which makes its named words certain. */
 export function hasKnownOptions(command: ShellCommand): boolean {
   return valuesOf(programName(command)) !== undefined;
 }
@@ -112,13 +105,10 @@ function valuesOf(name: string): string | undefined {
   return Object.hasOwn(VALUES, name) ? VALUES[name] : undefined;
 }
 
-const EXE = '.exe';
-/** Programs that run a JavaScript file. */
 export const NODE_LIKE = new Set(['node', 'nodejs', 'bun', 'deno', 'tsx', 'ts-node']);
 
 const SHELLS = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'mksh', 'ash', 'fish', 'rbash']);
 
-/** Returns whether a command word starts a shell. */
 export function isShell(word: string): boolean {
   return SHELLS.has(basenameOf(word));
 }
@@ -126,10 +116,9 @@ export function isShell(word: string): boolean {
 /** Basename of a command word, without `.exe`. */
 export function basenameOf(word: string): string {
   const name = word.slice(word.lastIndexOf('/') + 1);
-  return name.slice(-EXE.length).toLowerCase() === EXE ? name.slice(0, -EXE.length) : name;
+  return name.slice(-4).toLowerCase() === '.exe' ? name.slice(0, -4) : name;
 }
 
-/** Returns whether a path is the command's standard input. */
 export function isStandardInput(path: string): boolean {
   return /^\/(dev\/stdin|dev\/fd\/0|proc\/self\/fd\/0)$/.test(path);
 }

@@ -1,13 +1,11 @@
 /** Any text: placeholder in templates for what is known only at run time. */
 export const UNKNOWN = '\0';
 
-/** One word after all expansions that can be followed. */
 export interface ShellWord {
   /** The word as the program gets it; null when a part of it is known only at run time. */
   readonly text: string | null;
   /** The text, with UNKNOWN for each part that is known only at run time. */
   readonly template: string;
-  /** As written. */
   readonly source: string;
   /** The shell expands it against the file system; `pattern` is the glob, quoted characters escaped by a backslash. */
   readonly glob?: true;
@@ -39,7 +37,6 @@ export interface ShellCommand {
   readonly assignments: ReadonlyArray<{ readonly name: string; readonly value: string | null }>;
   /** Working directory, literal `cd` followed; null when unknown. */
   readonly cwd: string | null;
-  /** Working directory as a template. */
   readonly cwdTemplate: string;
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
@@ -66,7 +63,6 @@ export type FileAccessKind =
   | 'read'
   | 'link-source';
 
-/** A path that a command reads or writes. */
 export interface FileAccess {
   readonly target: string | null;
   readonly word: ShellWord;

@@ -11,7 +11,6 @@ import {
   type UndecidableKind,
 } from './shell-reading.ts';
 
-/** One word of a variable's value. */
 export interface ValueWord {
   readonly template: string;
   /** Glob whose matches the value stands for (`for f in *.json`). */
@@ -97,7 +96,6 @@ export function withVariable(state: ShellState, name: string, value: readonly Va
   return { ...state, variables };
 }
 
-/** Input or output of a command, as a template. */
 export interface Stream {
   readonly kind: 'none' | 'pipe' | 'file' | 'literal';
   readonly text: string;
@@ -139,7 +137,6 @@ export interface ShellContext {
   readonly position: number | null;
   readonly depth: number;
   readonly via: readonly string[];
-  /** Interprets code in every state that it may start in: the entry into the recursion. */
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
 }
 
@@ -176,7 +173,6 @@ export function report(
   context.facts.undecidable.push({ kind, text, position: context.position ?? position, cwd });
 }
 
-/** Reports something undecidable about a command. */
 export function reportCall(context: ShellContext, kind: UndecidableKind, call: Call, text = call.source): void {
   report(context, kind, text, call.position, literalOrNull(call.state.cwd));
 }
@@ -191,7 +187,6 @@ export function literalOrNull(template: string): string | null {
   return template.includes(UNKNOWN) ? null : template;
 }
 
-/** An assignment in front of a command. */
 export interface Assigned {
   readonly name: string;
   readonly words: readonly ValueWord[];

@@ -106,8 +106,12 @@ export function wordOf(template: string, source = template): ShellWord {
   return { text: literalOrNull(template), template, source };
 }
 
+/** A word as the value of a variable. */
+export function asValue({ template, pattern, under }: ShellWord): ValueWord {
+  return { template, ...(pattern === undefined ? {} : { pattern }), ...(under === undefined ? {} : { under }) };
+}
+
 export interface Option {
-  /** With its dashes: '-t', '--target-directory'. */
   readonly name: string;
   readonly value: ShellWord | undefined;
 }

@@ -1,6 +1,5 @@
 import { readLists } from './lists.ts';
 
-/** A task item: `- [ ] text` or `- [x] text`. */
 export interface ChecklistItem {
   /** Counted from 1, in the text that was read. */
   readonly line: number;

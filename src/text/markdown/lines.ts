@@ -5,7 +5,6 @@ import { CommentReader, type Span } from './line-comments.ts';
 export interface Line {
   /** Without its terminator and without the comments in it. */
   readonly text: string;
-  /** Counted from 1. */
   readonly number: number;
   /** The line as it is in the text, without its terminator. */
   readonly raw: string;
@@ -166,7 +165,6 @@ class BlockReader {
     this.#isEmptyItem = false;
   }
 
-  /** Reads a heading, a rule, a quote or the beginning of a fence. */
   #readBlock(text: string, depth: number, mayFence: boolean): Structure | null {
     const [, hashes, title = ''] = /^(#{1,6})(?:[ \t]+(.*))?$/s.exec(text) ?? [];
     const isUnderline = this.#continues === 'paragraph' && /^(?:=+|-+)$/.test(text);
@@ -189,7 +187,6 @@ class BlockReader {
     return { inFence: true, fence: 'opens' };
   }
 
-  /** Reads the list items that begin on a line. */
   #readItems(text: string, column: number, depth: number, mayFence: boolean): Structure | null {
     const [marker] = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/.exec(text) ?? [];
     if (marker === undefined) return null;
@@ -224,7 +221,6 @@ function columnOf(line: string): number {
   return column;
 }
 
-/** The open items that a line belongs to that begins in this column. */
 function depthAt(items: readonly number[], column: number): number {
   let [low, high] = [0, items.length];
   while (low < high) {

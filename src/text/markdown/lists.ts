@@ -1,11 +1,9 @@
 import { type Line, lines } from './lines.ts';
 
 export interface ListItem {
-  /** Counted from 1. */
   readonly line: number;
   /** First line of the item, without its box; never empty. */
   readonly text: string;
-  /** State of a task item's box; null for a plain item. */
   readonly checked: boolean | null;
   /** Nested in a checked item. */
   readonly inDone: boolean;

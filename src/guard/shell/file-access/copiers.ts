@@ -83,7 +83,6 @@ function arrive(
   }
 }
 
-/** Programs that save downloads. */
 export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
   curl: (access) => {
     const split = splitOptions(

@@ -33,7 +33,6 @@ const awk: FileAccessRule = (access) => {
   changeOrRead(access, hasOption(split, '-f', '--file') ? split.operands : split.operands.slice(1), inPlace);
 };
 
-/** Programs that change the files they are given. */
 export const EDITORS: Readonly<Record<string, FileAccessRule>> = {
   sed,
   ...forPrograms('awk gawk mawk', awk),
@@ -61,7 +60,6 @@ const applyPatch: FileAccessRule = (access) => {
   }
 };
 
-/** Programs that apply a patch. */
 export const PATCHERS: Readonly<Record<string, FileAccessRule>> = {
   apply_patch: applyPatch,
   applypatch: applyPatch,

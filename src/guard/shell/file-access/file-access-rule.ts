@@ -4,9 +4,7 @@ import { splitOptions } from '../words.ts';
 
 /** Recorder that a rule calls for each path its command reads or writes. */
 export interface AccessRecorder {
-  /** The words after the command word. */
   readonly args: readonly ShellWord[];
-  /** All words. */
   readonly words: readonly ShellWord[];
   readonly stdin: Stream;
   readonly state: ShellState;

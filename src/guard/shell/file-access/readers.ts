@@ -28,7 +28,6 @@ function runsFile(values: string): FileAccessRule {
   };
 }
 
-/** Programs that read the files they are given. */
 export const READERS: Readonly<Record<string, FileAccessRule>> = {
   ...forPrograms(
     'cat tac more most rev pr uuencode spell zcat ccat xdg-open wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum',
@@ -127,7 +126,6 @@ const tree = (values: string): FileAccessRule => {
   };
 };
 
-/** Programs that look for a text in files. */
 export const SEARCHERS: Readonly<Record<string, FileAccessRule>> = {
   ...forPrograms('grep egrep fgrep zgrep ggrep', grep),
   rg: tree(RG),

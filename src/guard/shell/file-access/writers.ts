@@ -30,7 +30,6 @@ const copiesOut: FileAccessRule = (access) => {
   if (to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
 };
 
-/** Programs that write to the paths they are given. */
 export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   ...forPrograms('tee chattr xattr', writesAll('')),
   prettier: formats(/^(-w|--write)$/),
@@ -74,10 +73,8 @@ export const WRITERS: Readonly<Record<string, FileAccessRule>> = {
   },
 };
 
-/** Common names of the option for an output file. */
 const COMMON = '--output --output-file --outfile --outFile --out-file';
 
-/** Programs that have another name for it. */
 const OUTPUTS: Readonly<Record<string, string>> = {
   ...forPrograms(
     'gcc g++ cc c++ clang clang++ ld rustc swiftc go pandoc gpg gpg2 age aria2c shuf base64 dot xsltproc nasm time gtime strace ltrace',
@@ -109,7 +106,6 @@ const removeAll: FileAccessRule = (access) => {
   for (const word of splitOptions(access.args, '').operands) access.write(word, 'delete', { recursive: true });
 };
 
-/** Programs that remove files. */
 export const DELETERS: Readonly<Record<string, FileAccessRule>> = {
   ...forPrograms('rm del unlink', remove),
   ...forPrograms('rmdir trash trash-put rimraf del-cli', removeAll),

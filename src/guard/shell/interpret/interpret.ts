@@ -4,6 +4,7 @@ import { expandWord, readSubstitutions } from '../expand/expand-word.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Code, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
 import { isSpent, joinStates, report, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
+import { asValue } from '../words.ts';
 import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
 
 type Node = Shell.PipelineNode | Shell.AndOr | Shell.CompoundList;
@@ -48,7 +49,6 @@ function interpretText(text: string, states: States, stdin: Stream, context: She
   return interpretScript(parseShell(text), states, stdin, inner);
 }
 
-/** Interprets statements in order, each in the states that the previous one leaves. */
 function interpretStatements(
   list: readonly Shell.Statement[],
   states: States,
@@ -222,11 +222,7 @@ function itemsOf(node: Shell.For | Shell.Select, state: ShellState, context: She
   if (node.wordlist === undefined) return state.positional ?? [{ template: UNKNOWN }];
   const words = node.wordlist.flatMap((word) => expandWord(word, state, context));
   if (words.length > MAX_ITEMS) return [{ template: UNKNOWN }];
-  return words.map((word) => ({
-    template: word.template,
-    ...(word.pattern === undefined ? {} : { pattern: word.pattern }),
-    ...(word.under === undefined ? {} : { under: word.under }),
-  }));
+  return words.map(asValue);
 }
 
 function interpretCase(node: Shell.Case, states: States, stdin: Stream, context: ShellContext): Outcome {
@@ -242,7 +238,6 @@ function interpretCase(node: Shell.Case, states: States, stdin: Stream, context:
   return { states: joinStates(...groups), output };
 }
 
-/** Concatenates the output of two commands. */
 function appended(first: Stream, second: Stream): Stream {
   if (first.text === '' && first.under === undefined) return second;
   if (second.text === '' && second.under === undefined) return first;
@@ -250,7 +245,6 @@ function appended(first: Stream, second: Stream): Stream {
   return { kind: 'literal', text: first.text + second.text, ...(under === undefined ? {} : { under }) };
 }
 
-/** Returns the output of one of two branches. */
 function either(first: Stream, second: Stream): Stream {
   if (first.text === second.text || second.text === '') return first;
   return first.text === '' ? second : UNKNOWN_STREAM;

@@ -30,12 +30,8 @@ export function literalOutput(call: Call, name: string): Stream {
     }
     case 'base64': {
       const decodes = texts.some((text) => /^(-d|-D|--decode)$/.test(text));
-      if (
-        !decodes ||
-        call.stdin.text.includes(UNKNOWN) ||
-        (call.stdin.kind !== 'literal' && call.stdin.kind !== 'pipe')
-      )
-        return UNKNOWN_STREAM;
+      const isKnown = /^(?:literal|pipe)$/.test(call.stdin.kind) && !call.stdin.text.includes(UNKNOWN);
+      if (!decodes || !isKnown) return UNKNOWN_STREAM;
       return { kind: 'literal', text: Buffer.from(call.stdin.text, 'base64').toString().replaceAll('\0', '') };
     }
     case 'basename':
@@ -45,10 +41,8 @@ export function literalOutput(call: Call, name: string): Stream {
       const slash = cut.lastIndexOf('/');
       const base = slash === -1 ? cut : cut.slice(slash + 1);
       const directory = slash === -1 ? '.' : cut.slice(0, slash) || '/';
-      return {
-        kind: 'literal',
-        text: name === 'dirname' ? directory : base.slice(0, base.length - suffixLength(base, texts)),
-      };
+      const text = name === 'dirname' ? directory : base.slice(0, base.length - suffixLength(base, texts));
+      return { kind: 'literal', text };
     }
     case 'realpath':
     case 'readlink':

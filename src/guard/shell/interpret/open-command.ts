@@ -13,10 +13,9 @@ import {
   SILENT,
   spend,
   UNKNOWN_STREAM,
-  type ValueWord,
 } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
-import { optionValues, splitOptions } from '../words.ts';
+import { asValue, optionValues, splitOptions } from '../words.ts';
 import { literalOutput } from './literal-output.ts';
 import { openInterpreter, openShell, recordCommand, recordOpened } from './open-shell.ts';
 import { runBuiltin } from './run-builtin.ts';
@@ -40,7 +39,7 @@ export function openCommand(call: Call, context: ShellContext): Outcome {
   }
   return (
     callFunction(call, context) ??
-    callBuiltin(call, name, context) ??
+    runBuiltin(call, name, context) ??
     openWrapped(call, name, context) ??
     (isShell(name) ? openShell(call, name, context) : undefined) ??
     openWrittenScript(call, context) ??
@@ -56,12 +55,6 @@ function runPlain(call: Call, name: string, context: ShellContext): Outcome {
   recordFileAccess(command, call, context);
   const state = withWrittenFiles(call, name, context.facts.writes.slice(before));
   return { states: [state], output: literalOutput(call, name) };
-}
-
-function callBuiltin(call: Call, name: string, context: ShellContext): Outcome | undefined {
-  const outcome = runBuiltin(call, name, context);
-  if (outcome !== undefined) recordOpened(call, name, context);
-  return outcome;
 }
 
 function openWrapped(call: Call, name: string, context: ShellContext): Outcome | undefined {
@@ -87,11 +80,7 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
 function callFunction(call: Call, context: ShellContext): Outcome | undefined {
   const body = call.state.functions.get(call.words[0]?.template ?? '');
   if (body === undefined || context.depth > 20) return undefined;
-  const positional: ValueWord[] = call.words.slice(1).map(({ template, pattern, under }) => ({
-    template,
-    ...(pattern === undefined ? {} : { pattern }),
-    ...(under === undefined ? {} : { under }),
-  }));
+  const positional = call.words.slice(1).map(asValue);
   const inner = { ...context, depth: context.depth + 1 };
   const functions = new Map(call.state.functions);
   if (body.kind === 'alias') functions.delete(call.words[0]?.template ?? '');

@@ -1,6 +1,6 @@
 import { recordFileAccess } from '../file-access/record-file-access.ts';
 import { isStandardInput } from '../program-words.ts';
-import { type ShellCommand, UNKNOWN } from '../shell-reading.ts';
+import { type ShellCommand, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
 import {
   type Call,
   fileKey,
@@ -61,14 +61,8 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
     return runText(call.stdin.text, takesStdin ? rest : [], 'dynamic-piped-to-shell');
   }
 
-  function runText(
-    text: string,
-    positional: Call['words'],
-    kind: 'dynamic-command' | 'dynamic-piped-to-shell',
-  ): Outcome {
-    if (text.includes(UNKNOWN)) {
-      reportCall(context, text === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
-    }
+  function runText(text: string, positional: Call['words'], kind: UndecidableKind): Outcome {
+    if (text.includes(UNKNOWN)) reportCall(context, text === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
     const state = { ...call.state, positional: positional.map(({ template }) => ({ template })) };
     const { output } = context.interpret(text, [state], call.stdin, inner);
     return { states: [call.state], output };
@@ -149,12 +143,9 @@ function withoutVersion(name: string): string {
 
 /** Adds a simple command to the reading, once for each way it may run. */
 export function recordCommand(call: Call, name: string, context: ShellContext): ShellCommand {
-  const command = commandOf(call, name, context);
-  record(command, 'commands', context);
-  return command;
+  return record(commandOf(call, name, context), 'commands', context);
 }
 
-/** Adds a simple command that is looked through, or that only changes the shell. */
 export function recordOpened(call: Call, name: string, context: ShellContext): void {
   record({ ...commandOf(call, name, context), opened: true }, 'opened', context);
 }
@@ -178,12 +169,12 @@ function commandOf(call: Call, name: string, context: ShellContext): ShellComman
   };
 }
 
-function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: ShellContext): void {
+function record(command: ShellCommand, list: 'commands' | 'opened', { facts }: ShellContext): ShellCommand {
   facts.element.push(command);
   const { argv, position, via, cwdTemplate, assignments } = command;
   const shown = argv.map((word) => word.pattern ?? word.template);
   const key = JSON.stringify([list, position, via, cwdTemplate, shown, assignments]);
-  if (facts.seen.has(key)) return;
+  if (!facts.seen.has(key)) facts[list].push(command);
   facts.seen.add(key);
-  facts[list].push(command);
+  return command;
 }

@@ -12,36 +12,28 @@ import {
   type ValueWord,
   withVariable,
 } from '../shell-state.ts';
+import { forPrograms } from '../words.ts';
+import { recordOpened } from './open-shell.ts';
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
 
-/** Runs the builtins that change the shell's state; undefined for every other command. */
 export function runBuiltin(call: Call, name: string, context: ShellContext): Outcome | undefined {
   const builtin = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
-  return builtin?.(
-    call,
-    call.words.slice(1).map((word) => word.template),
-    context,
-  );
+  const args = call.words.slice(1).map((word) => word.template);
+  const outcome = builtin?.(call, args, context);
+  if (outcome !== undefined) recordOpened(call, name, context);
+  return outcome;
 }
 
 const BUILTINS: Readonly<Record<string, Builtin>> = {
-  cd: changeDirectory,
-  chdir: changeDirectory,
-  pushd: changeDirectory,
-  popd: changeDirectory,
+  ...forPrograms('cd chdir pushd popd', changeDirectory),
   eval: (call, args, context) => runText(call, args.join(' '), context),
   trap: (call, args, context) => {
     const code = args.find((arg) => !arg.startsWith('-'));
     return code === undefined || args.length < 2 ? undefined : runText(call, code, context);
   },
-  source: runFile,
-  '.': runFile,
-  export: declare,
-  declare,
-  typeset: declare,
-  local: declare,
-  readonly: declare,
+  ...forPrograms('source .', runFile),
+  ...forPrograms('export declare typeset local readonly', declare),
   alias: (call, args) => {
     let functions = call.state.functions;
     for (const arg of args) {
@@ -73,8 +65,9 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     );
     return readInto(call, names.length === 0 ? ['REPLY'] : names);
   },
-  mapfile: (call, args) => readInto(call, [args.at(-1) ?? 'MAPFILE']),
-  readarray: (call, args) => readInto(call, [args.at(-1) ?? 'MAPFILE']),
+  ...forPrograms('mapfile readarray', (call: Call, args: readonly string[]) =>
+    readInto(call, [args.at(-1) ?? 'MAPFILE']),
+  ),
   printf: (call, args) => {
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
     const value = args.length === 3 && args[2] !== undefined && !args[2].includes('%') ? args[2] : UNKNOWN;
@@ -139,22 +132,18 @@ function readInto(call: Call, names: readonly string[]): Outcome {
 }
 
 /** Follows `cd`, `pushd` and `popd`; where the directory does not exist, both ways stay open. */
-export function changeDirectory(call: Call, _args: readonly string[], context: ShellContext): Outcome {
+function changeDirectory(call: Call, _args: readonly string[], context: ShellContext): Outcome {
   const { state } = call;
   const stacked = call.words[0]?.template === 'pushd';
   if (call.words[0]?.template === 'popd') {
     const [top = UNKNOWN, ...stack] = state.stack;
-    return { states: [{ ...state, cwd: top, previous: state.cwd, stack }], output: SILENT };
+    return moved({ ...state, cwd: top, previous: state.cwd, stack });
   }
   const word = call.words.slice(1).find((each) => !/^-[PLe@]+$|^--$/.test(each.template));
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? '~');
-  const cwd = target === '~' ? context.options.home : target === '-' ? state.previous : joinPath(state.cwd, target);
+  const below = target.startsWith('/') ? target : `${state.cwd.replace(/\/+$/, '')}/${target}`;
+  const cwd = target === '~' ? context.options.home : target === '-' ? state.previous : below;
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
   const exists = cwd.includes(UNKNOWN) || context.options.directoryExists?.(cwd) !== false;
   return { states: [there], failed: exists ? [] : [state], output: SILENT };
-}
-
-function joinPath(cwd: string, target: string): string {
-  if (target.startsWith('/')) return target;
-  return `${cwd.replace(/\/+$/, '')}/${target}`;
 }

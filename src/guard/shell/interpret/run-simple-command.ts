@@ -60,20 +60,12 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
     },
     context,
   );
-  const restored =
-    assignments.length === 0 ? outcome.states : outcome.states.map((each) => restore(each, state, assignments));
+  const restored = outcome.states.map((each) => restore(each, state, assignments));
   if (redirected.stdoutTo === null) return { ...outcome, states: restored };
-  const target = redirected.stdoutTo;
-  const path = fileKey(target.template, state);
-  const written = outcome.output.text;
-  return {
-    ...outcome,
-    states: restored.map((each) => ({
-      ...each,
-      files: new Map(each.files).set(path, (each.files.get(path) ?? '') + written),
-    })),
-    output: SILENT,
-  };
+  const path = fileKey(redirected.stdoutTo.template, state);
+  const filesOf = ({ files }: ShellState): ShellState['files'] =>
+    new Map(files).set(path, (files.get(path) ?? '') + outcome.output.text);
+  return { ...outcome, states: restored.map((each) => ({ ...each, files: filesOf(each) })), output: SILENT };
 }
 
 function argument(each: Shell.Word | Shell.Assignment, state: ShellState, context: ShellContext): ShellWord[] {
@@ -183,7 +175,7 @@ export function readRedirections(
           continue;
         }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
-          const known = word.content ?? fileContent(word, state);
+          const known = word.content ?? state.files.get(fileKey(word.template, state));
           input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0' };
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
         }
@@ -195,8 +187,4 @@ export function readRedirections(
     }
   }
   return { stdin: input, stdoutTo };
-}
-
-function fileContent(word: ShellWord, state: ShellState): string | undefined {
-  return state.files.get(fileKey(word.template, state));
 }

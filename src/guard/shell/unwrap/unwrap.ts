@@ -4,11 +4,9 @@ import { forPrograms, hasOption, optionValue, splitOptions } from '../words.ts';
 import { unwrapFd, unwrapFind, unwrapXargs } from './unwrap-find.ts';
 
 interface Wrapper {
-  /** Options with a value. */
   readonly values: string;
   /** Words before the command (the duration of timeout). */
   readonly skip?: number;
-  /** Names of a subcommand that makes it a wrapper (npm exec). */
   readonly subcommands?: readonly string[];
   /** The option that takes a text for a shell (su -c). */
   readonly textOption?: string;
