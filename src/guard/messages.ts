@@ -123,14 +123,8 @@ const UNDECIDED: Readonly<Record<string, { readonly why: string; readonly instea
     why: 'This is code for an interpreter, which cannot be checked',
     instead: 'Use plain commands or the Edit tool, or write the code to a file of the project and run that file.',
   },
-  'dynamic-write-target': {
-    why: 'Which file this writes is known only at run time',
-    instead: 'Write the path out.',
-  },
-  'dynamic-read': {
-    why: 'Which file this reads is known only at run time',
-    instead: 'Write the path out.',
-  },
+  'dynamic-write-target': { why: 'Which file this writes is known only at run time', instead: 'Write the path out.' },
+  'dynamic-read': { why: 'Which file this reads is known only at run time', instead: 'Write the path out.' },
   'open-argument': {
     why: 'Whether a rule forbids this depends on a word that is known only at run time',
     instead: 'Write the subcommand out.',

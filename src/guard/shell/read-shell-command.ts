@@ -29,15 +29,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
   };
   // The shell drops NUL; here it marks unknown text.
   const text = source.replaceAll('\0', '');
-  const context: ShellContext = {
-    facts,
-    options,
-    source: text,
-    position: null,
-    depth: 0,
-    via: [],
-    interpret,
-  };
+  const context: ShellContext = { facts, options, source: text, position: null, depth: 0, via: [], interpret };
   try {
     const least = text.length > MAX_SHELL_TEXT ? text.length - heredocSize(text) : 0;
     if (text.length > MAX_SOURCE || least > MAX_SHELL_TEXT) report(context, 'too-large', text, 0, null);
