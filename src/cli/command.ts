@@ -52,6 +52,12 @@ export function options(table: Readonly<Record<string, string>>): Record<string,
   return Object.fromEntries(rows);
 }
 
+/** Returns the values of an option that may be given several times. */
+export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: string): string[] {
+  const value = values[name];
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
 /** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
   json: 'Answer in JSON, in a terminal too.',

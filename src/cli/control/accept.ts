@@ -1,6 +1,6 @@
 import { acceptContract, changedContract } from '../../drive/start/consent.ts';
+import { chosenLoop } from '../choose-loop.ts';
 import { type Command, options } from '../command.ts';
-import { chosenLoop } from '../live-loops.ts';
 import { approves } from '../start/approve.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
 

@@ -5,8 +5,8 @@ import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { chosenLoop } from '../live-loops.ts';
 
 interface OperatorCommandParts {
   readonly name: string;

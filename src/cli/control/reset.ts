@@ -8,8 +8,8 @@ import { readState } from '../../state/read-state.ts';
 import { withState } from '../../state/with-state.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { chosenLoop } from '../live-loops.ts';
 import { WHICH_LOOP } from './operator-commands.ts';
 
 const LOCK_WAIT = { waitMs: 10_000 } as const;

@@ -8,16 +8,15 @@ import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts'
 import { readState } from '../../state/read-state.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { chosenLoop, liveLoops, liveLoopsOn, loopToResume } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { chosenLoop, liveLoops, liveLoopsOn } from '../live-loops.ts';
 import { RUN_COMMAND } from '../run/run.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
 import { START_COMMAND } from '../start/start.ts';
-import { loopToResume } from '../start/start-target.ts';
 import { onePath, taskPlace } from '../task-place.ts';
 import { operateOn } from './operator-commands.ts';
 
-/** The command that starts a loop of each mode, and what calls it beside its options. */
+/** Commands that start a loop of each mode, with their words. */
 const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; readonly words: readonly string[] }>> =
   {
     hook: { command: START_COMMAND, words: [] },
@@ -25,7 +24,7 @@ const STARTERS: Readonly<Record<LoopState['mode'], { readonly command: Command; 
     router: { command: ROUTER_COMMAND, words: ['start'] },
   };
 
-/** Options of a start that say which loop is meant, or what becomes of it. */
+/** Options of a start that choose the loop or what happens to it. */
 const OF_A_START = ['task', 'path', 'resume', 'fresh', 'consent', 'mode'];
 
 const OPTIONS = Object.fromEntries(

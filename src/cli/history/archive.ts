@@ -7,8 +7,8 @@ import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { liveLoopsOn } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { liveLoopsOn } from '../live-loops.ts';
 import { taskPlace } from '../task-place.ts';
 
 interface ArchivedFile {

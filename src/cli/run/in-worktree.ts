@@ -14,41 +14,41 @@ import { table } from '../../term/table.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
-import { existingLoopPolicy, startFlags } from '../start/start-request.ts';
-import { startTarget } from '../start/start-target.ts';
+import { existingLoopPolicy, startFlags, startTarget } from '../start/start-request.ts';
 
-export interface PlacedRun {
-  /** What the command is about: the project in the worktree, where there is one. */
+/** A run, with its worktree; null for a loop that works in the project itself. */
+interface RunPlace {
   readonly context: CommandContext;
-  /** null for a loop that works in the project itself. */
   readonly worktree: WorktreePlace | null;
 }
 
 /**
- * Makes or finds the worktree that `--worktree` asks for, and gives the same command as it is to be run there. A loop
- * that is to be resumed and lies in a worktree alone is looked for there without being asked.
+ * Creates or finds the worktree of `--worktree`, and returns the command to run there. A resumed loop that exists only in
+ * a worktree is found there without the option.
  */
-export async function inWorktree(called: CommandContext): Promise<PlacedRun> {
-  const resumed = called.values['resume'] === true ? worktreeToResume(called) : null;
-  if (called.values['worktree'] !== true && resumed === null) {
-    if (called.values['worktree-setup'] === undefined) return { context: called, worktree: null };
+export async function inWorktree(context: CommandContext): Promise<RunPlace> {
+  const { values, env } = context;
+  const resumed = values['resume'] === true ? worktreeToResume(context) : null;
+  if (values['worktree'] !== true && resumed === null) {
+    if (values['worktree-setup'] === undefined) return { context, worktree: null };
     throw new RalphError('usage', '--worktree-setup is for a new worktree: give --worktree as well.');
   }
-  const request = requestOf(called, resumed);
-  safePath(request.projectDir, WORKTREES);
-  // Whatever is wrong with the task is told before anything is made.
-  const command = request.existing === 'resume' ? null : setUpCommand(called, request.projectDir, request.taskPath);
+  const request = requestOf(context, resumed);
+  const { projectDir, taskPath } = request;
+  safePath(projectDir, WORKTREES);
+  // Problems of the task are reported before anything is created.
+  const command = request.existing === 'resume' ? null : setUpCommand(context, taskPath);
   const { place, needsSetUp, notices } = makeWorktree(request);
-  const tell = (message: string): void => called.err(withPrefix(message));
+  const tell = (message: string): void => context.err(withPrefix(message));
   for (const notice of notices) tell(notice);
   if (needsSetUp) {
     const { signal } = new AbortController();
-    await setUpWorktree(place, { projectDir: request.projectDir, command, env: called.env, signal, tell });
+    await setUpWorktree(place, { projectDir, command, env, signal, tell });
   }
-  return { context: within(called, place, request.taskPath), worktree: place };
+  return { context: within(context, place, taskPath), worktree: place };
 }
 
-/** The name of the worktree that a bare name or --loop means, where the project itself has no loop of that name. */
+/** Returns the worktree that a bare name or --loop means if the project itself has no loop of that name. */
 function worktreeToResume({ values, projectDir, files, env }: CommandContext): string | null {
   const names = worktreePlaces(projectDir).map(({ name }) => name);
   const { task } = values;
@@ -58,70 +58,69 @@ function worktreeToResume({ values, projectDir, files, env }: CommandContext): s
   return values['worktree'] === true || elsewhere ? files.name : null;
 }
 
-function requestOf(called: CommandContext, resumed: string | null): WorktreeRequest {
-  const { values, projectDir, env } = called;
+function requestOf(context: CommandContext, resumed: string | null): WorktreeRequest {
+  const { values, projectDir, env } = context;
   if (resumed !== null) return { projectDir, name: resumed, taskPath: null, existing: 'resume', env };
-  const { files, task } = startTarget({ ...called, values: { ...values, resume: false } });
+  const { files, task } = startTarget({ ...context, values: { ...values, resume: false } });
   if (files.name === null) throw new RalphError('usage', WORKTREE_TEXTS.needsName);
   const existing = existingLoopPolicy(values);
   return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
 }
 
-/** What the settings say, which are read from the project and its task as they stand there. */
-function setUpCommand(called: CommandContext, projectDir: string, taskPath: string | null): string | null {
-  const { env } = called;
-  const { args, formerArgs } = startTarget({ ...called, projectDir });
+/** Reads the setting from the project and its task. */
+function setUpCommand(context: CommandContext, taskPath: string | null): string | null {
+  const { env, projectDir } = context;
+  const { args, formerArgs } = startTarget(context);
   const { resolved } = prepareContract({
     projectDir,
     name: null,
     task: taskPath,
     args,
     formerArgs,
-    flags: startFlags(called),
+    flags: startFlags(context),
     env,
-    at: called.now(),
+    at: context.now(),
     headless: true,
     launched: true,
     consented: true,
     clientVersion: null,
     bundleDir: null,
-    clientArgs: called.rest,
+    clientArgs: context.rest,
     mode: 'runner',
   });
   return resolved.settings.worktreeSetup;
 }
 
-/** The same command in the worktree: its task is the one that lies there. */
-function within(called: CommandContext, place: WorktreePlace, taskPath: string | null): CommandContext {
+/** Returns the same command in the worktree, with the task that is there. */
+function within(context: CommandContext, place: WorktreePlace, taskPath: string | null): CommandContext {
   const { projectDir, name } = place;
-  const { task: _task, path: _path, ...values } = called.values;
+  const { task: _task, path: _path, ...values } = context.values;
   return {
-    ...called,
+    ...context,
     projectDir,
-    files: loopFiles(projectDir, name, called.env),
+    files: loopFiles(projectDir, name, context.env),
     positionals: [],
     values: { ...values, ...(taskPath !== null && { task: join(projectDir, taskPath) }) },
   };
 }
 
-/** After a run: where its work lies, and the commands to look at it, to merge it and to clean up. The merge is the user's. */
+/** Returns where the work of a run is, and the commands to look at it, merge it and clean up. The merge is the user's. */
 export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): string {
   const { branch, dir, name } = place;
   const lost = lossOf(mainDir, place, env);
   const has =
     lost === null ? '' : ` (${counted(lost.unmerged, 'commit')}, ${counted(lost.uncommitted, 'file')} not committed)`;
+  const commit = ['commit the rest', `git -C ${shellWord(dir)} add -A && git -C ${shellWord(dir)} commit`];
   const rows = [
     ['look at it', `git log -p HEAD..${branch}`],
-    ...((lost?.uncommitted ?? 0) > 0
-      ? [['commit the rest', `git -C ${shellWord(dir)} add -A && git -C ${shellWord(dir)} commit`]]
-      : []),
+    ...(lost?.uncommitted ? [commit] : []),
     ['merge it', `git merge ${branch}`],
     ['clean up', `ralph-loop worktree remove ${name}`],
   ];
   return `${withPrefix(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;
 }
 
-/** null where git does not say: the branch is there all the same. */
+/** Returns null if git cannot tell; the branch exists all the same. */
 function lossOf(mainDir: string, place: WorktreePlace, env: NodeJS.ProcessEnv): ReturnType<typeof worktreeLoss> | null {
   try {
     return worktreeLoss(mainDir, place, env);

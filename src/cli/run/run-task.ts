@@ -12,9 +12,8 @@ import type { CommandContext } from '../command.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
 /**
- * The context with the task that the words behind `run` mean: a path, the name of a loop directory (made where there is
- * none), or a task in plain words, which is drafted and reviewed; null where the user wants it not to be started now.
- * Throws `usage` for what cannot be meant.
+ * Resolves the words after `run` to a task: a path, the name of a loop directory (created if missing), or a task in plain
+ * words, which is drafted and reviewed. Returns null if the user does not start it now. Throws `usage` for anything else.
  */
 export async function runTask(context: CommandContext): Promise<CommandContext | null> {
   const { positionals, values, projectDir } = context;
@@ -26,7 +25,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   if (values['task'] !== undefined) throw new RalphError('usage', 'the task is given twice: as TASK and as --task.');
   const withTask = (task: string): CommandContext => ({ ...context, values: { ...values, task } });
   if (isPath(word, projectDir)) return withTask(word);
-  // Where a loop lies that is to be resumed, in this project or in a worktree, is found out by its name.
+  // A resumed loop, of this project or of a worktree, is found by its name.
   if (mayName(word) && values['resume'] === true) return withTask(word);
   if (mayName(word)) return withTask(await loopDirectoryFile(context, word));
   if (/\s/.test(word.trim())) {
@@ -41,7 +40,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   );
 }
 
-/** Written like a path, or one of a task that is there, from the current directory or from the project. */
+/** Returns whether the word looks like a path, or names an existing task from the current directory or the project. */
 function isPath(word: string, projectDir: string): boolean {
   if (/^[^\s]*[\\/]|\.md$/.test(word)) return true;
   return [resolve(word), resolve(projectDir, word)].some(
@@ -50,10 +49,10 @@ function isPath(word: string, projectDir: string): boolean {
 }
 
 /**
- * The task file, absolute, of the loop directory of this name: the one that is there, or a new one with the goal that
- * the user gives at the terminal. Throws `task-invalid` where a new one has to be filled in first.
+ * Returns the task file, absolute, of a loop directory: the existing one, or a new one with the goal that the user gives
+ * at the terminal. Throws `task-invalid` if a new one has to be filled in first.
  */
-export async function loopDirectoryFile(context: CommandContext, name: string): Promise<string> {
+async function loopDirectoryFile(context: CommandContext, name: string): Promise<string> {
   const { projectDir } = context;
   const shown = loopDirectoryTask(name);
   const path = safePath(projectDir, shown);
@@ -71,7 +70,7 @@ export async function loopDirectoryFile(context: CommandContext, name: string): 
   );
 }
 
-/** '' where nobody can be asked, or has no answer yet. */
+/** Returns '' without a terminal, or without an answer. */
 async function askGoal({ forPeople, values, err }: CommandContext, name: string): Promise<string> {
   if (!forPeople || values['yes'] === true || process.stdin.isTTY !== true) return '';
   err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
@@ -82,8 +81,8 @@ function withGoal(template: string, goal: string): string {
   return template.replace(/^(# Goals\n\n)<!--[\s\S]*?-->/m, (_, heading: string) => `${heading}${goal}`);
 }
 
-/** Throws `usage` where `--arg` was given for a task that is only made now and can have declared no argument. */
-export function refuseArguments({ values }: CommandContext, word: string): void {
+/** Throws `usage` for `--arg` with a task that is only created now, and declares no argument yet. */
+function refuseArguments({ values }: CommandContext, word: string): void {
   if (values['arg'] === undefined) return;
   throw new RalphError(
     'usage',

@@ -11,18 +11,17 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { approveList } from '../start/approve.ts';
-import { printWarnings } from '../start/print-warnings.ts';
-import { SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
-import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from '../start/start-plan.ts';
-import { startRequest } from '../start/start-request.ts';
-import { startTarget } from '../start/start-target.ts';
+import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
+import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
+import { startRequest, startTarget } from '../start/start-request.ts';
+import { printWarnings } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
-import { approveAsked, askedLoop } from './asked-loop.ts';
+import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
+import { approveRequestedLoop, requestedLoop } from './requested-loop.ts';
 import { runTask } from './run-task.ts';
-import { runnersAgent } from './runner-agent.ts';
+import { runnerAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
-import { whileItRuns } from './while-it-runs.ts';
 
 export const RUN_COMMAND: Command = {
   name: 'run',
@@ -51,25 +50,25 @@ export const RUN_COMMAND: Command = {
     }),
   },
   control: true,
-  async run(given) {
-    const called = withInput(given);
-    const asked = called.values['consent'] === true ? askedLoop(called) : null;
-    const wanted = asked?.context ?? (await runTask(called));
-    if (wanted === null) return 0;
-    return askingForMode(wanted, (context) => begin(context, called.projectDir, asked?.contract ?? null));
+  async run(commandLine) {
+    const input = withInput(commandLine);
+    const request = input.values['consent'] === true ? requestedLoop(input) : null;
+    const context = request?.context ?? (await runTask(input));
+    if (context === null) return 0;
+    return askForMode(context, (run) => runToEnd(run, input.projectDir, request?.contract ?? null));
   },
 };
 
-/** Begins the loop, or goes on with it, and drives it to its end. `asked` is what an agent has asked for. */
-async function begin(wanted: CommandContext, projectDir: string, asked: Contract | null): Promise<number> {
-  const { context: placed, worktree } = await inWorktree(wanted);
-  const context = await whileItRuns({ ...placed, files: startTarget(placed, 'run').files });
+/** Starts or resumes the loop, and drives it to its end. `requested` is the contract that an agent requested. */
+async function runToEnd(run: CommandContext, projectDir: string, requested: Contract | null): Promise<number> {
+  const { context: place, worktree } = await inWorktree(run);
+  const context = await handleRunningLoop({ ...place, files: startTarget(place, 'run').files });
   if (context === null) return 0;
   const target = startTarget(context, 'run');
   const { files, task } = target;
   const { env } = context;
   const waits = runnerTimeouts(env);
-  rateLimitWait(env, 0); // a bad value is told before anything begins
+  rateLimitWait(env, 0); // throws for an invalid value
   refuseOverLoop(context, files);
   const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
   const client = once(() => requireClient(env));
@@ -82,16 +81,16 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
     clientArgs: context.rest,
     mode: 'runner',
   });
-  const approved = await (asked === null
+  const approved = await (requested === null
     ? approveList(context, files, request)
-    : approveAsked(context, asked, request));
+    : approveRequestedLoop(context, requested, request));
   if (approved === null) return 1;
   const start = (): StartedLoop => startLoop({ ...request, ...(approved && { approved }) });
   const { tell, live, close } = await show(context);
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
-      warn(context, started);
-      return { ...runnersAgent(context, started, client), env, timeouts: waits, tell, ...(live && { live }) };
+      printWarnings(context, started);
+      return { ...runnerAgent(context, started, client), env, timeouts: waits, tell, ...(live && { live }) };
     });
     return code;
   } finally {
@@ -100,23 +99,23 @@ async function begin(wanted: CommandContext, projectDir: string, asked: Contract
   }
 }
 
-/** Asking the client for its version takes a moment. */
+/** Calls the function at most once: asking the client for its version takes a moment. */
 function once<T extends object>(find: () => T): () => T {
-  let found: T | null = null;
+  let result: T | null = null;
   return () => {
-    found ??= find();
-    return found;
+    result ??= find();
+    return result;
   };
 }
 
-interface Shown {
+interface View {
   readonly tell: Tell;
   readonly live?: NonNullable<RunnerOptions['live']>;
   readonly close: () => void;
 }
 
-/** How the loop is shown: live in a terminal, in plain lines elsewhere, as data with --json. */
-async function show({ values, env, forPeople, out }: CommandContext): Promise<Shown> {
+/** Shows the loop: live in a terminal, in plain lines elsewhere, as data with --json. */
+async function show({ values, env, forPeople, out }: CommandContext): Promise<View> {
   const close = (): void => undefined;
   if (values['json'] === true) {
     return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
@@ -133,34 +132,22 @@ async function show({ values, env, forPeople, out }: CommandContext): Promise<Sh
   return { tell, close };
 }
 
-/** What says nothing once it is over. */
+/** Events that say nothing once they are over. */
 const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
-
-function warn(context: CommandContext, started: StartedLoop): void {
-  printWarnings(context, started);
-  const offered = offeredValidation(context, started.stored.contract);
-  if (offered !== null) context.err(withPrefix(offered));
-}
 
 const QUESTION =
   'What may the agent do without asking? acceptEdits: write files in the project. bypassPermissions: everything; for a sandbox. A permission mode, or nothing to leave it: ';
 
-/**
- * Begins a loop that nobody can be asked about while it runs. Where no permission mode was given, a person at the
- * terminal is asked for it, and the loop is begun with that.
- */
-export async function askingForMode(
-  context: CommandContext,
-  begin: (context: CommandContext) => Promise<number>,
-): Promise<number> {
+/** Runs the loop; if it needs a permission mode, asks the user at the terminal for one and runs it again. */
+async function askForMode(context: CommandContext, run: (context: CommandContext) => Promise<number>): Promise<number> {
   try {
-    return await begin(context);
+    return await run(context);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     if (!context.forPeople || process.stdin.isTTY !== true || context.values['yes'] === true) throw error;
     context.err(withPrefix(error.message));
     const mode = await ask(QUESTION);
     if (mode === null || mode === '') return 1;
-    return begin({ ...context, values: { ...context.values, 'permission-mode': mode } });
+    return run({ ...context, values: { ...context.values, 'permission-mode': mode } });
   }
 }

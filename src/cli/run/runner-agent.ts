@@ -10,32 +10,32 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import { modeIn } from '../start/start-request.ts';
 
-export interface RunnersAgent {
+interface RunnerAgent {
   readonly startAgent: StartAgent;
-  /** What the agent's environment has beside the user's. */
+  /** Variables that the agent gets in addition to the user's environment. */
   readonly agentEnv: Readonly<Record<string, string>>;
 }
 
-/** What works on the iterations of a loop that has been started: its command, or the client. */
-export function runnersAgent(
+/** Returns the agent that works on the iterations of a started loop: its command, or the client. */
+export function runnerAgent(
   { env, rest }: Pick<CommandContext, 'env' | 'rest'>,
   { loopId, files, stored, settings }: StartedLoop,
   client: () => FoundClient,
-): RunnersAgent {
+): RunnerAgent {
   const own = agentSettings({ loopId, name: files.name, node: process.execPath, bundleDir: bundleDir() });
   const command = stored.contract.agent;
   if (command !== undefined) return commandAgent(command, own, env);
   return { startAgent: clientAgent(own, settings, client().path, rest), agentEnv: own.env };
 }
 
-/** The user's own text for the shell, and nothing else: the prompt goes to its input. */
-function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEnv): RunnersAgent {
+/** Runs the user's command in a shell; the prompt goes to its standard input. */
+function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEnv): RunnerAgent {
   const shell = findShell(env);
   if (shell === null) throw new RalphError('usage', '--agent needs a shell, and no bash and no POSIX sh is in PATH.');
   const { program } = shell;
   return {
     startAgent: (_, options) => startCommandAgent({ ...options, program, args: shell.arguments(command) }),
-    // A Claude Code within the command is none of this loop's: our hooks are to let it alone.
+    // The hooks ignore a Claude Code that the command starts.
     agentEnv: { ...own.env, RALPH_ACTIVE: '0' },
   };
 }
@@ -48,7 +48,7 @@ function clientAgent(
 ): StartAgent {
   const args = [
     ...['--settings', JSON.stringify(own)],
-    // The user's own hooks and servers neither slow nor alter a loop; those of the project are part of it.
+    // Hooks and servers of the user are left out, those of the project are part of the loop.
     ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
     ...(modeIn(rest) === null && permissionMode !== null ? ['--permission-mode', permissionMode] : []),
     ...(model === null ? [] : ['--model', model]),

@@ -4,7 +4,7 @@ import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { costText, timeText, turnsText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 
-/** What a person reads of an event, line by line; nothing for one that says nothing to people. */
+/** Returns the lines that show an event to people; none if it says nothing to them. */
 export function runnerLines(event: RunnerEvent): readonly string[] {
   switch (event.type) {
     case 'loop-started':
@@ -40,9 +40,9 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'notice':
       return [withPrefix(printable(event.message))];
     case 'agent-ended': {
-      // An agent that does not tell of its turns tells of no cost either.
-      const told = event.turns === null ? [] : [turnsText(event.turns), costText(event.costUsd)];
-      const parts = [timeText(event.durationMs), ...told];
+      // An agent that does not report its turns does not report its cost either.
+      const figures = event.turns === null ? [] : [turnsText(event.turns), costText(event.costUsd)];
+      const parts = [timeText(event.durationMs), ...figures];
       const why = event.outcome === 'ok' ? [] : [withPrefix(printable(event.message))];
       return [...why, `─── ${parts.join(' │ ')} ───`];
     }

@@ -7,22 +7,20 @@ import { GIVE_TEXT } from '../../drive/router/messages.ts';
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
 import type { RouterOptions } from '../../drive/router/router.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { isTerminal } from '../../term/write-text.ts';
 import { parseDuration } from '../../text/duration.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { briefly, liveLoops, loopTable } from '../live-loops.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../run/runner-lines.ts';
-import { printWarnings } from '../start/print-warnings.ts';
-import { TASK_OPTIONS } from '../start/start-options.ts';
-import { offeredValidation, PLAN_OPTIONS, planToStart, requestedPlan } from '../start/start-plan.ts';
-import { startRequest } from '../start/start-request.ts';
-import { startTarget } from '../start/start-target.ts';
+import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
+import { planToStart } from '../start/start-plan.ts';
+import { startRequest, startTarget } from '../start/start-request.ts';
+import { printWarnings } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
 import { routerStatus, routerText } from './router-status.ts';
 
@@ -50,16 +48,16 @@ export const ROUTER_COMMAND: Command = {
     }),
   },
   control: false,
-  async run(called) {
-    const action = actionOf(called);
-    const context = action === 'start' ? withInput(called) : called;
+  async run(commandLine) {
+    const action = actionOf(commandLine);
+    const context = action === 'start' ? withInput(commandLine) : commandLine;
     const files = routerLoop(context, action);
     if (action === 'status') return routerStatus(context, files);
-    const told = action === 'report' ? await reportOf(context) : null;
+    const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
-    // A person who starts one for a session leaves it to the first that asks what to do.
+    // A loop that the user starts goes to the first session that calls `next`.
     if (action === 'start' && context.forPeople && !isAgent(context.env)) return ready(context, loop);
-    const answer = await routerCall(loop, optionsFor(context, loop), told);
+    const answer = await routerCall(loop, optionsFor(context, loop), report);
     if (answer === null) return 143;
     context.out(context.forPeople ? routerText(answer) : JSON.stringify(answer, null, 2));
     return 0;
@@ -74,20 +72,20 @@ function actionOf({ positionals }: CommandContext): Action {
   throw new RalphError('usage', `${said}: ralph-loop router ${ACTIONS.join(', ')}.`);
 }
 
-/** The files of the loop that was started, or that this session drives already. */
+/** Returns the files of the loop that was started, or that this session drives already. */
 async function start(context: CommandContext): Promise<LoopFiles> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
   const consented = !isAgent(context.env);
   const own = { mode: 'router', consented, headless: false, launched: false, clientVersion: null } as const;
   const request = startRequest(context, target, own);
-  // The plan of a loop at work has files that are not committed: a start that is made again is not about them.
-  if (isDriven(files, { ...request, plan: requestedPlan(context) })) return files;
+  // A repeated start leaves the plan unchecked: the files of a task at work are not committed.
+  const { plan, from } = context.values;
+  const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
+  if (isDriven(files, { ...request, plan: requested })) return files;
   const started = startRouter(files, { ...request, plan: await planToStart(context, files, task, false) });
   if (started === null) return files;
   printWarnings(context, started);
-  const offered = offeredValidation(context, started.stored.contract);
-  if (offered !== null) context.err(withPrefix(offered));
   return files;
 }
 
@@ -163,19 +161,14 @@ function messageIn(file: string | null): Buffer {
 }
 
 /**
- * The loop that a router's call is about: the one that --loop or RALPH_LOOP names, else the only live router loop, or the
- * only one that this session drives; the default one where none is. Throws `usage` where several could be meant. What
- * starts a loop says by its task which one.
+ * Returns the loop that --loop or RALPH_LOOP names, else the only live router loop or the only one that this session
+ * drives, else the default one. Throws `usage` if several qualify. A start chooses its loop by the task.
  */
-export function routerLoop(context: CommandContext, action: string): LoopFiles {
+function routerLoop(context: CommandContext, action: string): LoopFiles {
   if (context.files.name !== null || action === 'start') return context.files;
   const live = liveLoops(context).filter(({ found }) => found.kind === 'loop' && found.state.mode === 'router');
   const host = hostSession(context.env);
   const mine = live.filter(({ found }) => found.kind === 'loop' && holdOf(found.state, host) === 'mine');
-  const meant = mine.length > 0 ? mine : live;
-  if (meant.length <= 1) return meant[0]?.files ?? context.files;
-  throw new RalphError(
-    'usage',
-    `${meant.length} router loops are live here. Say which one: ralph-loop router ${action} --loop NAME.\n${loopTable(meant.map(briefly))}`,
-  );
+  const chosen = onlyOf(mine.length > 0 ? mine : live, 'router loops are live here', `router ${action} --loop NAME`);
+  return chosen?.files ?? context.files;
 }

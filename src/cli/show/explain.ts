@@ -8,8 +8,8 @@ import { instantText } from '../../term/figures.ts';
 import { painter, printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../live-loops.ts';
 import { journalLine } from './journal-line.ts';
 import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './messages.ts';
 

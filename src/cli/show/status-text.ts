@@ -10,8 +10,8 @@ import { formatDuration } from '../../text/duration.ts';
 import { elapsed } from '../../text/instant.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { commandLine } from '../../text/message.ts';
+import { type BriefLoop, loopTable } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
-import { type BriefLoop, loopTable } from '../live-loops.ts';
 import { iterationTable } from './iteration-table.ts';
 
 /** The answer of `status --json`. */

@@ -1,8 +1,8 @@
 import { describeLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
+import { chosenLoop, liveLoops, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { briefly, chosenLoop, liveLoops, liveLoopsOn, pathOrLoop } from '../live-loops.ts';
 import { taskPlace } from '../task-place.ts';
 import { type Status, statusText } from './status-text.ts';
 
@@ -36,7 +36,7 @@ export function statusHere(context: CommandContext): Status {
   const live = status.active ? [] : liveLoops(context).filter(({ files }) => files.state !== context.files.state);
   if (status.active || live.length === 0) return status;
   const message = status.message === NO_LOOP ? 'The default loop is not active.' : status.message;
-  return { ...status, message, loops: live.map(briefly) };
+  return { ...status, message, loops: live.map(({ name, status, taskPath }) => ({ name, status, taskPath })) };
 }
 
 /** Describes the live loop on a path or, from what its task folder has kept, the one that is over. */

@@ -6,8 +6,8 @@ import { peekTdd } from '../../state/tdd-store.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
-/** The heading of what an agent asked for. */
-export const ASKED_FOR = 'An agent has asked for this loop:';
+/** Heading of the terms of a loop that an agent requested. */
+export const REQUEST_HEADING = 'An agent has asked for this loop:';
 
 type Asking = Pick<CommandContext, 'err' | 'values'>;
 

@@ -1,31 +1,47 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
 import { CLIENT_KEYS, type StartRequest } from '../../drive/start/prepare-contract.ts';
+import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { bundleDir } from '../../install/places.ts';
+import { findEndedContract, readContract } from '../../state/contract-store.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { snakeCase } from '../../task/frontmatter/canonical-keys.ts';
-import { taskKind } from '../../task/task-file.ts';
+import { readArguments } from '../../task/settings/task-settings.ts';
+import { DEFAULT_TASK, hasFolder, taskKind } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import type { CommandContext } from '../command.ts';
-import type { StartTarget } from './start-target.ts';
+import { loopAwaitingConsent, loopToResume } from '../choose-loop.ts';
+import { type CommandContext, valuesOf } from '../command.ts';
+import { pathNamed } from '../task-place.ts';
 
-/** What `start`, `run` and `router start` ask for each in its own way. */
+/** The loop that a start is about. */
+export interface StartTarget {
+  readonly files: LoopFiles;
+  /** Relative to the project; null for PROMPT.md. */
+  readonly task: string | null;
+  readonly args: Readonly<Record<string, string>>;
+  /** Arguments of a resumed loop; `args` take precedence. */
+  readonly formerArgs: Readonly<Record<string, string>>;
+  /** Command-line settings of a resumed loop; new ones take precedence. */
+  readonly formerFlags: Contract['flags'];
+}
+
+/** Parts of the request that `start`, `run` and `router start` each set in their own way. */
 type OwnTerms = Pick<
   StartRequest,
   'mode' | 'plan' | 'clientVersion' | 'clientArgs' | 'consented' | 'headless' | 'launched'
 >;
 
 /** Builds the request of `start`, `run` and `router start` from their command line. */
-export function startRequest(
-  context: CommandContext,
-  { files, task, args, formerArgs, formerFlags }: StartTarget,
-  own: OwnTerms,
-): StartRequest {
+export function startRequest(context: CommandContext, target: StartTarget, own: OwnTerms): StartRequest {
   const { values, env, projectDir } = context;
+  const { files, formerFlags, ...task } = target;
   return {
     projectDir,
     name: files.name,
-    task,
-    args,
-    formerArgs,
+    ...task,
     flags: keptFlags(formerFlags, startFlags(context)),
     env,
     at: context.now(),
@@ -42,44 +58,32 @@ export function existingLoopPolicy(values: CommandContext['values']): StartReque
   return values['fresh'] === true ? 'fresh' : 'refuse';
 }
 
+const SETTINGS = 'max-tasks max-iterations permission-mode model effort agent worktree-setup reflect-every'.split(' ');
+const BUDGETS = 'max-time max-cost max-tokens'.split(' ');
+
 /** Returns the settings that options give, by key path of the frontmatter. */
-export function startFlags({ values, rest }: CommandContext): Record<string, string> {
-  const out: Record<string, string> = {};
-  const passed = modeIn(rest);
-  if (passed !== null) out['permission_mode'] = passed;
-  for (const key of [
-    'max-tasks',
-    'max-iterations',
-    'permission-mode',
-    'model',
-    'effort',
-    'agent',
-    'worktree-setup',
-    'reflect-every',
-  ]) {
-    if (values[key] !== undefined) out[key.replace('-', '_')] = String(values[key]);
-  }
-  for (const key of ['max-time', 'max-cost', 'max-tokens']) {
-    if (values[key] !== undefined) out[`budget.${key.replace('-', '_')}`] = String(values[key]);
-  }
-  const set = values['set'];
-  for (const pair of Array.isArray(set) ? set : []) {
-    const at = String(pair).indexOf('=');
-    if (at < 1) throw new RalphError('usage', `--set ${String(pair)}: write it as KEY=VALUE, such as idle.delay=10s.`);
-    out[String(pair).slice(0, at)] = String(pair).slice(at + 1);
-  }
-  return out;
+export function startFlags(context: CommandContext): Record<string, string> {
+  const { values, rest } = context;
+  const mode = modeIn(rest);
+  const flags = [
+    ...(mode === null ? [] : [['permission_mode', mode]]),
+    ...SETTINGS.map((option) => [option.replace('-', '_'), values[option]]),
+    ...BUDGETS.map((option) => [`budget.${option.replace('-', '_')}`, values[option]]),
+    ...valuesOf(context, 'set').map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new RalphError('usage', `--set ${pair}: write it as KEY=VALUE, such as idle.delay=10s.`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  ];
+  return Object.fromEntries(flags.flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]])));
 }
 
-/**
- * The settings of a loop that is gone on with: those of its former command line, so that no limit is lost, and those
- * `given` now, which win. What it may do without asking (`permission_mode`) is said each time.
- */
-export function keptFlags(former: Contract['flags'], given: Readonly<Record<string, string>>): Contract['flags'] {
-  const anew = Object.keys(given).map(snakeCase);
-  const dropped = ['permission_mode', ...(anew.includes('agent') ? CLIENT_KEYS : []), ...anew];
+/** Returns the former settings that still hold, and the new ones. `permission_mode` has to be given at each start. */
+function keptFlags(former: Contract['flags'], flags: Readonly<Record<string, string>>): Contract['flags'] {
+  const keys = Object.keys(flags).map(snakeCase);
+  const dropped = ['permission_mode', ...(keys.includes('agent') ? CLIENT_KEYS : []), ...keys];
   const kept = Object.entries(former).filter(([key]) => !dropped.some((other) => overlaps(snakeCase(key), other)));
-  return { ...Object.fromEntries(kept), ...given };
+  return { ...Object.fromEntries(kept), ...flags };
 }
 
 /** Returns whether one key is the other, or part of it: `idle` and `idle.delay`. */
@@ -95,12 +99,91 @@ export function modeIn(rest: readonly string[]): string | null {
   return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
 }
 
-/** Returns whether a completion would be accepted unverified. A required gate checks outputs and open questions even without commands. */
-export function verifiesNothing({ validation, task, policy, tdd, taskPath }: Contract): boolean {
-  if (tdd !== undefined) return false; // the scenarios are proved one by one
-  return (
-    validation.length === 0 &&
-    task?.gate !== 'required' &&
-    (policy.completion.kind !== 'none' || taskKind(taskPath) === 'checklist')
-  );
+/**
+ * Reads the loop, its task and its arguments from `--task` (or `--path`), `--arg` and `--loop`. The loop of a task folder
+ * is named after it. A resumed loop keeps its task; so does a named loop of a task folder that is started over. `command`
+ * is the one that errors advise. Throws RalphError for what cannot be meant.
+ */
+export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start'): StartTarget {
+  const { values, projectDir, env } = context;
+  const resumes = values['resume'] === true;
+  const named = taskOption(context);
+  const loop = named === null ? defaultLoop(context, command) : context.files;
+  const task =
+    named ?? (resumes ? lastTaskOf(loop) : values['tdd'] === true ? tddTask(projectDir) : restartedFolder(context));
+  const isPlain = loop.name !== null || task === null || !hasFolder(taskKind(task));
+  const files = isPlain ? loop : loopFiles(projectDir, taskLoopName(projectDir, task, env), env);
+  const read = readArguments(valuesOf(context, 'arg'));
+  if ('problem' in read) throw new RalphError('usage', read.problem);
+  const names = Object.keys(read.args);
+  if (task === null && !resumes && names.length > 0 && !existsSync(join(projectDir, DEFAULT_TASK)))
+    throw new RalphError('usage', START_TEXTS.argsWithoutTask(names, DEFAULT_TASK));
+  const former = resumes ? formerContract(files) : null;
+  return {
+    files,
+    task,
+    args: read.args,
+    formerArgs: former?.task?.args ?? {},
+    // The user has not seen the settings of a loop that still awaits consent.
+    formerFlags: former?.consented === true ? former.flags : {},
+  };
+}
+
+/** Returns the task given by `--task` or `--path`: from the current directory if it exists there, else from the project. */
+function taskOption({ values, projectDir }: CommandContext): string | null {
+  const { task, path } = values;
+  if (task !== undefined && path !== undefined)
+    throw new RalphError('usage', '--path is another name of --task: give one.');
+  const word = task ?? path;
+  if (typeof word !== 'string') return null;
+  if (word === '') throw new RalphError('usage', '--task is empty: name a task file or a task folder.');
+  const here = resolve(word);
+  return taskPathOf(projectDir, existsSync(here) ? here : pathNamed(projectDir, word));
+}
+
+/** Returns the loop of a command line without a task. */
+function defaultLoop(context: CommandContext, command: string): LoopFiles {
+  const { values, files } = context;
+  if (files.name !== null) return files;
+  if (values['resume'] === true) return loopToResume(context, command);
+  return values['consent'] === true ? loopAwaitingConsent(context) : files;
+}
+
+/** Returns the task folder whose loop `--fresh --loop NAME` starts over. */
+function restartedFolder({ values, files }: CommandContext): string | null {
+  if (values['fresh'] !== true || files.name === null) return null;
+  const task = lastTaskOf(files);
+  return task !== null && hasFolder(taskKind(task)) ? task : null;
+}
+
+/** Returns the contract of the existing loop, else of the one that ended last. */
+function formerContract(files: LoopFiles): Contract | null {
+  try {
+    return readContract(files)?.contract ?? endedContract(files);
+  } catch (error) {
+    // This start replaces an unreadable contract; it reports the arguments that have to be given again.
+    if (error instanceof RalphError) return null;
+    throw error;
+  }
+}
+
+function endedContract(files: LoopFiles): Contract | null {
+  const last = lastLoopIn(files);
+  const stored = last && findEndedContract(files, last.loopId);
+  if (!stored) return null;
+  // `max_tasks` holds until the review, and an ended loop has had its review.
+  const { max_tasks: _, ...flags } = stored.contract.flags;
+  return { ...stored.contract, flags };
+}
+
+const TDD_TASK = '.claude/ralph/TDD.md';
+
+/** Returns the task file of a TDD loop that names none, relative to the project. Creates it from the template. */
+function tddTask(projectDir: string): string {
+  const path = join(projectDir, TDD_TASK);
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeAtomically(path, readFileSync(join(bundleDir(), 'templates', 'TDD.md')));
+  }
+  return TDD_TASK;
 }

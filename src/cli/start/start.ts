@@ -17,13 +17,12 @@ import { commandLine } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
-import { whileItRuns } from '../run/while-it-runs.ts';
-import { ASKED_FOR, approveList, approves } from './approve.ts';
-import { areHooksInstalled, printManualStartWarnings, printWarnings } from './print-warnings.ts';
-import { SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
-import { offeredValidation, PLAN_OPTIONS, planToStart, refuseOverLoop } from './start-plan.ts';
-import { modeIn, startRequest } from './start-request.ts';
-import { startTarget } from './start-target.ts';
+import { handleRunningLoop } from '../run/handle-running-loop.ts';
+import { approveList, approves, REQUEST_HEADING } from './approve.ts';
+import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
+import { planToStart, refuseOverLoop } from './start-plan.ts';
+import { modeIn, startRequest, startTarget } from './start-request.ts';
+import { areHooksInstalled, printManualStartWarnings, printWarnings } from './start-warnings.ts';
 import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
@@ -50,12 +49,14 @@ export const START_COMMAND: Command = {
     }),
   },
   control: false,
-  async run(given) {
-    const called = withInput(given);
-    const { files: meant, task, args, formerArgs, formerFlags } = startTarget(called);
-    const byAgent = isAgent(called.env);
-    if (called.values['consent'] === true) return consent({ ...called, files: meant }, byAgent);
-    const context = byAgent ? { ...called, files: meant } : await whileItRuns({ ...called, files: meant });
+  async run(commandLine) {
+    const input = withInput(commandLine);
+    const target = startTarget(input);
+    const { task } = target;
+    const byAgent = isAgent(input.env);
+    const named = { ...input, files: target.files };
+    if (input.values['consent'] === true) return consent(named, byAgent);
+    const context = byAgent ? named : await handleRunningLoop(named);
     if (context === null) return 0;
     const { values, files } = context;
     if (byAgent && values['launch'] === true) {
@@ -69,43 +70,33 @@ export const START_COMMAND: Command = {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, task))) return 1;
     }
-    // The scenarios of a loop by tests first are what proves it.
-    if (mayAsk(context) && !byAgent && values['tdd'] !== true) {
+    const asks = !byAgent && mayAsk(context);
+    // A test-first loop is proved by its scenarios.
+    if (asks && values['tdd'] !== true) {
       const { askValidation } = await import('./adopt-validation.ts');
       await askValidation(context, task);
     }
     refuseOverLoop(context, files);
-    const plan = await planToStart(context, files, task, mayAsk(context) && !byAgent);
-    const wanted = values['launch'] === true;
-    if (wanted) rateLimitWait(context.env, 0); // a bad value is told before anything begins
-    const client = wanted ? requireClient(context.env) : null;
-    if (wanted && !areHooksInstalled(context.projectDir)) {
+    const plan = await planToStart(context, files, task, asks);
+    const launched = values['launch'] === true;
+    if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
+    const client = launched ? requireClient(context.env) : null;
+    if (launched && !areHooksInstalled(context.projectDir)) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: ralph-loop init.');
     }
-    const request = startRequest(
-      context,
-      { files, task, args, formerArgs, formerFlags },
-      {
-        headless: values['headless'] === true,
-        launched: wanted,
-        consented: !byAgent,
-        clientVersion: client?.version ?? null,
-        mode,
-        plan,
-      },
-    );
+    const own = { launched, consented: !byAgent, clientVersion: client?.version ?? null, mode, plan };
+    const headless = values['headless'] === true;
+    const request = startRequest(context, { ...target, files }, { ...own, headless });
     const approved = byAgent ? undefined : await approveList(context, files, request);
     if (approved === null) return 1;
     const loop = startLoop({ ...request, ...(approved && { approved }) });
     printWarnings(context, loop);
-    const offered = offeredValidation(context, loop.stored.contract);
-    if (offered !== null) context.err(withPrefix(offered));
-    if (!wanted && !byAgent) printManualStartWarnings(context, loop);
-    return client === null ? answer(context, loop, byAgent) : launched(context, loop, client.path);
+    if (!launched && !byAgent) printManualStartWarnings(context, loop);
+    return client === null ? answer(context, loop, byAgent) : launchClient(context, loop, client.path);
   },
 };
 
-async function launched(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
+async function launchClient(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
   const { env, values, rest } = context;
   const headless = values['headless'] === true;
   const settings = launcherSettings({
@@ -134,30 +125,16 @@ function answer(context: CommandContext, loop: StartedLoop, byAgent: boolean): n
   const { loopId, files, state } = loop;
   if (!context.forPeople) {
     const { status, maxIterations, taskPath, mode } = state;
-    const { contract } = files;
+    const { contract, name } = files;
     const consent = byAgent ? commandFor('consent', loop) : null;
-    context.out(
-      JSON.stringify({
-        success: true,
-        loopId,
-        name: files.name,
-        mode,
-        status,
-        maxIterations,
-        taskPath,
-        contract,
-        consent,
-      }),
-    );
-    return 0;
+    const loopFacts = { loopId, name, mode, status, maxIterations, taskPath, contract, consent };
+    context.out(JSON.stringify({ success: true, ...loopFacts }));
+  } else if (byAgent) {
+    context.out(`The loop awaits the user's consent. Agree in a terminal: ${commandFor('consent', loop)}`);
+  } else {
+    context.out(`The loop ${files.name ?? loopId} is ready.`);
+    context.out(state.mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loopId, files));
   }
-  context.out(
-    byAgent
-      ? `The loop awaits the user's consent. Agree in a terminal: ${commandFor('consent', loop)}`
-      : `The loop ${files.name ?? loopId} is ready.`,
-  );
-  if (byAgent) return 0;
-  context.out(state.mode === 'runner' ? `Run it: ${commandFor('resume', loop)}` : byHand(loopId, files));
   return 0;
 }
 
@@ -165,7 +142,7 @@ function commandFor(command: 'consent' | 'resume', { files, state }: StartedLoop
   return commandLine({ command }, { name: files.name, mode: state.mode, program: programName() });
 }
 
-/** What an agent asks for runs by itself, once the user has agreed: no session of theirs is taken for it. */
+/** Returns the mode of the loop. A loop that an agent requests runs by itself, not in a session of the user. */
 function modeOf(values: CommandContext['values'], byAgent: boolean): 'hook' | 'runner' {
   const mode = values['mode'] ?? (byAgent ? 'runner' : 'hook');
   if (mode === 'router') throw new RalphError('usage', 'a router begins with: ralph-loop router start.');
@@ -192,7 +169,7 @@ async function consent(context: CommandContext, byAgent: boolean): Promise<numbe
   if (byAgent)
     throw new RalphError('refused', 'consent is the user’s: ralph-loop start --consent in another terminal.');
   const terms = pendingTerms(context.files);
-  if (!(await approves(context, ASKED_FOR, showTerms(terms), 'Start it?'))) {
+  if (!(await approves(context, REQUEST_HEADING, showTerms(terms), 'Start it?'))) {
     context.err(withPrefix(START_TEXTS.notAgreed, { name: context.files.name, mode: 'hook' }));
     return 1;
   }
@@ -203,9 +180,9 @@ async function consent(context: CommandContext, byAgent: boolean): Promise<numbe
   return exitCode('complete');
 }
 
-/** Somebody sits at a terminal and has not answered every question beforehand. */
+/** Returns whether the user sits at a terminal and has not answered every question beforehand. */
 function mayAsk({ files, forPeople, values }: CommandContext): boolean {
-  // Over a loop that lies there a start may be refused, and an answer must not be asked for nothing.
+  // A start over an existing loop may be refused, which would waste the answer.
   if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
   return forPeople && process.stdin.isTTY === true && values['yes'] !== true && values['headless'] !== true;
 }

@@ -9,37 +9,24 @@ import { statusHere } from '../show/status.ts';
 import { statusText } from '../show/status-text.ts';
 
 /**
- * Asks a person what to do where a loop of this name runs already: watch it, stop it, begin another one beside it under
- * another name, or nothing. Gives the context to go on with, or null where nothing is to be begun. Without a terminal
- * nobody is asked, and the start refuses.
+ * Asks the user what to do if the loop already runs: watch it, stop it, start another one under another name, or nothing.
+ * Returns the context to continue with, or null to start nothing. Without a terminal it asks nothing, and the start refuses.
  */
-export async function whileItRuns(context: CommandContext): Promise<CommandContext | null> {
+export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | null> {
   const { forPeople, err } = context;
   if (!forPeople || process.stdin.isTTY !== true || !isRunning(context)) return context;
   err(withPrefix(`the loop ${context.files.name ?? 'of this project'} runs already.`));
   for (;;) {
     const answer = await ask('[w]atch it, [s]top it after this iteration, [a]nother one beside it, [c]ancel: ');
-    switch (answer?.toLowerCase()) {
-      case 'w':
-      case 'watch':
-        await watch(context);
-        return null;
-      case 's':
-      case 'stop':
-        operateOn(context.files, STOP, context);
-        return null;
-      case 'a':
-      case 'another': {
-        const other = await another(context);
-        if (other !== null) return other;
-        break;
-      }
-      case undefined:
-      case 'c':
-      case 'cancel':
-        return null;
-      default:
-    }
+    const choice = answer === null ? 'cancel' : answer.toLowerCase();
+    if (['w', 'watch'].includes(choice)) await watch(context);
+    else if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
+    else if (['a', 'another'].includes(choice)) {
+      const other = await another(context);
+      if (other !== null) return other;
+      continue;
+    } else if (!['c', 'cancel'].includes(choice)) continue;
+    return null;
   }
 }
 
@@ -48,7 +35,7 @@ function isRunning({ files }: CommandContext): boolean {
   return found.kind === 'loop' && found.state.status !== 'ended' && isDriverAlive(files, found.state) === true;
 }
 
-/** How it stands, and then what happens, until Ctrl+C. */
+/** Shows the status, and then the journal until Ctrl+C. */
 async function watch(context: CommandContext): Promise<void> {
   context.out(statusText(statusHere(context), context));
   context.err(withPrefix('what follows is its journal; Ctrl+C leaves it, and the loop goes on.'));
@@ -56,23 +43,20 @@ async function watch(context: CommandContext): Promise<void> {
   await LOGS_COMMAND.run({ ...context, positionals: [], values: { follow: true } });
 }
 
-/** null for an answer that is no name. */
+/** Asks for the name of another loop. Returns null if it is invalid or runs, too. */
 async function another(context: CommandContext): Promise<CommandContext | null> {
+  const { projectDir, env, values, err } = context;
   const name = (await ask('its name: ')) ?? '';
   if (!LOOP_NAME.test(name)) {
-    context.err(
+    err(
       withPrefix(
         `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit.`,
       ),
     );
     return null;
   }
-  const other = {
-    ...context,
-    files: loopFiles(context.projectDir, name, context.env),
-    values: { ...context.values, loop: name },
-  };
+  const other = { ...context, files: loopFiles(projectDir, name, env), values: { ...values, loop: name } };
   if (!isRunning(other)) return other;
-  context.err(withPrefix(`a loop ${name} runs, too.`));
+  err(withPrefix(`a loop ${name} runs, too.`));
   return null;
 }

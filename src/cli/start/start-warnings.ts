@@ -1,16 +1,34 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
+import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { show } from '../../state/process/program.ts';
+import { projectSignals } from '../../task/draft/project-signals.ts';
+import { taskKind } from '../../task/task-file.ts';
 import type { CommandContext } from '../command.ts';
-import { verifiesNothing } from './start-request.ts';
 
 /** Prints the warnings about a loop that was started, on standard error. */
-export function printWarnings({ err }: CommandContext, { warnings, stored }: StartedLoop): void {
+export function printWarnings({ err, projectDir }: CommandContext, { warnings, stored }: StartedLoop): void {
+  const { contract } = stored;
   for (const { message, line } of warnings) err(withPrefix(`${line === null ? '' : `line ${line}: `}${message}`));
-  if (verifiesNothing(stored.contract)) err(withPrefix(START_TEXTS.nothingToVerify));
+  if (verifiesNothing(contract)) err(withPrefix(START_TEXTS.nothingToVerify));
+  if (contract.policy.plan && contract.validation.length === 0) {
+    const commands = projectSignals(projectDir).commands.map(({ run }) => run);
+    err(withPrefix(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands)));
+  }
+}
+
+/** Returns whether a completion would be accepted unverified. A required gate checks outputs and open questions even without commands. */
+function verifiesNothing({ validation, task, policy, tdd, taskPath }: Contract): boolean {
+  if (tdd !== undefined) return false; // the scenarios are proved one by one
+  return (
+    validation.length === 0 &&
+    task?.gate !== 'required' &&
+    (policy.completion.kind !== 'none' || taskKind(taskPath) === 'checklist')
+  );
 }
 
 /** Returns whether `init` has installed the hooks in this project; without them no session takes part in a loop. */
@@ -23,6 +41,6 @@ export function printManualStartWarnings({ err, projectDir }: CommandContext, { 
   if (state.mode !== 'hook') return;
   const { guardrails } = stored.contract;
   if (!areHooksInstalled(projectDir)) err(withPrefix(show(START_TEXTS.noHooks)));
-  // A plan has rules of its own, and `lifted` says that this is one.
+  // A plan, which has rules of its own, is recognised by `lifted`.
   if (hasRules(guardrails) || guardrails.lifted !== undefined) err(withPrefix(START_TEXTS.unguardedByHand));
 }

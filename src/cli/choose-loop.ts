@@ -1,0 +1,145 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { describeLoop } from '../drive/status/loop-report.ts';
+import { loopNames } from '../drive/status/project-loops.ts';
+import { isDriverAlive } from '../drive/turn/ownership.ts';
+import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
+import { type LoopFiles, loopFiles } from '../state/loop-files.ts';
+import { type ReadState, readState } from '../state/read-state.ts';
+import { DEFAULT_TASK, hasFolder, taskKind } from '../task/task-file.ts';
+import { printable } from '../term/paint.ts';
+import { table } from '../term/table.ts';
+import { RalphError } from '../text/ralph-error.ts';
+import type { CommandContext } from './command.ts';
+import { onePath, pathNamed } from './task-place.ts';
+
+/** A loop in brief. `status`: the loop's, or what is wrong with its state file. `taskPath`: relative to the project. */
+export interface BriefLoop {
+  readonly name: string | null;
+  readonly status: string;
+  readonly taskPath: string;
+}
+
+/** A loop whose state file exists and has not ended, whether it can be read or not. */
+interface ActiveLoop extends BriefLoop {
+  readonly files: LoopFiles;
+  readonly found: Exclude<ReadState, { kind: 'absent' }>;
+}
+
+type Where = Pick<CommandContext, 'projectDir' | 'env'>;
+
+/** Returns every live loop of a project, the default one first, those in its worktrees last. */
+export function liveLoops({ projectDir, env }: Where): ActiveLoop[] {
+  const inWorktrees = worktreePlaces(projectDir).flatMap((place) =>
+    liveIn({ projectDir: place.projectDir, env }).map((loop) => {
+      return { ...loop, taskPath: relative(projectDir, join(place.projectDir, loop.taskPath)) };
+    }),
+  );
+  return [...liveIn({ projectDir, env }), ...inWorktrees];
+}
+
+function liveIn({ projectDir, env }: Where): ActiveLoop[] {
+  return loopNames(projectDir, env).flatMap((name): ActiveLoop[] => {
+    const files = loopFiles(projectDir, name, env);
+    const found = readState(files.state);
+    if (found.kind === 'absent' || (found.kind === 'loop' && found.state.status === 'ended')) return [];
+    const { status, taskPath } = found.kind === 'loop' ? found.state : { status: found.kind, taskPath: DEFAULT_TASK };
+    return [{ files, found, name, status, taskPath }];
+  });
+}
+
+/** Returns the live loops on a task file, or on the one in a task folder. `path` is absolute or from the current directory. */
+export function liveLoopsOn(where: Where, path: string): ActiveLoop[] {
+  return liveLoops(where).filter(({ taskPath }) => isTaskAt(where.projectDir, taskPath, path));
+}
+
+/** Returns whether a path or the name of a loop directory means this task file, or the folder that it is in. */
+export function isTaskAt(projectDir: string, taskPath: string, path: string): boolean {
+  const target = realPath(resolve(pathNamed(projectDir, path)));
+  const task = realPath(join(projectDir, taskPath));
+  return task === target || (hasFolder(taskKind(task)) && dirname(task) === target);
+}
+
+/** Returns the only path among a command's words, or null. Throws `usage` for more than one, and for one beside --loop. */
+export function pathOrLoop({ positionals, values }: CommandContext, command: string): string | null {
+  const path = onePath(command, positionals);
+  if (path === null || values['loop'] === undefined) return path;
+  throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
+}
+
+/**
+ * Returns the loop on the path, else the one that --loop or RALPH_LOOP names, else the only live one, else the default
+ * one. Throws `usage` with a list if several qualify. `command` is how it is written before a path.
+ */
+export function chosenLoop(
+  context: CommandContext,
+  command: string,
+  path: string | null = pathOrLoop(context, command),
+): LoopFiles {
+  const usage = `${command} ${PATH_OR_NAME}`;
+  if (path !== null) {
+    const loops = liveLoopsOn(context, path);
+    // The other loops on this task have names to tell them apart.
+    const unnamed = loops.find(({ name }) => name === null);
+    return (unnamed ?? onlyOf(loops, `loops are active on ${path}`, usage))?.files ?? nothingOn(path);
+  }
+  if (context.files.name !== null) return context.files;
+  return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
+}
+
+const PATH_OR_NAME = 'PATH, or --loop NAME';
+
+/** Returns the only one of these loops, if there is one. Throws `usage` with a list and the command to give if there are several. */
+export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, usage: string): T | undefined {
+  if (loops.length <= 1) return loops[0];
+  throw new RalphError('usage', `${loops.length} ${what}. Say which one: ralph-loop ${usage}.\n${loopTable(loops)}`);
+}
+
+/**
+ * Returns the loop that a start without task and name resumes: the only live one without a driver, else the default one
+ * if it has ended, else the only ended one that is not complete. Throws `usage` with a list if several qualify.
+ */
+export function loopToResume(context: CommandContext, command: string): LoopFiles {
+  const { projectDir, env } = context;
+  const usage = `${command} --resume --task ${PATH_OR_NAME}`;
+  const left = liveLoops(context).filter(
+    ({ files, found }) => found.kind !== 'loop' || isDriverAlive(files, found.state) !== true,
+  );
+  const chosen = onlyOf(left, 'loops lie here', usage);
+  if (chosen !== undefined) return loopFiles(projectDir, chosen.name, env);
+  const ended = loopNames(projectDir, env).flatMap((name) => {
+    const { lastLoop } = describeLoop(loopFiles(projectDir, name, env), env);
+    return lastLoop === null ? [] : [{ ...lastLoop, name }];
+  });
+  if (ended.some(({ name }) => name === null)) return context.files;
+  const incomplete = ended.filter(({ status }) => status !== 'complete');
+  return loopFiles(projectDir, onlyOf(incomplete, 'loops have ended here', usage)?.name ?? null, env);
+}
+
+/** Returns the only loop that awaits consent, else the default one. Throws `usage` with a list if there are several. */
+export function loopAwaitingConsent(context: CommandContext): LoopFiles {
+  const waiting = liveLoops(context).filter(({ status }) => status === 'awaiting-consent');
+  const chosen = onlyOf(waiting, 'loops await consent', `start --consent --task ${PATH_OR_NAME}`);
+  return chosen === undefined ? context.files : loopFiles(context.projectDir, chosen.name, context.env);
+}
+
+/** Returns one line for each loop. */
+export function loopTable(loops: readonly BriefLoop[]): string {
+  return table(loops.map(({ name, status, taskPath }) => ['', name ?? '(default)', status, printable(taskPath)]));
+}
+
+function nothingOn(path: string): never {
+  throw new RalphError(
+    'no-loop',
+    `no live loop works on ${path === '' ? '""' : path}. ralph-loop list shows the loops of this project.`,
+  );
+}
+
+/** Resolves links; of a file that is gone, those of its folder. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
+  }
+}
