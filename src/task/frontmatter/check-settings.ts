@@ -38,13 +38,10 @@ export function readSettings(raw: object, { cap, whole, taskKeys, timeout = null
 }
 
 function misplacedKeys(settings: Readonly<Record<string, unknown>>, allowed: string): KeyProblem[] {
-  return TASK_KEYS.filter((key) => settings[key] !== undefined && key !== allowed).map((key) => ({
-    keys: [key],
-    value: printableValue(settings[key]),
-    rule: 'task-file-only',
-    message: `${key} belongs in a task file (PROMPT.md, RALPH.md or task.md).`,
-    severity: 'error',
-  }));
+  return TASK_KEYS.filter((key) => settings[key] !== undefined && key !== allowed).map((key) => {
+    const message = `${key} belongs in a task file (PROMPT.md, RALPH.md or task.md).`;
+    return { keys: [key], value: printableValue(settings[key]), rule: 'task-file-only', message, severity: 'error' };
+  });
 }
 
 type Issue = z.core.$ZodIssue;
@@ -68,13 +65,8 @@ function keyProblem(issue: Issue, root: unknown): KeyProblem {
   const path = keyPath(keys);
   const message =
     value === undefined ? `${path} is missing.` : `${path} ${issue.message}, but is ${shownValue(value)}.`;
-  return {
-    keys,
-    value: printableValue(value),
-    rule: value === undefined ? 'required' : ruleOf(issue),
-    message,
-    severity: 'error',
-  };
+  const rule = value === undefined ? 'required' : ruleOf(issue);
+  return { keys, value: printableValue(value), rule, message, severity: 'error' };
 }
 
 function ruleOf(issue: Issue): string {

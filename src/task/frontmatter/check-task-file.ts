@@ -26,12 +26,9 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   if (whole !== null) return { kind, frontmatter: null, problems: [whole] };
   const first = split.frontmatterLine ?? 1;
   const yaml = readYaml(split.frontmatter);
-  const problems: Problem[] = yaml.problems.map(({ line, ...problem }) => ({
-    ...problem,
-    path: '',
-    line: line + first - 1,
-    value: null,
-  }));
+  const problems: Problem[] = yaml.problems.map((problem) => {
+    return { ...problem, path: '', line: problem.line + first - 1, value: null };
+  });
   if (yaml.mapping === null) return { kind, frontmatter: null, problems };
   const { settings, problems: found } = readSettings(yaml.mapping, {
     cap: BY_FILE[kind].iterationCap,
@@ -101,30 +98,16 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
     const message =
       'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter; ralph-loop start --adopt-validation does so.';
     const line = split.bodyLine + section.line - 1;
-    problems.push({
-      path: 'validation',
-      line,
-      column: 1,
-      value: null,
-      rule: 'unenforced-validation',
-      message,
-      severity: 'warning',
-    });
+    const at = { path: 'validation', line, column: 1, value: null };
+    problems.push({ ...at, rule: 'unenforced-validation', message, severity: 'warning' });
   }
   const watched = (settings?.idle?.watch ?? []).length + (settings?.commands ?? []).length;
   if (settings?.idle?.wake === 'change' && watched === 0) {
     const { line, column } = yaml.placeOf(['idle', 'wake'], 'value');
     const message =
       'idle.wake is "change", but nothing is watched: the loop would sleep until idle.max_quiet or idle.max. Name files under idle.watch, or commands.';
-    problems.push({
-      path: 'idle.wake',
-      line: line + first - 1,
-      column,
-      value: 'change',
-      rule: 'nothing-to-watch',
-      message,
-      severity: 'warning',
-    });
+    const at = { path: 'idle.wake', line: line + first - 1, column, value: 'change' };
+    problems.push({ ...at, rule: 'nothing-to-watch', message, severity: 'warning' });
   }
   return problems;
 }
@@ -159,14 +142,8 @@ const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
 export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;
-  return {
-    path: '',
-    line: bodyLine + body.slice(0, task.index).split('\n').length - 1,
-    column: 1,
-    value: null,
-    rule: 'plan-as-prompt',
-    message:
-      'this is a plan of tasks, and would be sent to the agent whole. To have it executed task by task give --plan; ralph-loop plan check tells what is wrong with it.',
-    severity: 'warning',
-  };
+  const line = bodyLine + body.slice(0, task.index).split('\n').length - 1;
+  const message =
+    'this is a plan of tasks, and would be sent to the agent whole. To have it executed task by task give --plan; ralph-loop plan check tells what is wrong with it.';
+  return { path: '', line, column: 1, value: null, rule: 'plan-as-prompt', message, severity: 'warning' };
 }

@@ -82,7 +82,7 @@ function shellPolicyProblems({ guardrails }: Settings): KeyProblem[] {
   return [];
 }
 
-function entriesOf(value: unknown): unknown[] {
+export function entriesOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
@@ -101,13 +101,8 @@ export function idleProblems(block: IdleBlock): KeyProblem[] {
     if (value >= delay) return;
     const [limit, least] = [formatDuration(value), formatDuration(delay)];
     const origin = block[key] === undefined ? ', the default' : '';
-    problems.push({
-      keys: ['idle', key],
-      value: block[key] ?? null,
-      rule: 'idle-order',
-      message: `idle.${key} must be at least idle.delay (${least}), but is ${limit}${origin}.`,
-      severity: 'error',
-    });
+    const message = `idle.${key} must be at least idle.delay (${least}), but is ${limit}${origin}.`;
+    problems.push({ keys: ['idle', key], value: block[key] ?? null, rule: 'idle-order', message, severity: 'error' });
   };
   require('max_delay', maxDelay);
   require('max', max);

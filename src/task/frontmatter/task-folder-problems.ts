@@ -3,7 +3,8 @@ import { BY_FILE, PROGRESS_FILE } from '../settings/defaults.ts';
 import { gateOf } from '../settings/task-settings.ts';
 import type { TaskKind } from '../task-file.ts';
 import { nearestKey } from './canonical-keys.ts';
-import { bodyPlaceholders, type Placeholder, RALPH_NAMES } from './placeholders.ts';
+import { entriesOf } from './cross-key-problems.ts';
+import { bodyPlaceholders, RALPH_NAMES } from './placeholders.ts';
 import type { KeyProblem } from './problem.ts';
 import type { Frontmatter } from './schema.ts';
 
@@ -15,7 +16,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
   const declared = declaredArgs(mapping);
-  return entries(mapping['commands']).flatMap((entry, index) => {
+  return entriesOf(mapping['commands']).flatMap((entry, index) => {
     const run: unknown = (entry as { run?: unknown } | null)?.run;
     if (typeof run !== 'string') return [];
     const keys = ['commands', index, 'run'];
@@ -28,7 +29,7 @@ export function commandPlaceholderProblems(mapping: Mapping): KeyProblem[] {
 
 export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyProblem[] {
   const args = declaredArgs(mapping);
-  const commands = entries(mapping['commands'])
+  const commands = entriesOf(mapping['commands'])
     .map((entry) => (entry as { name?: unknown } | null)?.name)
     .filter((name) => typeof name === 'string');
   return bodyPlaceholders(body).flatMap((placeholder): BodyProblem[] => {
@@ -58,11 +59,8 @@ export function taskFolderDoubts(settings: Frontmatter, body: string, kind: Task
   const needsPromise = BY_FILE[kind].completion === 'none';
   const claims = completion_promise !== undefined || !needsPromise;
   const needs = needsPromise ? ', with a completion_promise,' : '';
-  const shown = new Set(
-    bodyPlaceholders(body)
-      .filter(isOfCommand)
-      .map(({ name }) => name),
-  );
+  const placeholders = bodyPlaceholders(body).filter((placeholder) => placeholder.kind === 'commands');
+  const shown = new Set(placeholders.map(({ name }) => name));
   const doubts: KeyProblem[] = [];
   const doubt = (keys: KeyProblem['keys'], rule: string, message: string): void => {
     doubts.push({ keys, value: null, rule, message, severity: 'warning' });
@@ -94,16 +92,8 @@ export function taskFolderDoubts(settings: Frontmatter, body: string, kind: Task
   return doubts;
 }
 
-function isOfCommand({ kind }: Placeholder): boolean {
-  return kind === 'commands';
-}
-
 function declaredArgs(mapping: Mapping): string[] {
-  return entries(mapping['args']).filter((name) => typeof name === 'string');
-}
-
-function entries(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
+  return entriesOf(mapping['args']).filter((name) => typeof name === 'string');
 }
 
 function hint(name: string, known: readonly string[]): string {

@@ -33,6 +33,16 @@ export function described<T extends z.ZodType>(
   return type.meta({ description, ...keywords });
 }
 
+/** A described key that may be left out. */
+export function optional<T extends z.ZodType>(type: T, description: string, keywords?: Record<string, unknown>) {
+  return described(type.optional(), description, keywords);
+}
+
+/** A group of keys; the message names them. */
+export function mapping<T extends z.ZodRawShape>(shape: T) {
+  return z.strictObject(shape, { error: `must be a mapping with ${Object.keys(shape).join(', ')}` });
+}
+
 function duration(allowed: 'positive' | 'zero-too') {
   const error = 'must be a duration such as 30s, 5m or 1h30m (a bare number is seconds)';
   return z
@@ -46,7 +56,7 @@ function duration(allowed: 'positive' | 'zero-too') {
 }
 
 export function durationKey(allowed: 'positive' | 'zero-too', description: string) {
-  return described(duration(allowed).optional(), description, { pattern: '^\\d[\\d.dhms ]*$' });
+  return optional(duration(allowed), description, { pattern: '^\\d[\\d.dhms ]*$' });
 }
 
 export function flag() {

@@ -1,8 +1,7 @@
 import { bareType, keyPaths, snakeCase } from '../frontmatter/canonical-keys.ts';
 import { readSettings } from '../frontmatter/check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from '../frontmatter/problem.ts';
-import type { Frontmatter } from '../frontmatter/schema.ts';
-import { frontmatterSchema } from '../frontmatter/schema.ts';
+import { type Frontmatter, frontmatterSchema } from '../frontmatter/schema.ts';
 import { type TaskKind, takesTaskKeys } from '../task-file.ts';
 
 /** Source of a value, in order of precedence. `run config` is the project's for loop directories and runners. */
@@ -61,12 +60,8 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
   const add = (source: Source, raw: unknown, origin: (path: string) => string): void => {
     if (raw === undefined || raw === null) return;
     if (typeof raw !== 'object' || Array.isArray(raw)) {
-      problems.push(
-        placed(
-          { keys: [], value: null, rule: 'not-a-mapping', message: 'it must be a mapping.', severity: 'error' },
-          origin,
-        ),
-      );
+      const problem = { keys: [], value: null, rule: 'not-a-mapping', message: 'it must be a mapping.' };
+      problems.push(placed({ ...problem, severity: 'error' }, origin));
       return;
     }
     // Task keys belong to one loop: to its own configuration and flags.

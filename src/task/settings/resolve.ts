@@ -88,15 +88,8 @@ function together(merged: Frontmatter, sources: Readonly<Record<string, Source>>
   const wanted = merged.max_iterations;
   if (wanted !== undefined && wanted > cap) {
     const message = `max_iterations must be an integer from 1 to ${cap} for this kind of task, but is ${wanted} (from the ${sources['max_iterations']}).`;
-    problems.push({
-      path: 'max_iterations',
-      line: null,
-      column: null,
-      value: wanted,
-      rule: 'range',
-      message,
-      severity: 'error',
-    });
+    const place = { path: 'max_iterations', line: null, column: null };
+    problems.push({ ...place, value: wanted, rule: 'range', message, severity: 'error' });
   }
   for (const { keys, ...problem } of merged.idle ? idleProblems(merged.idle) : []) {
     const path = keyPath(keys);
