@@ -36,7 +36,8 @@ export const CONFIG_COMMAND: Command = {
       guardrailsFile: join(projectDir, '.claude', 'ralph', 'guardrails.md'),
       maxIterationsFrom: source,
     };
-    context.out(context.forPeople ? forReading(answer) : JSON.stringify(answer, null, 2));
+    const rows = Object.entries(answer).map(([key, value]) => [key, String(value)]);
+    context.out(context.forPeople ? table(rows) : JSON.stringify(answer, null, 2));
     return 0;
   },
 };
@@ -45,10 +46,6 @@ function limit(text: string): number {
   const value = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (value >= 1 && value <= 100) return value;
   throw new RalphError('usage', `--max-iterations must be an integer from 1 to 100, but is "${text}".`);
-}
-
-function forReading(answer: Readonly<Record<string, string | number | null>>): string {
-  return table(Object.entries(answer).map(([key, value]) => [key, String(value)]));
 }
 
 export interface EffectiveSettings {
@@ -77,14 +74,13 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): E
     throw new RalphError('task-invalid', `the settings of this project have errors:\n${list.join('\n')}`);
   }
   const { completion, maxIterations } = resolved.policy;
+  const commands = normaliseValidation(resolved.settings.validation);
+  const gateSeconds = commands.reduce((sum, { timeoutSeconds }) => sum + timeoutSeconds, 0);
   return {
     maxIterations,
     completionSignal: completion.kind === 'none' ? null : completion.text,
     policy: resolved.policy,
-    gateSeconds: normaliseValidation(resolved.settings.validation).reduce(
-      (sum, { timeoutSeconds }) => sum + timeoutSeconds,
-      0,
-    ),
+    gateSeconds,
     sources: resolved.sources,
   };
 }

@@ -24,19 +24,22 @@ export const PLAN_COMMAND: Command = {
       throw new RalphError('usage', 'write it as ralph-loop plan check FILE.');
     }
     const checked = checkedPlan(resolve(file), file);
-    const { ok } = checked;
     context.out(context.forPeople ? forReading(file, checked, context) : JSON.stringify(answer(checked), null, 2));
-    return ok ? 0 : 1;
+    return checked.ok ? 0 : 1;
   },
 };
 
 function answer({ ok, plan, problems, choice }: CheckedPlan): PlanCheckAnswer {
-  const tasks = plan.tasks.map(({ id, title, status, dependsOn, scope, line }) => {
-    return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };
-  });
+  const tasks = published(plan.tasks);
   // A plan without tasks is not complete.
   const stop = tasks.length === 0 ? null : choice.stop;
   return { ok, tasks, problems: [...problems], next: choice.next?.id ?? null, stop };
+}
+
+function published(tasks: PlanFile['tasks']): PlanCheckAnswer['tasks'] {
+  return tasks.map(({ id, title, status, dependsOn, scope, line }) => {
+    return { id, title, status, dependsOn: [...dependsOn], scope: [...scope], line };
+  });
 }
 
 function forReading(file: string, checked: CheckedPlan, { env, forPeople }: CommandContext): string {
@@ -136,9 +139,7 @@ export function planStatus({ projectDir, forPeople, env }: CommandContext, given
     total: tasks.length,
     next: next === null ? null : { id: next.id, title: next.title },
     stop,
-    tasks: tasks.map(({ id, title, status: state, dependsOn, scope, line }) => {
-      return { id, title, status: state, dependsOn: [...dependsOn], scope: [...scope], line };
-    }),
+    tasks: published(tasks),
   };
   return JSON.stringify(status, null, 2);
 }

@@ -121,13 +121,13 @@ export async function openTask(context: CommandContext, path: string, mayAsk: bo
 
 function printTask({ forPeople, out, err }: CommandContext, path: string, shown: string): number {
   const text = readTaskText(path, shown);
-  const { problems } = checkTaskFile(path, text);
-  const ok = !problems.some(({ severity }) => severity === 'error');
-  if (!forPeople) {
-    out(JSON.stringify({ success: ok, path, problems, text }));
+  if (forPeople) {
+    const ok = tellProblems(text, err, path);
+    out(printable(text).trimEnd());
     return ok ? 0 : 1;
   }
-  for (const { severity, line, message } of problems) err(`${severity}, line ${line ?? 1}: ${printable(message)}`);
-  out(printable(text).trimEnd());
-  return ok ? 0 : 1;
+  const { problems } = checkTaskFile(path, text);
+  const success = !problems.some(({ severity }) => severity === 'error');
+  out(JSON.stringify({ success, path, problems, text }));
+  return success ? 0 : 1;
 }

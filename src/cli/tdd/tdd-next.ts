@@ -13,10 +13,7 @@ export function tddNext(context: CommandContext): number {
   const { record, scenario, notes } = withTdd(files, now(), (found) => {
     const list = listOf(found, files.name);
     const next = nextScenario(list.record);
-    return {
-      next: next.record === list.record ? 'keep' : next.record,
-      result: { ...next, notes: list.notes },
-    };
+    return { next: next.record === list.record ? 'keep' : next.record, result: { ...next, notes: list.notes } };
   });
   for (const note of notes) err(`ralph-loop: ${note}`);
   if (scenario === null) {

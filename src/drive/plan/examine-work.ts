@@ -28,7 +28,6 @@ export interface LookedAt {
  */
 export async function examineWork(place: PlanPlace, task: OpenTask, isClaimed: boolean): Promise<LookedAt> {
   const { files, contract, env, signal } = place;
-  const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
   const none = { changes: [], notes: [] };
   const directory = files.projectDir;
   const before = await readRepository(directory, { env, signal });
@@ -86,21 +85,17 @@ async function changedSince({ files, env, signal }: PlanPlace, stands: Repositor
   return typeof after === 'string' ? stands.changed : after.changed;
 }
 
-export interface HeldPlan {
-  readonly results: readonly CheckResult[];
-  readonly notes: readonly string[];
-}
-
 const MOST_BYTES = 8 * 1024 * 1024;
+
+const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
  * Restores what the engine left when the task was opened: unticks boxes ticked since and puts the progress file back,
  * each reported as a failure. Other changes of the plan are the user's. Throws disk errors.
  */
-export function heldPlan(place: PlanPlace, task: OpenTask): HeldPlan {
+export function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
   const gone = putBackPlan(place, task);
   const ticked = takeOutTicks(place, task);
-  const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
   const results = [
     ...(gone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
     ...(ticked.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(ticked, task.planPath))]),

@@ -42,17 +42,14 @@ export interface PhaseAnswer {
  */
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
   const { phase, id, again, env, signal, now } = request;
-  const before = withTdd(files, now(), (found) => {
-    const { record, notes } = listOf(found, files.name);
-    const result = { record, notes, may: mayRun(record, phase, id, again) };
-    return { next: 'keep', result };
+  const { record, notes, may } = withTdd(files, now(), (found) => {
+    const list = listOf(found, files.name);
+    return { next: 'keep', result: { ...list, may: mayRun(list.record, phase, id, again) } };
   });
-  const { record, notes, may } = before;
   if (may.kind === 'refused') return refusal(record, id, may.why, notes);
   if (may.kind === 'done') return standing(record, may.scenario, phase, notes);
-  const blockingRule = guardOf(files);
   const { projectDir } = files;
-  const options = { projectDir, signal, env, blockingRule };
+  const options = { projectDir, signal, env, blockingRule: guardOf(files) };
   const redScripts = phase === 'red' ? scriptsOfList(projectDir, [may.scenario]) : record.redScripts;
   const run = await runScenario(record, may.scenario, phase, options);
   return withTdd(files, now(), (found) => {
@@ -104,16 +101,8 @@ function refusal(record: TddRecord, id: string | null, problem: string, notes: r
 
 function answer(record: TddRecord, scenario: TddScenario, run: ScenarioRun, notes: readonly string[]): PhaseAnswer {
   const { problem, output, bytes, exitCode } = run;
-  return {
-    ok: problem === null,
-    ran: true,
-    scenario: shown(record, scenario),
-    problem,
-    output,
-    bytes,
-    exitCode,
-    notes,
-  };
+  const ok = problem === null;
+  return { ok, ran: true, scenario: shown(record, scenario), problem, output, bytes, exitCode, notes };
 }
 
 function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, notes: readonly string[]): PhaseAnswer {

@@ -57,13 +57,10 @@ function withoutHalf(text: string, side: 'start' | 'end'): string {
 const MAX_LINE = 16_384;
 
 /** Splits a stream into lines without terminators; `end` passes on an unterminated last line. */
-export function lineSplitter(onLine: (line: string) => void): {
-  readonly add: (text: string) => void;
-  readonly end: () => void;
-} {
+export function lineSplitter(onLine: (line: string) => void) {
   let rest = '';
   return {
-    add: (text) => {
+    add: (text: string): void => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
@@ -72,7 +69,7 @@ export function lineSplitter(onLine: (line: string) => void): {
         rest = '';
       }
     },
-    end: () => {
+    end: (): void => {
       if (rest !== '') onLine(rest);
       rest = '';
     },

@@ -10,8 +10,6 @@ export interface NestedRepositories {
   readonly unsaved: readonly string[];
 }
 
-const TIME_MS = 30_000;
-
 /**
  * Finds nested repositories among changed paths, whose work a commit of the project would not hold. Submodules of
  * commit `since` and of .gitmodules are known. Rejects only with the abort's reason.
@@ -20,13 +18,12 @@ export async function nestedRepositories(
   projectDir: string,
   changed: readonly string[],
   since: string,
-  options: Omit<GitOptions, 'timeMs'>,
+  options: GitOptions,
 ): Promise<NestedRepositories> {
   const folders = changed.filter((path) => isFolder(join(projectDir, path)));
   const [strange, unsaved]: [string[], string[]] = [[], []];
   if (folders.length === 0) return { strange, unsaved };
-  const ask = (directory: string, words: readonly string[]) =>
-    runGit(directory, words, { ...options, timeMs: TIME_MS });
+  const ask = (directory: string, words: readonly string[]) => runGit(directory, words, options);
   const modules = await submodules(projectDir, ask);
   for (const folder of folders) {
     const path = folder.replace(/\/+$/, '');

@@ -1,7 +1,8 @@
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { quoted } from '../../text/quote.ts';
 import { isLoopsOwn } from '../progress/left-out.ts';
+import { isWithin } from '../project-file.ts';
 import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
 
 export interface Repository {
@@ -15,27 +16,27 @@ export interface Repository {
   readonly halfStaged: readonly string[];
 }
 
-const TIME_MS = 30_000;
-
-type Options = Omit<GitOptions, 'timeMs'>;
+const STATUS = ['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'];
 
 /** Reads the state of the repository, or returns why it cannot. Rejects only with the abort's reason. */
-export async function readRepository(projectDir: string, options: Options): Promise<Repository | string> {
-  const ask = (words: readonly string[]) => runGit(projectDir, words, { ...options, timeMs: TIME_MS });
+export async function readRepository(projectDir: string, options: GitOptions): Promise<Repository | string> {
+  const ask = (words: readonly string[]) => runGit(projectDir, words, options);
   const prefix = await ask(['rev-parse', '--show-prefix']);
   if (prefix.kind === 'missing') return 'git was not found on the PATH.';
-  if (prefix.kind !== 'answer') return whyNone(projectDir);
+  if (prefix.kind !== 'answer') {
+    return (
+      unopenedText(projectDir) ?? 'the project is in no git repository. Begin one: git init, then commit what is there.'
+    );
+  }
   const top = await ask(['rev-parse', '--show-toplevel']);
   if (top.kind !== 'answer') return 'the repository has no working tree.';
-  if (!isBelow(projectDir, top.text.trim())) {
+  if (!isWithin(realpathSync(top.text.trim()), realpathSync(projectDir))) {
     return 'git has the files of this repository elsewhere (git config core.worktree).';
   }
   const [branch, head, status] = [
     await ask(['symbolic-ref', '--quiet', '--short', 'HEAD']),
     await ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
-    await ask([
-      ...['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=none'],
-    ]),
+    await ask(STATUS),
   ];
   if (status.kind !== 'answer') return `git status did not answer (${status.kind}).`;
   return {
@@ -43,11 +44,6 @@ export async function readRepository(projectDir: string, options: Options): Prom
     head: head.kind === 'answer' ? head.text.trim() : null,
     ...changedIn(status.text, prefix.text.trim()),
   };
-}
-
-function whyNone(projectDir: string): string {
-  const unopened = unopenedText(projectDir);
-  return unopened ?? 'the project is in no git repository. Begin one: git init, then commit what is there.';
 }
 
 function changedIn(status: string, prefix: string): Pick<Repository, 'changed' | 'halfStaged'> {
@@ -66,11 +62,6 @@ function changedIn(status: string, prefix: string): Pick<Repository, 'changed' |
   };
 }
 
-function isBelow(directory: string, top: string): boolean {
-  const way = relative(realpathSync(top), realpathSync(directory));
-  return !isAbsolute(way) && way.split(sep)[0] !== '..';
-}
-
 function fromProject(path: string, prefix: string): string {
   if (path.startsWith(prefix)) return path.slice(prefix.length);
   return `${'../'.repeat(prefix.split('/').length - 1)}${path}`;
@@ -82,10 +73,10 @@ const MOST_HIDDEN = 10_000;
  * Existing files hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or there are
  * more than 10,000.
  */
-export async function hiddenFiles(projectDir: string, options: Options): Promise<string[] | null> {
+export async function hiddenFiles(projectDir: string, options: GitOptions): Promise<string[] | null> {
   const hidden: string[] = [];
   const isThere = (path: string): boolean => lstatSync(join(projectDir, path), { throwIfNoEntry: false }) !== undefined;
-  const answered = await eachOfGit(projectDir, ['ls-files', '-v', '-z'], { ...options, timeMs: TIME_MS }, (line) => {
+  const answered = await eachOfGit(projectDir, ['ls-files', '-v', '-z'], options, (line) => {
     if (hidden.length <= MOST_HIDDEN && /^[a-zS] /.test(line) && isThere(line.slice(2))) hidden.push(line.slice(2));
   });
   return answered && hidden.length <= MOST_HIDDEN ? hidden : null;
@@ -94,9 +85,9 @@ export async function hiddenFiles(projectDir: string, options: Options): Promise
 /** Subject and first parent of HEAD; null if there is none. */
 export async function lastCommit(
   projectDir: string,
-  options: Options,
+  options: GitOptions,
 ): Promise<{ readonly parent: string; readonly subject: string } | null> {
-  const answer = await runGit(projectDir, ['log', '-1', '--format=%P%n%s'], { ...options, timeMs: TIME_MS });
+  const answer = await runGit(projectDir, ['log', '-1', '--format=%P%n%s'], options);
   if (answer.kind !== 'answer') return null;
   const [parents = '', subject = ''] = answer.text.split('\n');
   const [parent] = parents.split(' ');
@@ -104,19 +95,19 @@ export async function lastCommit(
 }
 
 /** Number of commits of HEAD since a commit; 0 if unknown. */
-export async function commitsSince(projectDir: string, since: string, options: Options): Promise<number> {
+export async function commitsSince(projectDir: string, since: string, options: GitOptions): Promise<number> {
   if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
   const words = ['rev-list', '--count', `${since}..HEAD`];
-  const answer = await runGit(projectDir, words, { ...options, timeMs: TIME_MS });
+  const answer = await runGit(projectDir, words, options);
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
 
 /** Files changed by HEAD's commit, relative to the project. */
-export async function filesOfCommit(projectDir: string, options: Options): Promise<string[]> {
+export async function filesOfCommit(projectDir: string, options: GitOptions): Promise<string[]> {
   const words = ['diff-tree', '--no-commit-id', '--name-only', '--no-renames', '-r', '-z', 'HEAD'];
   const [files, prefix] = [
-    await runGit(projectDir, words, { ...options, timeMs: TIME_MS }),
-    await runGit(projectDir, ['rev-parse', '--show-prefix'], { ...options, timeMs: TIME_MS }),
+    await runGit(projectDir, words, options),
+    await runGit(projectDir, ['rev-parse', '--show-prefix'], options),
   ];
   if (files.kind !== 'answer' || prefix.kind !== 'answer') return [];
   const begin = prefix.text.trim();

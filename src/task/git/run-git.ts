@@ -6,7 +6,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface GitOptions {
   readonly env: Environment;
-  readonly timeMs: number;
+  /** Timeout; 30 seconds by default. */
+  readonly timeMs?: number;
   readonly signal: AbortSignal;
 }
 
@@ -33,11 +34,11 @@ const SETTINGS: readonly (readonly [string, string])[] = [
 export async function runGit(
   directory: string,
   words: readonly string[],
-  { env, timeMs, signal }: GitOptions,
+  { env, timeMs = 30_000, signal }: GitOptions,
   settings: readonly (readonly [string, string])[] = [],
 ): Promise<GitAnswer> {
   signal.throwIfAborted();
-  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  const program = gitProgram(env);
   if (program === null) return { kind: 'missing' };
   const answer = await new Promise<GitAnswer>((resolve) => {
     const options = {
@@ -64,11 +65,11 @@ export async function runGit(
 export async function eachOfGit(
   directory: string,
   words: readonly string[],
-  { env, timeMs, signal }: GitOptions,
+  { env, timeMs = 30_000, signal }: GitOptions,
   take: (part: string) => void,
 ): Promise<boolean> {
   signal.throwIfAborted();
-  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  const program = gitProgram(env);
   if (program === null) return false;
   const answered = await new Promise<boolean>((resolve) => {
     const child = spawn(program, words, {
@@ -91,6 +92,10 @@ export async function eachOfGit(
   });
   signal.throwIfAborted();
   return answered;
+}
+
+function gitProgram(env: Environment): string | null {
+  return onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
 }
 
 function failure(error: Error & { code?: unknown; killed?: boolean | undefined }): GitAnswer {
@@ -144,7 +149,7 @@ const MOST_SAID = 8_000;
  * prompts. Not aborted, because half a commit is worse than a late one. Never rejects.
  */
 export function changeByGit({ directory, words, input = '', env }: GitChange): Promise<GitChanged> {
-  const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
+  const program = gitProgram(env);
   if (program === null) return Promise.resolve({ ok: false, said: 'git was not found on the PATH.' });
   return new Promise((resolve) => {
     const child = spawn(program, words, {

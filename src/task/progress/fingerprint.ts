@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { isAbsolute, join, relative, sep } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import picomatch from 'picomatch';
 import { commitMark } from '../git/commit-mark.ts';
-import { projectPath } from '../project-file.ts';
+import { isWithin, projectPath } from '../project-file.ts';
 import { isLeftOutFolder } from './left-out.ts';
 
 const RUNTIME_DIR = '.claude/context/runtime';
@@ -22,16 +22,12 @@ export function watchFingerprint(
   taskPath: string,
   maxFiles = MAX_FILES,
 ): string {
-  const walk: Walk = {
-    projectDir,
-    real: realOf(projectDir),
-    hash: createHash('sha256'),
-    seen: new Set(),
-    left: maxFiles,
-  };
+  const [real, hash] = [realOf(projectDir), createHash('sha256')];
+  const walk: Walk = { projectDir, real, hash, seen: new Set(), left: maxFiles };
   if (taskPath !== '') add(walk, taskPath);
-  const patterns = globs.map((glob) => pattern(glob)).filter((found) => found !== null);
-  for (const base of bases(patterns)) if (leadsInside(walk, join(projectDir, base))) visit(walk, base, patterns);
+  const patterns = globs.map(pattern).filter((found) => found !== null);
+  for (const base of bases(patterns))
+    if (isWithin(walk.real, realOf(join(projectDir, base)))) visit(walk, base, patterns);
   if (walk.left <= 0) walk.hash.update('and more\n');
   return walk.hash.digest('hex');
 }
@@ -106,21 +102,16 @@ function add({ projectDir, real, hash, seen }: Walk, path: string, mayLeave = tr
   if (seen.has(inside)) return;
   seen.add(inside);
   const whole = isAbsolute(path) ? path : join(projectDir, path);
-  const found = statOf({ real }, whole, mayLeave);
+  const found = statOf(real, whole, mayLeave);
   hash.update(found === null ? `${inside}\0absent\n` : `${inside}\0${found.size}\0${found.mtimeMs}\n`);
 }
 
-function statOf(walk: Pick<Walk, 'real'>, whole: string, mayLeave: boolean): Stats | null {
+function statOf(real: string, whole: string, mayLeave: boolean): Stats | null {
   try {
-    return mayLeave && leadsInside(walk, whole) ? statSync(whole) : lstatSync(whole);
+    return mayLeave && isWithin(real, realOf(whole)) ? statSync(whole) : lstatSync(whole);
   } catch {
     return null;
   }
-}
-
-function leadsInside({ real }: Pick<Walk, 'real'>, whole: string): boolean {
-  const inside = relative(real, realOf(whole));
-  return !isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`);
 }
 
 function realOf(path: string): string {

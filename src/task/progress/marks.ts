@@ -12,8 +12,9 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs';
-import { isAbsolute, join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import { commitMark } from '../git/commit-mark.ts';
+import { isWithin } from '../project-file.ts';
 import { isLeftOut, isLeftOutFolder } from './left-out.ts';
 
 export interface Marks {
@@ -24,12 +25,7 @@ export interface Marks {
 }
 
 /** Collects marks; `part` prefixes the names of the limits. */
-export function marksBuilder(part: 'task' | 'git'): {
-  readonly add: (path: string, marked: Marked) => void;
-  readonly miss: (limit: string) => void;
-  readonly count: () => number;
-  readonly build: () => Marks;
-} {
+export function marksBuilder(part: 'task' | 'git') {
   const files: Record<string, string> = Object.create(null);
   const limits = new Set<string>();
   let complete = true;
@@ -39,7 +35,7 @@ export function marksBuilder(part: 'task' | 'git'): {
     limits.add(`${part}-${limit}`);
   };
   return {
-    add: (path, marked) => {
+    add: (path: string, marked: Marked): void => {
       count += 1;
       if (marked.kind === 'unreadable') miss('unreadable');
       else files[path] = marked.kind === 'mark' ? marked.mark : 'absent';
@@ -47,7 +43,7 @@ export function marksBuilder(part: 'task' | 'git'): {
     },
     miss,
     count: () => count,
-    build: () => ({ files: { ...files }, complete, limits: [...limits].toSorted() }),
+    build: (): Marks => ({ files: { ...files }, complete, limits: [...limits].toSorted() }),
   };
 }
 
@@ -184,8 +180,7 @@ function entriesOf(folder: string, miss: (limit: string) => void): Dirent[] {
 
 function isInside(projectDir: string, folder: string): boolean {
   try {
-    const inside = relative(realpathSync(projectDir), realpathSync(folder));
-    return !isAbsolute(inside) && inside !== '..' && !inside.startsWith(`..${sep}`);
+    return isWithin(realpathSync(projectDir), realpathSync(folder));
   } catch {
     return true; // gone: that it holds nothing is what there is to see
   }

@@ -1,5 +1,5 @@
 import { relative, resolve, sep } from 'node:path';
-import { type Committed, type GitLimits, type GitState, gitState } from '../git/git-state.ts';
+import { type GitLimits, type GitState, gitState } from '../git/git-state.ts';
 import { compareMarks, type FolderLimits, type Marks, markFolder } from './marks.ts';
 
 const SNAPSHOT_VERSION = 1;
@@ -45,14 +45,8 @@ export async function snapshot(projectDir: string, taskDir: string, options: Sna
   const asked = gitState(root, inside, since?.git?.head ?? null, { env, signal }, options.gitLimits);
   const task = markFolder(root, inside, options.folderLimits);
   const git = await asked;
-  const known = git.kind === 'state';
-  return {
-    version: SNAPSHOT_VERSION,
-    taskDir: inside,
-    task,
-    git: known ? git.state : null,
-    gitLimit: known ? null : git.limit,
-  };
+  const answer = git.kind === 'state' ? { git: git.state, gitLimit: null } : { git: null, gitLimit: git.limit };
+  return { version: SNAPSHOT_VERSION, taskDir: inside, task, ...answer };
 }
 
 /**
@@ -87,17 +81,13 @@ function compareGit(before: GitState | null, after: GitState | null): GitCompari
   const committed = after.committed?.since === before.head ? after.committed : null;
   return {
     moved: before.head !== after.head && committed?.onlyLeftOut !== true,
-    changed: [...tree.changed, ...staged, ...filesOf(committed)],
+    changed: [...tree.changed, ...staged, ...(committed?.files ?? [])],
     known: tree.known,
   };
 }
 
 function entryOf(index: GitState['index'], path: string): string | undefined {
   return Object.hasOwn(index, path) ? index[path] : undefined;
-}
-
-function filesOf(committed: Committed | null): readonly string[] {
-  return committed?.files ?? [];
 }
 
 function limitsOf(snapshots: readonly Snapshot[], cut: boolean): string[] {
