@@ -15,7 +15,7 @@ export interface ProjectQuestion {
 /** Files that only a project after `init` has. */
 const MARKS = [join('.claude', 'ralph'), join('.claude', 'context', 'runtime')];
 
-/** Project of a command, absolute: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory upwards, the current one. */
+/** Project of a command: `--project`, CLAUDE_PROJECT_DIR, the nearest set-up directory upwards, the current one. */
 export function projectDirOf({ given, env, cwd, search }: ProjectQuestion): string {
   if (given !== null) {
     const dir = resolve(cwd, given);

@@ -58,7 +58,7 @@ function archiveStem({ archiveDir }: LoopFiles, at: string, label: string): stri
   return join(archiveDir, `${at.replaceAll(':', '-')}-${label}`);
 }
 
-/** Sort key of a name by instant and copy; '' for a file of another program. As text `.5Z` comes before `Z`, `.2` before `.json`. */
+/** Sort key of a name by instant and copy, as text order differs; '' for a file of another program. */
 function orderOf(name: string): string {
   const [, instant, fraction = '', copy = '1'] =
     /^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(?:\.(\d+))?Z-.*?(?:\.(\d+))?\.json$/.exec(name) ?? [];

@@ -73,7 +73,7 @@ function deepest(problems: readonly (string | null)[]): string | null {
   return [...problems].sort((a, b) => depth(b) - depth(a))[0] ?? null;
 }
 
-/** Unknown keys are kept, but not at any depth: JSON.stringify recurses and indents, so that 9 KB of brackets become 32 MB. */
+/** Unknown keys are kept to this depth: JSON.stringify indents, so that 9 KB of brackets become 32 MB. */
 const MAX_DEPTH = 100;
 
 /** Returns true if a value is nested deeper than any file of ours. */

@@ -30,7 +30,7 @@ export interface LoopFiles {
 
 export const LOOP_NAME = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/;
 
-/** Returns the files of the project's default loop (`name` null) or of the loop `name` (a LOOP_NAME). No two loops share one. */
+/** Returns the files of the default loop (`name` null) or of the loop `name` (a LOOP_NAME). No two loops share one. */
 export function loopFiles(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): LoopFiles {
   const root = resolve(projectDir);
   const runtimeDir = join(root, '.claude', 'context', 'runtime');

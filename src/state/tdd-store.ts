@@ -112,7 +112,7 @@ function readRecord({ record: path }: TddFiles): TddRecord | null {
   const unreadable = (why: string): RalphError =>
     new RalphError(
       'contract-changed',
-      `the record of the TDD list, ${path}, cannot be read (${why}) and was left as it is. Put it back, or move it away and make the list anew: ralph-loop tdd init.`,
+      `the record of the TDD list, ${path}, cannot be read (${why}) and was left as it is. Put it back, or move it away and create the list again: ralph-loop tdd init.`,
     );
   if (value.kind === 'empty') throw unreadable('it is empty');
   if (value.kind === 'unusable') throw unreadable(value.problem);

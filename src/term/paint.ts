@@ -14,10 +14,7 @@ export function painter(forPeople: boolean, env: NodeJS.ProcessEnv): Paint {
 /** Control characters, and those that turn the direction of what follows: "gpj.exe" would read "exe.jpg". */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u202a-\u202e\u2066-\u2069]/g;
 
-/**
- * Removes escape sequences and control characters from a text of an agent or a file, which could rewrite what the user
- * reads. Line ends and tabs stay.
- */
+/** Removes what could rewrite what the user reads: escape sequences and control characters but line ends and tabs. */
 export function printable(text: string): string {
   return stripVTControlCharacters(text).replace(UNSEEN, '');
 }

@@ -27,10 +27,7 @@ export function cellsOf(cell: string): number {
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/**
- * Draws `value` as a bar of at most so many cells, in proportion to `greatest`, to an eighth of a cell. Zero is no bar;
- * anything above zero is visible.
- */
+/** Draws a bar of at most so many cells, in proportion to `greatest`, to an eighth of a cell. Zero is no bar. */
 export function bar(value: number, greatest: number, cells: number): string {
   if (!(value > 0) || !(greatest > 0)) return '';
   const eighths = Math.max(1, Math.round((Math.min(value, greatest) / greatest) * cells * 8));

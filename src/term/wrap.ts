@@ -43,10 +43,7 @@ export interface Wrapped {
   readonly from: number;
 }
 
-/**
- * Wraps a line into rows of at most `columns` cells, between words if possible. Text added later changes the last row
- * alone. A character wider than the terminal becomes "?".
- */
+/** Wraps a line, between words if possible. Added text changes only the last row. A character too wide becomes "?". */
 export function wrap(line: string, columns: number): Wrapped[] {
   const width = Math.max(1, columns);
   const rows: Wrapped[] = [];

@@ -2,10 +2,7 @@ import { fstatSync, readFileSync, writeSync } from 'node:fs';
 
 const unread = new Set<1 | 2>();
 
-/**
- * Writes a text with a final newline to standard output or standard error, whole. A closed pipe (`| head`) ends the
- * program quietly; if there is a SIGHUP listener, which leaves a loop in order, it is called instead.
- */
+/** Writes a text with a final newline. A closed pipe (`| head`) ends the program quietly, or by its SIGHUP listener. */
 export function writeText(descriptor: 1 | 2, text: string): void {
   if (unread.has(descriptor)) return;
   const bytes = Buffer.from(text.endsWith('\n') ? text : `${text}\n`);
@@ -25,10 +22,7 @@ export function writeText(descriptor: 1 | 2, text: string): void {
   }
 }
 
-/**
- * Returns true if the descriptor is a terminal. Pipes and files are recognised without node's isTTY, which loads the
- * network code: 4 ms that the status line would pay every second.
- */
+/** Returns true for a terminal. node's isTTY loads the network code (4 ms), so pipes and files are recognised before. */
 export function isTerminal(descriptor: 1 | 2): boolean {
   try {
     if (!fstatSync(descriptor).isCharacterDevice()) return false;
@@ -38,10 +32,7 @@ export function isTerminal(descriptor: 1 | 2): boolean {
   return (descriptor === 1 ? process.stdout : process.stderr).isTTY === true;
 }
 
-/**
- * Returns true if this process is in the terminal's foreground group: a background job that changes terminal modes is
- * stopped. True if unknown (not Linux).
- */
+/** Returns true in the foreground, or if unknown: a background job that changes terminal modes is stopped. */
 export function inForeground(): boolean {
   try {
     // After the name in parentheses: state, parent, process group, session, terminal, the terminal's foreground group.

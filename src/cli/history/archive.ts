@@ -29,10 +29,9 @@ export const ARCHIVE_COMMAND: Command = {
     if (action === undefined) return listing(context);
     if (action === 'show' && file !== undefined && more.length === 0) return show(context, file);
     if (action !== 'show' && file === undefined) return putAway(context, action);
-    throw new RalphError(
-      'usage',
-      'archive takes nothing, "show FILE" with a name from the list, or the path of a task folder (quoted, where it has spaces).',
-    );
+    const message =
+      'archive takes nothing, "show FILE" with a name from the list, or the path of a task folder (quoted, where it has spaces).';
+    throw new RalphError('usage', message);
   },
 };
 
@@ -41,10 +40,8 @@ function putAway(context: CommandContext, path: string): number {
   const { run } = taskPlace(projectDir, path);
   const [live] = liveLoopsOn(context, path);
   if (live !== undefined) {
-    throw new RalphError(
-      'refused',
-      `a loop on ${path} is active. End it first: ralph-loop stop ${quoted(path)}, or ralph-loop cancel ${quoted(path)}.`,
-    );
+    const message = `a loop on ${path} is active. End it first: ralph-loop stop ${quoted(path)}, or ralph-loop cancel ${quoted(path)}.`;
+    throw new RalphError('refused', message);
   }
   const moved = archiveRun(run, now());
   out(forPeople ? `The run state lies in ${moved} now.` : JSON.stringify({ success: true, path: moved }));
@@ -78,10 +75,8 @@ function row({ file, loop }: ArchivedFile, at: string): string[] {
 function show({ files, out }: CommandContext, wanted: string): number {
   const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
   if (found === undefined) {
-    throw new RalphError(
-      'usage',
-      `there is no ${wanted} in the archive ${files.archiveDir}. ralph-loop archive lists it.`,
-    );
+    const message = `there is no ${wanted} in the archive ${files.archiveDir}. ralph-loop archive lists it.`;
+    throw new RalphError('usage', message);
   }
   out(found.content.kind === 'loop' ? JSON.stringify(found.content.state, null, 2) : `${found.path} holds no loop.`);
   return 0;

@@ -134,10 +134,7 @@ function forReading(explanation: Explanation, { env, forPeople, now }: CommandCo
   ].join('\n');
 }
 
-/**
- * Describes the loop to explain: the live one that other commands would take, or else one that is over; the default
- * one if there has been none. Throws `usage` if several could be meant, `no-loop` if none worked on the path.
- */
+/** Describes the live loop that other commands would take, or else one that is over. Throws `usage` or `no-loop`. */
 function explainedLoop(context: CommandContext): LoopReport {
   const { env } = context;
   const path = pathOrLoop(context, 'explain');

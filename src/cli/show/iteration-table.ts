@@ -16,10 +16,7 @@ const BAR_CELLS = 6;
 /** Kinds of tokens that add up to what an agent has read and written. */
 const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
 
-/**
- * Draws iteration records as a table with small bars: time, cost, tokens and findings, each in proportion to the
- * greatest. A figure unknown for all of them has no column. At most 80 columns wide.
- */
+/** Draws iteration records as a table with small bars, at most 80 columns wide. A figure unknown for all has no column. */
 export function iterationTable(entries: readonly Entry[], paint: Paint): string {
   const figures = entries.map(figuresOf);
   const columns = [

@@ -35,10 +35,7 @@ export const LIST_COMMAND: Command = {
 interface ListedLoop {
   readonly name: string | null;
   readonly kind: TaskKind;
-  /**
-   * Status of the live loop, or else of the one that ended last. `not-started`: a loop directory that no loop has worked
-   * on. `unreadable`: the state file cannot be used.
-   */
+  /** Status of the live loop, or of the last one; `not-started`, or `unreadable` if the state file cannot be used. */
   readonly status: string;
   readonly mode: 'hook' | 'router' | 'runner' | null;
   readonly iteration: number;

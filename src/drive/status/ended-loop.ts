@@ -50,10 +50,7 @@ export function standing(files: LoopFiles, loopId: string): Standing {
 
 const SHOWN = 300;
 
-/**
- * Lists the user's messages that the agent did not receive before the loop ended, oldest first, and what becomes of
- * them; null if there are none.
- */
+/** Lists the user's messages that did not reach the agent before the loop ended, and what becomes of them; null if none. */
 export function unheard({ steering, ended, name, mode }: StateOf<'ended'>): string | null {
   if (steering.length === 0) return null;
   const words = steering.map(({ text }) => `"${shorten(text.replace(/\s+/g, ' ').trim(), SHOWN)}"`).join(', ');

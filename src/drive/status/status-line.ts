@@ -8,10 +8,7 @@ import { withPrefix } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
 
-/**
- * Prints the client's status bar: the loop's line, the message of a pause, and below it the user's own status line.
- * Records the client's cost figure. `input` is the client's JSON on standard input.
- */
+/** Prints the loop's line, a pause's message and the user's own status line; records the cost in the client's `input`. */
 export async function printStatusLine(
   input: string,
   files: LoopFiles,

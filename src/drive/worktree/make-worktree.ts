@@ -119,10 +119,7 @@ function makeNew(
   return { place, needsSetUp: true, notices };
 }
 
-/**
- * Returns true if the branch exists without commits of its own: it may start at HEAD again. Throws `refused` if it has
- * some.
- */
+/** Returns true if the branch exists without commits of its own, false if not at all. Throws `refused` otherwise. */
 function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEnv): boolean {
   if (tipOf(projectDir, branch, env) === null) return false;
   const commits = ownCommits(projectDir, [`refs/heads/${branch}`], branch, env);

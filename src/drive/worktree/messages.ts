@@ -32,7 +32,7 @@ export const WORKTREE_TEXTS = {
     `${taskPath} in the worktree is not as it is here; the one in the worktree counts.`,
   settingUp: (command: string): string => `setting the worktree up: ${command}`,
   setUpFailed: (command: string, how: string, output: string, name: string): string =>
-    `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` It said:\n${output}\n`} Mend it and run again with --fresh; the set-up is then run once more. Or: ralph-loop worktree remove ${name}.`,
+    `the worktree's set-up failed (${command}: ${how}), so the loop was not started.${output === '' ? '' : ` It said:\n${output}\n`} Fix it and run again with --fresh; the set-up is then run once more. Or: ralph-loop worktree remove ${name}.`,
   noWorktree: (name: string): string => `there is no worktree ${name}. ralph-loop worktree list shows those there are.`,
   live: (name: string, loop: string): string =>
     `a loop (${loop}) runs in the worktree ${name}. End it first: ralph-loop stop --loop ${name}, or cancel.`,

@@ -71,10 +71,7 @@ export interface GitRun {
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
-/**
- * Runs git as the user does in this directory: with their configuration, hooks and filters, but without variables that
- * select another repository. Throws `refused` if git is not installed.
- */
+/** Runs git as the user does, without variables that select another repository. Throws `refused` if git is not installed. */
 export function userGit(directory: string, words: readonly string[], env: NodeJS.ProcessEnv): GitRun {
   const program = onPath(process.platform === 'win32' ? 'git.exe' : 'git', env);
   if (program === null) throw new RalphError('refused', WORKTREE_TEXTS.noGit);
@@ -103,10 +100,7 @@ const REPOSITORY = new Set([
 
 const WHAT = 'what is not committed was to be found';
 
-/**
- * Lists uncommitted files below a directory, relative to it, with untracked but not ignored ones; removed files
- * separately.
- */
+/** Lists uncommitted files below a directory, untracked ones included, and removed files. */
 export function changedFiles(
   directory: string,
   env: NodeJS.ProcessEnv,

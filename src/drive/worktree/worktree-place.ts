@@ -58,10 +58,7 @@ function prefixOf(projectDir: string): string {
 
 /** Progress of a worktree's creation, kept outside the project, out of reach of its agents. */
 export interface WorktreeRecord {
-  /**
-   * `making`: its files are being checked out. `made`: the files are there, but its set-up has not finished. `ready`:
-   * it has.
-   */
+  /** `making`: files are being checked out. `made`: set-up has not finished. `ready`: it has. */
   readonly step: 'making' | 'made' | 'ready';
   /** Commit from which it was created. */
   readonly base: string;

@@ -37,7 +37,7 @@ export interface InsertedSpan {
   readonly length: number;
 }
 
-/** Changes of `init` to the settings file: enough to undo them without a copy, which may hold secrets. Offsets count from behind a byte-order mark. */
+/** Changes of `init` to the settings file, to undo them without a copy. Offsets count from behind a byte-order mark. */
 export interface SettingsRecord {
   /** true if `init` created the file. */
   readonly createdFile: boolean;

@@ -4,7 +4,7 @@ import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 
-/** Returns the real path of a file of the project, existing or not. Throws `refused` if a link leads out of the project or to nothing. */
+/** Returns the real path of a project file, existing or not. Throws `refused` if a link leads outside or to nothing. */
 export function safePath(projectDir: string, path: string): string {
   const root = realpathSync(projectDir);
   const real = resolveExisting(join(root, path), path);

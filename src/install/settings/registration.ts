@@ -75,7 +75,7 @@ export function fullRegistration(platform: NodeJS.Platform = process.platform): 
   return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform);
 }
 
-/** Hooks of a runner's agent, run from the bundle: tool calls, and SessionStart, which keeps nested clients out of the loop. */
+/** Hooks of a runner's agent, run from the bundle: tool calls, and SessionStart to keep nested clients out. */
 export function agentRegistration(bundleDir: string, platform: NodeJS.Platform = process.platform): Registration {
   const definitions = [...SESSION_HOOKS.filter(([event]) => event === 'SessionStart'), ...TOOL_HOOKS];
   return registration(definitions, platform, (file) => join(bundleDir, 'hooks', file.replace('ralph-', '')));

@@ -9,7 +9,7 @@ const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 
 /** Errors of rename(2) if the lock exists. */
 const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
-/** Publishes a lock by link(2), so that it never exists without its owner. Returns false if the lock has an owner already. */
+/** Publishes a lock by link(2), so that it never exists without its owner. Returns false if it has one already. */
 export function publishLock(path: string, owner: LockOwner): boolean {
   const draft = `${path}.${owner.token}`;
   try {

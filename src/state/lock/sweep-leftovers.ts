@@ -11,7 +11,7 @@ import { removeFolder, removeLock } from './publish.ts';
 /** Age below which drafts, which live for milliseconds, are left alone. */
 const YOUNG_MS = 60_000;
 
-/** Drafts of locks, atomic writes and folder locks: `<file>.<token>`, then `.tmp` or `.folder`, only beside files of ours. */
+/** Drafts beside files of ours: `<file>.<token>` of locks, `.tmp` of atomic writes, `.folder` of folder locks. */
 const DRAFT =
   /^(?:ralph-|tdd-|contract\.|\d{4}-\d\d-\d\dT).*(?:json|lock|\.reap-[0-9a-z]*)\.([0-9a-z]+-[0-9a-z]+-[0-9a-z]{9,})(?:\.tmp|\.folder)?$/;
 

@@ -86,7 +86,7 @@ const TICK_MS = 10;
 /** Longest plausible time before a shell becomes node by `exec`, under load. */
 const MOST_BEFORE_NODE_MS = 120_000;
 
-/** Returns when the client started this process, in epoch milliseconds: before a shell became node, if the system reports it. */
+/** Returns when the client started this process (epoch milliseconds), if possible before a shell became node. */
 export function ownStart(): number {
   const node = Date.now() - process.uptime() * 1000;
   const first = beganAt(identityOf(process.pid).startedAt);

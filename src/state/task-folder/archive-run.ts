@@ -65,8 +65,6 @@ function refuseTaken(files: RunFiles, dest: string): void {
   const lies = whatLies(dest);
   if (lies === 'nothing') return;
   if (lies === 'directory' && readdirSync(dest).length === 0) return;
-  throw new RalphError(
-    'refused',
-    `${dest} is there already, and nothing is overwritten. Choose another place: --dest DIR.`,
-  );
+  const message = `${dest} is there already, and nothing is overwritten. Choose another place: --dest DIR.`;
+  throw new RalphError('refused', message);
 }

@@ -44,7 +44,7 @@ export function whatLies(path: string): 'nothing' | 'file' | 'directory' | 'othe
   return there.isFile() ? 'file' : there.isDirectory() ? 'directory' : 'other';
 }
 
-/** Creates `.ralph-runner`, and the folder `inner` in it. Throws `refused` for links, which would lead out of the task folder. */
+/** Creates `.ralph-runner`, and the folder `inner` in it. Throws `refused` for links. */
 export function makeRunDir(files: RunFiles, inner?: string): void {
   if (makeRealDir(files.dir)) writeAtomically(join(files.dir, '.gitignore'), '*\n');
   if (inner !== undefined) makeRealDir(inner);

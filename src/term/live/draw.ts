@@ -29,10 +29,7 @@ export interface Scene {
   readonly at: number;
 }
 
-/**
- * Prints the view's new lines and redraws the bottom. Returns the terminal output, what is drawn then, and the view
- * with nothing left to print. Pure.
- */
+/** Prints the view's new lines and redraws the bottom; the returned view has nothing left to print. Pure. */
 export function nextPicture(
   before: Drawn,
   { view, input, size, at }: Scene,
@@ -59,10 +56,7 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
   });
 }
 
-/**
- * Returns the output that puts `printed` above the bottom, for good, and the frame in the bottom. If nothing is printed
- * and the width is unchanged, only rows that differ are written. Pure.
- */
+/** Puts `printed` above the bottom. Without it, and at the same width, writes only rows that differ. Pure. */
 function drawing(
   before: Drawn,
   printed: readonly string[],

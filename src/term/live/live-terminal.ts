@@ -32,10 +32,7 @@ export interface LiveTerminal {
   readonly close: () => void;
 }
 
-/**
- * Takes over the terminal: keys arrive one by one, and the bottom rows are redrawn. However the process ends, short of
- * SIGKILL, the terminal is restored.
- */
+/** Takes over the terminal. However the process ends, short of SIGKILL, the terminal is restored. */
 export function takeTerminal(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,
