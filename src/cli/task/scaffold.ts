@@ -62,10 +62,8 @@ export function newTaskFile(base: string, name: string): string {
   }
   const taken = foreignSegment(plain);
   if (taken !== undefined) {
-    throw new RalphError(
-      'usage',
-      `"${name}" cannot be the name of a task folder: ${taken} belongs to another program.`,
-    );
+    const why = `${taken} belongs to another program`;
+    throw new RalphError('usage', `"${name}" cannot be the name of a task folder: ${why}.`);
   }
   return safePath(base, join(plain, 'RALPH.md'));
 }

@@ -98,19 +98,9 @@ function note(
   next: string,
 ): string {
   const { iteration, loopId } = place.state();
-  return progressEntry({
-    id: `ralph ${loopId} ${iteration}`,
-    task,
-    session: loopId,
-    at: place.now(),
-    status,
-    iteration,
-    changes,
-    commands: results,
-    reasons: results.filter(({ outcome }) => outcome !== 'ok').map(reasonText),
-    report: planIn(place).report,
-    next,
-  });
+  const reasons = results.filter(({ outcome }) => outcome !== 'ok').map(reasonText);
+  const work = { task, status, iteration, changes, commands: results, reasons, report: planIn(place).report, next };
+  return progressEntry({ ...work, id: `ralph ${loopId} ${iteration}`, session: loopId, at: place.now() });
 }
 
 function title(planPath: string): string {

@@ -37,11 +37,8 @@ interface Folder {
 function checkOutput(folder: Folder, path: string): CheckResult {
   const name = `required output ${path}`;
   if (isProjectFile(folder.path, path)) return { name, outcome: 'ok', detail: 'it is there.' };
-  return {
-    name,
-    outcome: 'failed',
-    detail: isThere(join(folder.path, path)) ? noFile(folder, path) : missing(folder, path),
-  };
+  const detail = isThere(join(folder.path, path)) ? noFile(folder, path) : missing(folder, path);
+  return { name, outcome: 'failed', detail };
 }
 
 function missing(folder: Folder, path: string): string {

@@ -67,11 +67,9 @@ function changedByThemselves(contract: Contract, projectDir: string, iteration: 
   for (const command of commands) {
     for (const key of scriptsNamedBy(contract, projectDir, command)) unnamed.delete(key);
   }
-  return changedScripts(contract, projectDir, [...unnamed]).map(({ key, what }) => ({
-    name: key,
-    outcome: 'changed',
-    detail: changedText(what),
-  }));
+  return changedScripts(contract, projectDir, [...unnamed]).map(({ key, what }) => {
+    return { name: key, outcome: 'changed', detail: changedText(what) };
+  });
 }
 
 function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskCommandEnd): CheckResult {
@@ -87,17 +85,17 @@ function checkResult({ name, timeoutSeconds }: CommandDefinition, end: TaskComma
   }
 }
 
+const VACUOUS = 'exit code 0, but by its own count it executed no test, which proves nothing.';
+
 function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number): Omit<CheckResult, 'name'> {
   const printed = output.text();
   const with_ = (text: string): string => (printed === '' ? `${text} It printed nothing.` : `${text}\n${printed}`);
   switch (end.kind) {
     case 'exit':
       if (end.code !== 0) return { outcome: 'failed', detail: with_(`exit code ${end.code}.`) };
-      if (!isVacuous(tests)) return { outcome: 'ok', detail: 'exit code 0.' };
-      return {
-        outcome: 'vacuous',
-        detail: with_('exit code 0, but by its own count it executed no test, which proves nothing.'),
-      };
+      return isVacuous(tests)
+        ? { outcome: 'vacuous', detail: with_(VACUOUS) }
+        : { outcome: 'ok', detail: 'exit code 0.' };
     case 'signal':
       return { outcome: 'failed', detail: with_(`ended by ${end.signal}.`) };
     case 'timeout':

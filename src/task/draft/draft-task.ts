@@ -62,15 +62,11 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];
   const commands = namedCommands(signals.commands.filter(({ role }) => limits.evidence.includes(role)));
+  const evidence = commands.map(({ name, run, role }) => {
+    return { name, run, timeout: COMMAND_TIMEOUT, ...(limits.acceptance.includes(role) && { acceptance: true }) };
+  });
   const frontmatter = {
-    ...(commands.length === 0
-      ? {}
-      : {
-          commands: commands.map(({ name, run, role }) => ({
-            ...{ name, run, timeout: COMMAND_TIMEOUT },
-            ...(limits.acceptance.includes(role) ? { acceptance: true } : {}),
-          })),
-        }),
+    ...(evidence.length > 0 && { commands: evidence }),
     max_iterations: limits.maxIterations,
     ...(limits.itemsPerIteration === null ? {} : { items_per_iteration: limits.itemsPerIteration }),
     ...(limits.reflectEvery === null ? {} : { reflect_every: limits.reflectEvery }),
@@ -96,9 +92,8 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
 function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & { readonly name: string })[] {
   const taken = new Set<string>();
   return commands.map((command) => {
-    const name = taken.has(command.role)
-      ? `${command.role}-${command.from.replace(/\..*$/, '').toLowerCase()}`
-      : command.role;
+    const { role, from } = command;
+    const name = taken.has(role) ? `${role}-${from.replace(/\..*$/, '').toLowerCase()}` : role;
     taken.add(name);
     return { ...command, name };
   });
@@ -116,9 +111,8 @@ function metadata(task: string, kind: DraftKind): string {
 function notesOn({ acceptance }: Limits, commands: readonly ProjectCommand[]): string[] {
   if (acceptance.length === 0 || commands.some(({ role }) => role === 'tests')) return [];
   const found = commands.length === 0 ? 'no command' : 'no test command';
-  return [
-    `${found} was found in this project that could prove the work: name one under "commands" in the frontmatter.`,
-  ];
+  const what = `${found} was found in this project that could prove the work`;
+  return [`${what}: name one under "commands" in the frontmatter.`];
 }
 
 const LONGEST_NAME = 40;

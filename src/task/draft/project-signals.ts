@@ -72,9 +72,8 @@ function scriptsOf(projectDir: string, manager: PackageManager): ProjectCommand[
     const name = NAMES[role].find((candidate) => isUsable(packageScript(projectDir, 'package.json', candidate)));
     // `bun test` is bun's own runner, not the script.
     const short = name === 'test' && manager !== 'bun';
-    return name === undefined
-      ? []
-      : [{ role, run: `${manager} ${short ? name : `run ${name}`}`, from: 'package.json' }];
+    const run = `${manager} ${short ? name : `run ${name}`}`;
+    return name === undefined ? [] : [{ role, run, from: 'package.json' }];
   });
 }
 

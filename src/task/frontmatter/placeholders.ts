@@ -89,9 +89,7 @@ export function taskCommand(
   command: Pick<EvidenceCommand, 'run' | 'directory'>,
   iteration: number,
 ): { readonly run: string; readonly directory: string } {
-  const inTask = command.directory === 'task';
-  return {
-    run: runOfIteration(command.run, iteration),
-    directory: inTask ? taskFolder(resolve(projectDir), contract.taskPath) : resolve(projectDir),
-  };
+  const root = resolve(projectDir);
+  const directory = command.directory === 'task' ? taskFolder(root, contract.taskPath) : root;
+  return { run: runOfIteration(command.run, iteration), directory };
 }

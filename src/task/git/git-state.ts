@@ -60,7 +60,7 @@ export async function gitState(
   projectDir: string,
   taskDir: string,
   since: string | null,
-  options: Omit<GitOptions, 'timeMs'>,
+  options: GitOptions,
   limits: GitLimits = GIT_LIMITS,
 ): Promise<GitLook> {
   const prefix = prefixInRepository(projectDir);

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { isAbsolute, join, relative, sep } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import picomatch from 'picomatch';
 import { inScope, isGlob } from '../../engine/plan/task-order.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { isWithin } from '../project-file.ts';
 import { type GitOptions, runGit } from './run-git.ts';
 
 const MOST_MANIFESTS = 500;
@@ -15,7 +16,7 @@ const MANIFEST_BYTES = 512 * 1024;
 export async function resolveScope(
   projectDir: string,
   scope: readonly string[],
-  options: Omit<GitOptions, 'timeMs'>,
+  options: GitOptions,
 ): Promise<string[]> {
   const paths = scope.map((entry) => plainPath(withinProject(projectDir, entry)));
   const unknown = paths.filter((path) => !isGlob(path) && !existsSync(join(projectDir, path)));
@@ -28,9 +29,7 @@ export function isInScope(path: string, scope: readonly string[]): boolean {
 }
 
 function withinProject(projectDir: string, entry: string): string {
-  if (!isAbsolute(entry)) return entry;
-  const path = relative(projectDir, entry) || '.';
-  return isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`) ? entry : path;
+  return isAbsolute(entry) && isWithin(projectDir, entry) ? relative(projectDir, entry) || '.' : entry;
 }
 
 function plainPath(entry: string): string {
@@ -42,10 +41,7 @@ function plainPath(entry: string): string {
 }
 
 /** Folders of the tracked packages (package.json, Cargo.toml) by name. */
-async function packageFolders(
-  projectDir: string,
-  options: Omit<GitOptions, 'timeMs'>,
-): Promise<ReadonlyMap<string, string>> {
+async function packageFolders(projectDir: string, options: GitOptions): Promise<ReadonlyMap<string, string>> {
   const words = ['ls-files', '-z', '--', ':(glob)**/package.json', ':(glob)**/Cargo.toml'];
   const answer = await runGit(projectDir, words, { ...options, timeMs: 5_000 });
   const files = answer.kind === 'answer' ? answer.text.split('\0').slice(0, MOST_MANIFESTS) : [];

@@ -62,17 +62,9 @@ export function readFields(lines: readonly LeafLine[]): TaskFields {
 
 function fieldOf(key: string): Field {
   const [begin = ''] = /^[a-z]+/i.exec(key) ?? [];
-  switch (begin.toLowerCase()) {
-    case 'scope':
-      return 'scope';
-    case 'acceptance':
-      return 'acceptance';
-    case 'note':
-    case 'notes':
-      return 'notes';
-    default:
-      return 'depends';
-  }
+  const name = begin.toLowerCase();
+  if (name === 'scope' || name === 'acceptance') return name;
+  return name.startsWith('note') ? 'notes' : 'depends';
 }
 
 /** Text in backticks and adjacent paths; without backticks, comma-separated text. */

@@ -116,9 +116,8 @@ export function readArguments(
     if (at === -1) return { problem: `--arg ${pair}: write it as name=value.` };
     const name = pair.slice(0, at);
     if (!ARGUMENT_NAME.test(name) || name === '__proto__') {
-      return {
-        problem: `--arg ${pair}: "${name}" is no name of an argument: letters, digits, "_" and "-", not beginning with "-".`,
-      };
+      const rule = 'letters, digits, "_" and "-", not beginning with "-"';
+      return { problem: `--arg ${pair}: "${name}" is no name of an argument: ${rule}.` };
     }
     if (Object.hasOwn(args, name)) return { problem: `--arg ${name} was given twice. Give each argument once.` };
     args[name] = pair.slice(at + 1);

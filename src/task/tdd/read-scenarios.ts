@@ -74,14 +74,8 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
     const { timeout } = entry;
     if (timeout !== undefined && typeof timeout !== 'number')
       problems.push(`${path}.timeout must be a number of seconds`);
-    return [
-      {
-        id: textOf('id'),
-        description: description ?? '',
-        run: textOf('command'),
-        timeoutSeconds: typeof timeout === 'number' ? timeout : null,
-      },
-    ];
+    const timeoutSeconds = typeof timeout === 'number' ? timeout : null;
+    return [{ id: textOf('id'), description: description ?? '', run: textOf('command'), timeoutSeconds }];
   });
   return { scenarios, problems };
 }
