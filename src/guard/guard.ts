@@ -56,8 +56,7 @@ export function protectedPaths(rules: GuardRules): ProtectedPath[] {
 }
 
 export function isInside(target: string, entry: ProtectedPath): boolean {
-  if (entry.prefix) return target.startsWith(entry.path);
-  return target === entry.path || target.startsWith(`${entry.path}/`);
+  return target.startsWith(entry.prefix ? entry.path : `${entry.path}/`) || target === entry.path;
 }
 
 export function holds(directory: string, entry: ProtectedPath): boolean {

@@ -9,7 +9,10 @@ const LONGEST_LINE = 10 * 1024 * 1024;
 /** Refused logins in a row after which a run is ended; a single one may be a token that is being renewed. */
 const REFUSED_LOGINS = 3;
 
-const FLAGS = ['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
+const FLAGS = [
+  ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
+  ...['--include-hook-events', '--replay-user-messages'],
+];
 
 /** Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. */
 export function startAgent(options: ProgramOptions): AgentRun {
@@ -47,12 +50,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const lines = byteLines(LONGEST_LINE, (line) => readLine(line, hear, lose), lose);
   const client = startAgentProcess({
     program,
-    args: [
-      ...FLAGS,
-      ...['--include-hook-events', '--replay-user-messages'],
-      ...(options.streamed ? ['--include-partial-messages'] : []),
-      ...args,
-    ],
+    args: [...FLAGS, ...(options.streamed ? ['--include-partial-messages'] : []), ...args],
     cwd,
     env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
     onStart: options.onStart,

@@ -9,7 +9,7 @@ const TAIL_BYTES = 1024 * 1024;
 export function lastAssistantText(path: string | null): string {
   let messageId: unknown;
   const texts: string[] = [];
-  scan(path, (entry) => {
+  scan(path, '', (entry) => {
     if (entry['type'] !== 'assistant' || entry['isSidechain'] === true)
       return texts.length > 0 && entry['type'] === 'user';
     const message = fieldsOf(entry['message']);
@@ -27,46 +27,38 @@ export function lastAssistantText(path: string | null): string {
 /** Origin of the turn of this prompt: `user` for a user's own command (`!ls`) or queued message; null if unknown. */
 export function begunBy(path: string | null, promptId: string): 'user' | 'loop' | null {
   let by: 'user' | 'loop' | null = null;
-  scan(
-    path,
-    (entry) => {
-      if (entry['type'] !== 'user' || entry['promptId'] !== promptId || entry['isMeta'] === true) return false;
-      const content = fieldsOf(entry['message'])['content'];
-      const command = typeof content === 'string' && content.startsWith('<bash-input>');
-      by = entry['promptSource'] === 'queued' || command ? 'user' : 'loop';
-      return by === 'user';
-    },
-    promptId,
-  );
+  scan(path, promptId, (entry) => {
+    if (entry['type'] !== 'user' || entry['promptId'] !== promptId || entry['isMeta'] === true) return false;
+    const content = fieldsOf(entry['message'])['content'];
+    const command = typeof content === 'string' && content.startsWith('<bash-input>');
+    by = entry['promptSource'] === 'queued' || command ? 'user' : 'loop';
+    return by === 'user';
+  });
   return by;
 }
 
 /** Returns whether the client reports that it overrode a block of a Stop hook after `since`. */
 export function blockOverridden(path: string | null, since: string): boolean {
   let overridden = false;
-  scan(
-    path,
-    (entry) => {
-      const at = entry['timestamp'];
-      if (entry['type'] !== 'system' || (typeof at === 'string' && Date.parse(at) < Date.parse(since))) return false;
-      overridden = /blocked the turn from ending|overriding/.test(textOf(entry['content']));
-      return overridden;
-    },
-    '"system"',
-  );
+  scan(path, '"system"', (entry) => {
+    const at = entry['timestamp'];
+    if (entry['type'] !== 'system' || (typeof at === 'string' && Date.parse(at) < Date.parse(since))) return false;
+    overridden = /blocked the turn from ending|overriding/.test(textOf(entry['content']));
+    return overridden;
+  });
   return overridden;
 }
 
 export function clientVersion(path: string | null): string | null {
   let version: string | null = null;
-  scan(path, (entry) => {
+  scan(path, '', (entry) => {
     if (typeof entry['version'] === 'string') version = entry['version'];
     return version !== null;
   });
   return version;
 }
 
-function scan(path: string | null, visit: (entry: Fields) => boolean, needle = ''): void {
+function scan(path: string | null, needle: string, visit: (entry: Fields) => boolean): void {
   if (path === null) return;
   readTail(path, TAIL_BYTES, (line) => {
     if (!line.includes(needle)) return false;

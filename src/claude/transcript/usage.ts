@@ -25,12 +25,8 @@ export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
   const transcriptBytes = add(path, known ? marks.transcriptBytes : (transcriptSize(path) ?? 0), ids, total);
   const subagentBytes: Record<string, number> = {};
   for (const file of subagentFiles(path)) {
-    subagentBytes[file.name] = add(
-      file.path,
-      known ? (marks.subagentBytes[file.name] ?? 0) : (transcriptSize(file.path) ?? 0),
-      ids,
-      total,
-    );
+    const from = known ? (marks.subagentBytes[file.name] ?? 0) : (transcriptSize(file.path) ?? 0);
+    subagentBytes[file.name] = add(file.path, from, ids, total);
   }
   const lastMessageIds = [...ids].slice(-REMEMBERED);
   return { usage: total, marks: { ...marks, transcriptPath: path, transcriptBytes, subagentBytes, lastMessageIds } };

@@ -14,7 +14,8 @@ export type Match = 'yes' | 'no' | 'open';
 /** Matches a simple command with a `{command, args}` rule. */
 export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
   const program = programName(command);
-  if (![program, command.name].some((name) => isNamed(rule.command, name, caseInsensitive))) return 'no';
+  if (![program, command.name].some((name) => name !== '' && isWanted(rule.command, name, caseInsensitive)))
+    return 'no';
   const alias = program === 'git' ? definedAlias(subcommandWords(command)) : null;
   const aliased = alias === null ? 'no' : matchWords(rule.args, alias.trim().split(/\s+/).map(sure));
   if (aliased !== 'no') return aliased;
@@ -31,13 +32,10 @@ export function matchesPipelineRule(
   for (const element of elements) {
     const wanted = rule.pipeline[next];
     if (wanted === undefined) break;
-    if (element.some((command) => isNamed(wanted, programName(command), caseInsensitive))) next += 1;
+    const names = element.map(programName).filter((name) => name !== '');
+    if (names.some((name) => isWanted(wanted, name, caseInsensitive))) next += 1;
   }
   return next === rule.pipeline.length;
-}
-
-function isNamed(wanted: string, name: string, caseInsensitive: boolean): boolean {
-  return name !== '' && isWanted(wanted, name, caseInsensitive);
 }
 
 /** `git`, `npm*`, `curl|wget`; a backslash before the bar, as tables in Markdown need it, changes nothing. */

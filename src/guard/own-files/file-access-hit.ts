@@ -9,12 +9,7 @@ import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFile
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
   const { word, cwdTemplate, how } = use;
   if (how === 'read' || how === 'git-tracked') return undefined;
-  const removes =
-    how === 'delete' ||
-    how === 'move' ||
-    (how === 'mode' && use.recursive === true) ||
-    how === 'git-path' ||
-    how === 'git-clean';
+  const removes = /^(?:delete|move|git-path|git-clean)$/.test(how) || (how === 'mode' && use.recursive === true);
   if (word.under !== undefined) return hitBySearch(word.under, guard);
   const relative = !word.template.startsWith('/');
   if (word.text === null || (relative && cwdTemplate.includes(UNKNOWN))) {
@@ -39,20 +34,19 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
     case 'patch':
       return hitByWrite(path, cwd, guard);
     case 'link-source':
+    case 'extract':
       return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
     case 'delete':
     case 'move':
       return hitByRemoval(path, cwd, use.recursive === true, guard);
+    // A directory that may not be written to stops the loop from saving its state.
     case 'mode':
       if (use.recursive === true) return hitByTree(path, cwd, guard);
-      // A directory that may not be written to stops the loop from saving its state.
       return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
     case 'copy-into': {
       const from = use.from?.text;
       return from === null || from === undefined ? undefined : hitByCopy(from, path, cwd, guard);
     }
-    case 'extract':
-      return hitByWrite(path, cwd, guard) ?? ownFilesIn(path, cwd, guard)[0];
     case 'git-path':
       return (
         hitByWrite(path, cwd, guard) ?? (isBelowProject(path, cwd, guard) ? hitByTree(path, cwd, guard) : undefined)

@@ -18,23 +18,16 @@ export class WordBuilder {
   }
 
   literal(text: string): void {
-    this.template += text;
-    this.pattern += escapeGlob(text);
-    this.open = true;
+    this.add(text, escapeGlob(text));
   }
 
-  globbed(text: string): void {
-    this.template += text;
-    this.pattern += text;
+  globbed(text: string, pattern = text): void {
+    this.add(text, pattern);
     this.glob = true;
-    this.open = true;
   }
 
-  unknown(under?: SearchedTree): void {
-    this.template += UNKNOWN;
-    this.pattern += UNKNOWN;
-    this.open = true;
-    this.under ??= under;
+  unknown(): void {
+    this.add(UNKNOWN, UNKNOWN);
   }
 
   readable(content: string): void {
@@ -56,15 +49,16 @@ export class WordBuilder {
     return this.words;
   }
 
+  private add(template: string, pattern: string): void {
+    this.template += template;
+    this.pattern += pattern;
+    this.open = true;
+  }
+
   private quotedValue(value: ValueWord): void {
     this.under ??= value.under;
     if (value.pattern === undefined) this.literal(value.template);
-    else {
-      this.template += value.template;
-      this.pattern += value.pattern;
-      this.glob = true;
-      this.open = true;
-    }
+    else this.globbed(value.template, value.pattern);
   }
 
   private splitValue(value: ValueWord): void {

@@ -14,8 +14,18 @@ export function expandWord(word: Shell.Word, state: ShellState, context: ShellCo
   const parts = word.parts;
   if (parts === undefined) return [wordOf(withTilde(word.text, word.value, state, context), word.text)];
   if (parts.some((part) => part.type === 'BraceExpansion')) return expandBraced(word, state, context);
-  const builder = new WordBuilder(word.text);
-  addParts(parts, false, builder, state, context);
+  return wordsOf(word.text, parts, false, state, context);
+}
+
+function wordsOf(
+  source: string,
+  parts: readonly Shell.WordPart[],
+  quoted: boolean,
+  state: ShellState,
+  context: ShellContext,
+): ShellWord[] {
+  const builder = new WordBuilder(source);
+  addParts(parts, quoted, builder, state, context);
   return builder.finish();
 }
 
@@ -23,9 +33,7 @@ export function expandWord(word: Shell.Word, state: ShellState, context: ShellCo
 export function expandToValue(word: Shell.Word, state: ShellState, context: ShellContext): ValueWord {
   const parts = word.parts;
   if (parts === undefined) return { template: withTilde(word.text, word.value, state, context) };
-  const builder = new WordBuilder(word.text);
-  addParts(parts, true, builder, state, context);
-  const words = builder.finish();
+  const words = wordsOf(word.text, parts, true, state, context);
   const template = words.map((each) => each.template).join(' ');
   const under = words.find((each) => each.under !== undefined)?.under;
   return under === undefined ? { template } : { template, under };
@@ -33,12 +41,8 @@ export function expandToValue(word: Shell.Word, state: ShellState, context: Shel
 
 /** The text of parts that are not split, such as the body of a heredoc. */
 export function expandToText(parts: readonly Shell.WordPart[], state: ShellState, context: ShellContext): string {
-  const builder = new WordBuilder('');
-  addParts(parts, true, builder, state, context);
-  return builder
-    .finish()
-    .map((word) => word.template)
-    .join(' ');
+  const words = wordsOf('', parts, true, state, context);
+  return words.map((word) => word.template).join(' ');
 }
 
 /** Reads the substitutions that stand anywhere below a node (arithmetic, tests, patterns). */
@@ -62,9 +66,8 @@ function expandBraced(word: Shell.Word, state: ShellState, context: ShellContext
     if (inner?.type !== 'Word') return [wordOf(text, word.text)];
     const parts = inner.parts;
     if (parts === undefined) return [wordOf(withTilde(inner.text, inner.value, state, context), word.text)];
-    const builder = new WordBuilder(word.text);
-    addParts(parts, false, builder, state, { ...context, source: `: ${text}`, position: context.position ?? word.pos });
-    return builder.finish();
+    const within = { ...context, source: `: ${text}`, position: context.position ?? word.pos };
+    return wordsOf(word.text, parts, false, state, within);
   });
 }
 
@@ -109,11 +112,9 @@ function addParts(
         );
         return;
       }
-      case 'CommandExpansion': {
-        const output = substitute(part.script, state, NO_INPUT, context);
-        addOutput(output, quoted, builder);
+      case 'CommandExpansion':
+        addOutput(substitute(part.script, state, NO_INPUT, context), quoted, builder);
         return;
-      }
       case 'ProcessSubstitution':
         builder.readable(substitute(part.script, state, inputOf(part.operator), context).text);
         return;

@@ -33,25 +33,22 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     assigns: true,
   },
   doas: { values: '-u -C' },
-  timeout: { values: '-k -s --kill-after --signal', skip: 1 },
-  gtimeout: { values: '-k -s --kill-after --signal', skip: 1 },
+  ...forPrograms('timeout gtimeout', { values: '-k -s --kill-after --signal', skip: 1 }),
   nice: { values: '-n --adjustment' },
   ionice: { values: '-c -n -p --class --classdata' },
   ...forPrograms(
     'nohup setsid builtin unbuffer chronic unshare catchsegv busybox toybox corepack entr firejail setpriv systemd-inhibit eatmydata dbus-run-session',
     { values: '' },
   ),
-  time: { values: '-f -o --format --output', output: '-o' },
-  gtime: { values: '-f -o --format --output', output: '-o' },
+  ...forPrograms('time gtime', { values: '-f -o --format --output', output: '-o' }),
   command: { values: '', asks: ['-v', '-V'] },
   compgen: { values: '-A -F -G -P -S -W -X', textOption: '-C' },
   exec: { values: '-a' },
   stdbuf: { values: '-i -o -e --input --output --error' },
   caffeinate: { values: '-t -w' },
   chrt: { values: '-T -P -D', skip: 1 },
-  taskset: { values: '', skip: 1 },
+  ...forPrograms('taskset chroot', { values: '', skip: 1 }),
   flock: { values: '-w -E --timeout --wait --conflict-exit-code', skip: 1, textOption: '-c' },
-  chroot: { values: '', skip: 1 },
   nsenter: { values: '-t --target' },
   strace: { values: '-e -o -p -s -u -E', output: '-o' },
   ltrace: { values: '-e -o -p -s -u', output: '-o' },
@@ -70,8 +67,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   pdm: { values: '-p --project', subcommands: ['run'] },
   hatch: { values: '-e --env', subcommands: ['run'] },
   conda: { values: '-n -p --name --prefix --cwd', subcommands: ['run'] },
-  bundle: { values: '', subcommands: ['exec'] },
-  asdf: { values: '', subcommands: ['exec'] },
+  ...forPrograms('bundle asdf', { values: '', subcommands: ['exec'] }),
   mise: { values: '-C --cd', subcommands: ['exec', 'x'] },
   direnv: { values: '', subcommands: ['exec'], skip: 1 },
   'cross-env': { values: '', assigns: true },
@@ -89,8 +85,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   fakeroot: { values: '-l -b -u -i -s' },
   proot: { values: '-r -b -w -R -S' },
   torsocks: { values: '-u -p -P' },
-  proxychains: { values: '-f' },
-  proxychains4: { values: '-f' },
+  ...forPrograms('proxychains proxychains4', { values: '-f' }),
   'nix-shell': { values: '-p -A -I --packages', textOption: '--run' },
   pwsh: { values: '-f -File -ExecutionPolicy', textOption: '-c' },
   powershell: { values: '-File -ExecutionPolicy', textOption: '-Command' },
@@ -101,8 +96,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   'xvfb-run': {
     values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
   },
-  pipenv: { values: '', subcommands: ['run'] },
-  rye: { values: '', subcommands: ['run'] },
+  ...forPrograms('pipenv rye', { values: '', subcommands: ['run'] }),
   screen: { values: '-c -e -h -p -s -S -t -T -Logfile' },
   tmux: { values: '-f -L -S -c -e -n -s -t -x -y -F -l', subcommands: TMUX_COMMANDS, textOption: ' ' },
   'systemd-run': { values: '-p -u --unit --property --slice' },
@@ -130,19 +124,13 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
     return text === undefined ? asCall(call, inner.operands.slice(wrapper.skip ?? 0)) : asText(text.template);
   }
   if (wrapper.texts === true) return asTexts(words.map((word) => word.template));
+  words = words.slice(wrapper.skip ?? 0);
   if (wrapper.textOption !== undefined) {
-    if (wrapper.textOption === ' ')
-      return asText(
-        words
-          .slice(wrapper.skip ?? 0)
-          .map((word) => word.template)
-          .join(' '),
-      );
-    const late = splitOptions(words.slice(wrapper.skip ?? 0), `${wrapper.values} ${wrapper.textOption}`, true);
+    if (wrapper.textOption === ' ') return asText(words.map((word) => word.template).join(' '));
+    const late = splitOptions(words, `${wrapper.values} ${wrapper.textOption}`, true);
     const text = optionValue(split, wrapper.textOption) ?? optionValue(late, wrapper.textOption, '--command');
     if (text !== undefined) return asText(text.template);
   }
-  words = words.slice(wrapper.skip ?? 0);
   if (wrapper.assigns === true) words = words.slice(countAssignments(words));
   const writes = wrapper.output !== undefined && hasOption(split, wrapper.output, '--output');
   return asCall(call, words, writes);
