@@ -12,7 +12,6 @@ export function markCancelled(files: LoopFiles, state: LoopState): void {
   writeAtomically(files.cancellation, `${JSON.stringify({ loopId, sessionId })}\n`, 0o600);
 }
 
-/** Returns whether this session's loop was cancelled while it worked. */
 export function isCancelled({ env, files, input }: DriverContext): boolean {
   // Checked first, since an exception would be the slowest way to find out.
   if (!existsSync(files.cancellation)) return false;

@@ -7,8 +7,7 @@ import { runFiles, type TakenFlags, takeFlags } from '../../state/task-folder/ru
 import { hasTaskFolder, taskFolder } from '../../task/task-file.ts';
 import { operate } from './operate.ts';
 
-/** Ownership of the loop, and work to do before it is cancelled. */
-export interface FlagsOf {
+interface FlagsOf {
   readonly isOurs: (state: LoopState) => boolean;
   readonly beforeCancel?: (state: LoopState) => void;
 }

@@ -25,7 +25,6 @@ const AGENT_COMMANDS = [
   ...['help', '--help', '-h', '--version'],
 ];
 
-/** Files of the command line. */
 const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
 
 /** Locations in a project of its loops and of the settings that decide about them, relative to it. */

@@ -4,7 +4,6 @@ import { nextText, withPrefix } from '../turn/messages.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
 import { waitStep } from '../turn/wait.ts';
 
-/** Answer to a Stop: a block with the next prompt, or a message for the user. */
 export interface StopAnswer {
   readonly decision?: 'block';
   readonly reason?: string;

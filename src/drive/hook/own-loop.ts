@@ -23,8 +23,9 @@ export function changeOwnLoop<T>(
   isOurs: (state: Live) => boolean = (state) => ownership(state, context) === 'ours',
 ): T | null {
   return withState<T | null>(context.files, LOCK_WAIT, (current) => {
-    if (current.kind !== 'loop' || current.state.status === 'ended') return { next: 'keep', result: null };
-    if (!isOurs(current.state)) return { next: 'keep', result: null };
+    if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {
+      return { next: 'keep', result: null };
+    }
     const { state, result } = change(current.state, policyOf(context));
     return { next: state, result };
   });

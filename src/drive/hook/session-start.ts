@@ -13,7 +13,6 @@ import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
 import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
 
-/** Message for the user, and context for the agent beside the first prompt. */
 interface SessionAnswer {
   readonly systemMessage?: string;
   readonly hookSpecificOutput?: { readonly hookEventName: 'SessionStart'; readonly additionalContext: string };

@@ -18,7 +18,6 @@ import { waitForBackground } from './wait-for-background.ts';
 export interface StopOptions {
   /** The timeout with which the hook is registered, in milliseconds: it cannot ask the client. */
   readonly timeoutMs: number;
-  /** Aborted when the client cancels the hook, or has exited. */
   readonly signal: AbortSignal;
 }
 

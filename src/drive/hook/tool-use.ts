@@ -89,7 +89,6 @@ async function deliver(context: DriverContext): Promise<string | null> {
   return (await import('./user-prompt-submit.ts')).deliverSteering(context);
 }
 
-/** Returns whether steering is due at this very call. */
 function isSteered(loop: Live | Blind): loop is Live {
   return typeof loop !== 'string' && loop.steering.some(({ delivery }) => delivery === 'now');
 }

@@ -36,7 +36,6 @@ export interface TddSpawnPart {
   readonly redEvidence: string | null;
   /** Markdown for the prompt: the scenario, its evidence, the steps. */
   readonly section: string;
-  /** Subagent type for it. */
   readonly agentType: 'ralph-developer';
 }
 
@@ -73,7 +72,6 @@ function commandLine({ projectDir, name }: LoopFiles, { bundleDir }: Contract): 
   return `node '${main.replaceAll("'", "'\\''")}' tdd${loop}`;
 }
 
-/** Maximum size of a findings log. */
 const LIMIT = 8 * 1024 * 1024;
 
 /** Returns the number of open findings in the log beside the one that the agent claims; null without a log. */

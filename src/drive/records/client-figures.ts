@@ -51,7 +51,6 @@ export interface CallCounts {
   readonly toolCalls: number;
   readonly deniedCalls: number;
   readonly failedShellCalls: number;
-  /** Byte at which the next count starts. */
   readonly next: number;
 }
 

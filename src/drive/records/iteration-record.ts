@@ -19,9 +19,7 @@ export interface TaskTurn {
   readonly record: IterationRecord | null;
   /** Results of the gate; null if it was not asked. */
   readonly gate: readonly CheckResult[] | null;
-  /** A wait has taken place since the iteration ended. */
   readonly waited: boolean;
-  /** What a runner knows of its agent. */
   readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd'> | undefined;
 }
 

@@ -23,7 +23,6 @@ function append(files: LoopFiles, at: string, path: string, entry: object): void
 
 const TAIL_BYTES = 64 * 1024;
 
-/** Returns the newest iteration record of this loop, or null. */
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
   return lastEntry(files.iterations, TAIL_BYTES, loopId) as IterationRecord | null;
 }

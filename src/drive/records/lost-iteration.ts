@@ -9,7 +9,6 @@ import type { TranscriptParts } from '../../state/task-folder/run-state.ts';
 import type { Evidence } from '../../task/commands/run-evidence.ts';
 import { readPromptedTurn } from './prompted-turn.ts';
 
-/** Progress of a loop, by its state. */
 export interface Counted {
   readonly loopId: string;
   /** Number of finished working iterations. */
@@ -22,7 +21,6 @@ export interface Counted {
 /** Size of the newest lines; a line has a few kilobytes. */
 const TAIL_BYTES = 1024 * 1024;
 
-/** Returns whether the task folder shows this iteration as lost. */
 export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted, 'loopId' | 'iteration'>): boolean {
   const last = lastEntry(run.iterations, TAIL_BYTES, loopId);
   return last?.['iteration'] === iteration && last['status'] === 'interrupted';
@@ -67,7 +65,6 @@ function isTold({ type }: Record<string, unknown>): boolean {
   return type === 'iteration.completed' || type === 'iteration.failed';
 }
 
-/** Returns the record of an iteration in the loop's own journal. */
 function recordOf(files: LoopFiles, loopId: string, iteration: number): IterationRecord | null {
   const found = lastEntry(
     files.iterations,

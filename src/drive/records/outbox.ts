@@ -11,7 +11,6 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { lastRecord, recordJournal } from './journal.ts';
 
-/** Journal entries of one iteration: its record, and the events that belong to it. */
 interface Pending {
   readonly record: IterationRecord;
   readonly effects: readonly Effect[];

@@ -14,10 +14,8 @@ export interface PromptedTurn {
   /** Iteration that the prompt begins, from 1. */
   readonly iteration: number;
   readonly at: string;
-  /** The prompt as sent. */
   readonly prompt: string;
   readonly evidence: readonly (Evidence & { readonly run: string })[];
-  /** It asked the agent to reflect. */
   readonly reflected?: boolean;
   /** Snapshot of the project before the agent began. */
   readonly snapshot: Snapshot;
@@ -31,7 +29,6 @@ export function promptedTurnPath({ outsideDir, name }: LoopFiles): string {
   return join(outsideDir, `turn${name === null ? '' : `.${name}`}.json`);
 }
 
-/** Stores the facts of a turn. Throws system errors. */
 export function writePromptedTurn(files: LoopFiles, turn: PromptedTurn): void {
   const path = promptedTurnPath(files);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -133,12 +133,10 @@ function showStatus(run: RunFiles, status: RunStatus, state: LoopState, at: stri
   else beat(run, state.loopId, at);
 }
 
-/** Returns the progress of a loop by its state. */
 export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {
   return { loopId, iteration, lastRunAt, noProgress: breaker.noProgress };
 }
 
-/** Returns the content of status.json. */
 function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
   const { completion } = contract.policy;
   return {

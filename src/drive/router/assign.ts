@@ -21,7 +21,6 @@ import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, SpawnAnswer } from './router.ts';
 import { lastSpawn, readSpawn, type SpawnRecord, writeSpawn } from './spawn-record.ts';
 
-/** Assigns a prompt to a new spawn, and answers with it. */
 export function assign(router: Router, { assembled }: Prompt): SpawnAnswer {
   const contract = router.turn.loaded.stored?.contract;
   if (contract === undefined) throw new RalphError('contract-changed', HOOK_TEXTS.orphaned);
@@ -37,7 +36,6 @@ function unguarded({ options }: Router, contract: Contract, { answer: { agentTyp
   return foreign === null ? [] : [show(ROUTER_TEXTS.foreignAgent(type, foreign))];
 }
 
-/** Answers with a spawn that was assigned before. */
 export function answerAgain(router: Router, { answer }: SpawnRecord): SpawnAnswer {
   const { options, files, turn } = router;
   const report = `${options.program} router report${options.options} --spawn ${answer.spawn}`;
@@ -101,13 +99,11 @@ function showPrompt(files: LoopFiles, prompt: string, at: string): string | null
   }
 }
 
-/** Returns the scope of a plan's task; null for other loops. */
 function scopeOf(files: LoopFiles, { policy, loopId }: Contract): readonly string[] | null {
   const task = policy.plan ? readOpenTask(files, loopId) : null;
   return task === null || task.scope.length === 0 ? null : task.scope;
 }
 
-/** Agent type used if our agents are not installed. */
 export const ANY_AGENT = 'general-purpose';
 
 /** Hook that enforces a loop’s guardrails in our agents. */

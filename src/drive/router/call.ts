@@ -14,7 +14,6 @@ import { RouterLeft, type RouterOptions } from './router.ts';
 import { answerNow } from './router-driver.ts';
 import { trouble, waitingAnswer, workingAnswer } from './status-answers.ts';
 
-/** Timeout for another call of the same host to finish. */
 const BUSY_WAIT_MS = 20_000;
 /** Poll interval for the exit of the client from whose shell the call came. */
 const POLL_MS = 2_000;
@@ -31,9 +30,10 @@ export async function routerCall(
     return await call(files, { ...options, signal: gone.signal }, told);
   } catch (error) {
     if (error instanceof RouterLeft) return null;
-    if (error instanceof RalphError && error.code === 'state-fenced')
-      return fenced(files, { ...options, signal: gone.signal });
-    throw error;
+    if (!(error instanceof RalphError) || error.code !== 'state-fenced') throw error;
+    // Another session has taken the loop over.
+    const opened = openRouter(files, { ...options, signal: gone.signal });
+    return 'action' in opened ? opened : trouble(files, ROUTER_TEXTS.fenced);
   } finally {
     unwatch();
   }
@@ -45,19 +45,13 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   const { state } = opened.turn.loaded;
   // A call that waits does so for long, and its answer is known.
   const busyWait = waitsUntil(state, options.now()) === null ? BUSY_WAIT_MS : 0;
-  const done = await takeBusyLock(
-    files,
-    state.epoch,
-    Math.max(options.sitUntil, Date.now() + busyWait),
-    options.signal,
-  );
+  const until = Math.max(options.sitUntil, Date.now() + busyWait);
+  const done = await takeBusyLock(files, state.epoch, until, options.signal);
   if (done === null) return meanwhile(files, options);
   try {
     const contract = opened.turn.loaded.stored?.contract;
-    if (contract !== undefined)
-      applyFlagFiles(files, options.env, options.now(), contract, {
-        isOurs: ({ loopId }) => loopId === contract.loopId,
-      });
+    const isOurs = ({ loopId }: LoopState): boolean => loopId === contract?.loopId;
+    if (contract !== undefined) applyFlagFiles(files, options.env, options.now(), contract, { isOurs });
     // The loop may have changed while another call worked on it.
     const router = openRouter(files, options);
     if ('action' in router) return router;
@@ -68,7 +62,6 @@ async function call(files: LoopFiles, options: RouterOptions, told: Report | nul
   }
 }
 
-/** Answers a call while another one of the same host works on the loop. */
 function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
   const router = openRouter(files, options);
   if ('action' in router) return router;
@@ -76,16 +69,9 @@ function meanwhile(files: LoopFiles, options: RouterOptions): RouterAnswer {
   return until === null ? workingAnswer(router) : waitingAnswer(router, until);
 }
 
-/** Returns the time until which the loop only waits; null if it does not. */
 function waitsUntil(state: LoopState, now: string): string | null {
   if (state.status !== 'waiting' || state.waiting.woken) return null;
   return isBefore(now, state.waiting.until) ? state.waiting.until : null;
-}
-
-/** Answers after another session has taken the loop over. */
-function fenced(files: LoopFiles, options: RouterOptions): RouterAnswer {
-  const opened = openRouter(files, options);
-  return 'action' in opened ? opened : trouble(files, ROUTER_TEXTS.fenced);
 }
 
 /** Aborts on a signal and when the client exits, since neither needs an answer. */

@@ -34,12 +34,9 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
 export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | 'free'): LoopState {
   const epoch = hold === 'free' ? state.epoch + 1 : state.epoch;
   // A process that is not visible from here is still known from before.
-  const seen = host.clientPid === null && hold === 'mine' ? { ...host, ...processIn(state) } : host;
+  const { clientPid, clientStartedAt } = state;
+  const seen = host.clientPid === null && hold === 'mine' ? { ...host, clientPid, clientStartedAt } : host;
   return { ...bindSession(state, seen), epoch };
-}
-
-function processIn({ clientPid, clientStartedAt }: LoopState): Pick<ClientIdentity, 'clientPid' | 'clientStartedAt'> {
-  return { clientPid, clientStartedAt };
 }
 
 function sameClient(state: LoopState, { clientPid, clientStartedAt }: ClientIdentity): boolean {

@@ -56,8 +56,11 @@ function checksEnvironment(env: NodeJS.ProcessEnv, host: HostSession): NodeJS.Pr
   return Object.keys(own).length === 0 ? env : withDeciding(env, decidingEnvironment(own));
 }
 
+function kept(answer: StopAnswer | null, effects: readonly Effect[] = []): Found {
+  return { next: 'keep', result: { answer, effects } };
+}
+
 function look(current: ReadState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
-  const kept = (answer: StopAnswer | null): Found => ({ next: 'keep', result: { answer, effects: [] } });
   switch (current.kind) {
     case 'absent':
       return kept(over(files, options));
@@ -79,17 +82,15 @@ function look(current: ReadState, files: LoopFiles, options: RouterOptions, host
 function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, host: HostSession): Found {
   const hold = state.mode === 'router' ? holdOf(state, host) : 'theirs';
   if (hold === 'theirs' || hold === 'unseen') {
-    return { next: 'keep', result: { answer: busy(files, state, hold), effects: [] } };
+    return kept(busy(files, state, hold));
   }
   const stored = readContract(files);
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
     // The process that ended it died before archiving it.
     const { as, message } = state.ended;
-    return { next: 'keep', result: { answer: null, effects: [{ type: 'archive', as, message }] } };
+    return kept(null, [{ type: 'archive', as, message }]);
   }
-  if (stored === null) {
-    return { next: 'keep', result: { answer: trouble(files, HOOK_TEXTS.orphaned), effects: [] } };
-  }
+  if (stored === null) return kept(trouble(files, HOOK_TEXTS.orphaned));
   const held = hold === 'mine' && state.sessionId === host.sessionId ? state : withHolder(state, host, hold);
   const effects: Effect[] = [];
   if (hold === 'free' && state.sessionId !== null) {

@@ -14,7 +14,6 @@ export interface Report {
   readonly spawn: number | null;
   /** Client's id of the agent; null if the host passes only its text. */
   readonly agent: string | null;
-  /** The agent's final message. */
   readonly text: string;
   /** Reason why the agent could not work; null if it did. */
   readonly error: string | null;
@@ -76,7 +75,6 @@ export const REPORT_LIMIT = 1024 * 1024;
 
 /** Indentation that the client adds to each line of a subagent's text (measured). */
 const HANDED_ON = '  ';
-/** Indentation of a code block. */
 const CODE = '    ';
 
 const NOTIFICATION = '<task-notification>';

@@ -44,7 +44,6 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
   };
 }
 
-/** Returns what follows from the state on disk: an answer, or effects that come first. */
 function byState(router: Router): Next<RouterAnswer> {
   const { files, turn, options } = router;
   const { state } = turn.loaded;

@@ -9,13 +9,11 @@ export interface RouterOptions {
   readonly now: () => string;
   /** The program as words for the host’s shell. */
   readonly program: string;
-  /** Options that select this loop. */
   readonly options: string;
   /** Epoch milliseconds until which this call may wait; the host waits longer. */
   readonly sitUntil: number;
   /** Aborted when the call has to end, or its client has exited. The loop is left as it is. */
   readonly signal: AbortSignal;
-  /** Receives the progress of commands and checks. */
   readonly tell: Tell;
 }
 
@@ -24,21 +22,18 @@ export interface Router {
   readonly files: LoopFiles;
   readonly options: RouterOptions;
   readonly turn: Turn;
-  /** Messages for the user beside the answer. */
   readonly notes: string[];
 }
 
 /** Thrown when this process has to exit before there is an answer. */
 export class RouterLeft extends Error {}
 
-/** Reason why a router's host has to wait. `working`: another call of the same host works on the loop. */
 export type WaitReason = 'idle' | 'pace' | 'paused' | 'awaiting-consent' | 'working';
 
 interface About {
   readonly loopId: string | null;
   /** Name of the loop; null for the project's default loop. */
   readonly loop: string | null;
-  /** Further messages for the user. */
   readonly notes: readonly string[];
   /** Instructions for the host, with the exact command to call. */
   readonly next: string;
@@ -53,7 +48,6 @@ export interface SpawnAnswer extends About {
   readonly iteration: number;
   readonly maxIterations: number;
   readonly agentType: string;
-  /** Three words for the client's display. */
   readonly description: string;
   /** Globs of files that the work may change, relative to the project; null if the task names none. */
   readonly allowedScope: readonly string[] | null;
@@ -64,7 +58,6 @@ export interface SpawnAnswer extends About {
   readonly prompt: string;
 }
 
-/** Nothing to do now. */
 export interface WaitAnswer extends About {
   readonly action: 'wait';
   readonly why: WaitReason;
@@ -73,7 +66,6 @@ export interface WaitAnswer extends About {
   /** Seconds from now to `until`, rounded up; null as above. */
   readonly seconds: number | null;
   readonly message: string;
-  /** Commands that need consent; only while consent is awaited. */
   readonly commands?: readonly string[];
 }
 
@@ -85,9 +77,7 @@ export interface StopAnswer extends About {
   readonly message: string;
   /** true only if checks ran and all of them passed. */
   readonly verified: boolean;
-  /** Exit code of that end. */
   readonly exitCode: number;
-  /** Holder of a busy loop. */
   readonly holder?: { readonly sessionId: string | null; readonly pid: number | null };
 }
 

@@ -62,7 +62,6 @@ export function lastSpawn(files: LoopFiles, { loopId, lastTurn }: LoopState): nu
   return told === 0 ? 0 : told + 1;
 }
 
-/** Returns whether the report of this spawn was counted. */
 export function isReported(record: SpawnRecord, state: LoopState): boolean {
   return record.heard || state.lastTurn?.transcriptMark === spawnMark(record.answer.spawn);
 }

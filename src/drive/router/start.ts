@@ -57,7 +57,6 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   throw new RalphError('refused', about(ROUTER_TEXTS.liveAlready(state.taskPath, dropped), state));
 }
 
-/** Returns the options of a start with which the live loop was not begun. */
 function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: StartRequest): string[] {
   const contract = readContract(files)?.contract;
   if (contract === undefined) return []; // the next call reports it
@@ -77,7 +76,6 @@ function unheard(files: LoopFiles, { flags, args, tdd, plan = null }: StartReque
   ];
 }
 
-/** Unbinds the loop, so that it can be archived. */
 function release(files: LoopFiles, loopId: string): void {
   withState(files, LOCK_WAIT, (current) => {
     if (current.kind !== 'loop' || current.state.loopId !== loopId) return { next: 'keep', result: undefined };

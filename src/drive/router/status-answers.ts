@@ -14,7 +14,6 @@ import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterOptions, StopAnswer, WaitAnswer } from './router.ts';
 import { readSpawn } from './spawn-record.ts';
 
-/** Answers that another session or driver holds the loop. */
 export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer {
   const { iteration, maxIterations, sessionId, clientPid, mode, loopId } = state;
   const whose =
@@ -44,7 +43,6 @@ export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program
   return { ...stop(files, 'none', ROUTER_TEXTS.none, exitCode('error')), next: ROUTER_TEXTS.thenNone(start) };
 }
 
-/** Answers how a loop ended. */
 export function endAnswer(
   files: LoopFiles,
   loopId: string,
@@ -53,7 +51,6 @@ export function endAnswer(
   return { ...stop(files, as, message, exitCode(as)), loopId, verified };
 }
 
-/** Answers that the loop cannot be driven, and why. */
 export function trouble(files: LoopFiles, message: Message | string): StopAnswer {
   return stop(files, 'error', message, exitCode('error'));
 }
@@ -72,12 +69,10 @@ function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Messag
   };
 }
 
-/** Returns the command that asks what to do next. */
 function nextCall({ options }: Pick<Router, 'options'>): string {
   return `${options.program} router next${options.options}`;
 }
 
-/** Answers that the loop waits: the agent is idle, or the task has a delay between iterations. */
 export function waitingAnswer(router: Router, until: string): WaitAnswer {
   const { state } = router.turn.loaded;
   const seconds = Math.max(1, Math.ceil(elapsed(router.turn.context.now(), until) / 1000));
@@ -94,7 +89,6 @@ export function pausedAnswer(router: Router, message: string): WaitAnswer {
   return { ...wait(router, 'paused', message), next: ROUTER_TEXTS.thenPaused(nextCall(router)) };
 }
 
-/** Answers with the commands that need the user’s consent. */
 export function consentAnswer(router: Router): WaitAnswer {
   const { options, turn } = router;
   const contract = turn.loaded.stored?.contract;
@@ -108,7 +102,6 @@ export function consentAnswer(router: Router): WaitAnswer {
   };
 }
 
-/** Answers that another call of the same host works on the loop. */
 export function workingAnswer(router: Router): WaitAnswer {
   return {
     ...wait(router, 'working', ROUTER_TEXTS.working),
@@ -147,7 +140,6 @@ export function needsConsent(files: LoopFiles, contract: Contract): boolean {
   return isUnagreedList || settingsToAgreeTo(contract).length > 0 || commandsOf(files, ownTerms).length > 0;
 }
 
-/** Returns every command that a loop under this contract runs by itself, as its shell gets it. */
 export function commandsOf(
   files: LoopFiles,
   { task, validation, tdd }: Pick<Contract, 'task' | 'validation' | 'tdd'>,

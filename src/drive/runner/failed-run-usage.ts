@@ -52,7 +52,6 @@ function parse(line: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Adds what a finished run used. */
 export function withRun(before: RunUsage, { facts: { result } }: FinishedRun): RunUsage {
   return sum(before, { usage: result?.usage ?? null, costUsd: result?.costUsd ?? null });
 }

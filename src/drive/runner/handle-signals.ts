@@ -16,19 +16,14 @@ const TWICE_MS = 2_000;
 
 /** Handles signals: Ctrl+C stops after this iteration, twice cancels. In a wait: continues now, twice stops. */
 export function handleSignals(runner: Runner): () => void {
-  const press = (): void => pressCtrlC(runner);
   const go = (): void => attempt(runner, () => leaveIt(runner));
-  process.on('SIGINT', press);
-  process.on('SIGTERM', go);
-  process.on('SIGHUP', go);
+  const handlers = { SIGINT: () => pressCtrlC(runner), SIGTERM: go, SIGHUP: go };
+  for (const [name, handler] of Object.entries(handlers)) process.on(name, handler);
   return () => {
-    process.off('SIGINT', press);
-    process.off('SIGTERM', go);
-    process.off('SIGHUP', go);
+    for (const [name, handler] of Object.entries(handlers)) process.off(name, handler);
   };
 }
 
-/** Acts on Ctrl+C, from a signal or a key. */
 export function pressCtrlC(runner: Runner): void {
   attempt(runner, () => pressed(runner));
 }
@@ -55,7 +50,6 @@ function pressed(runner: Runner): void {
   else whatNow(runner, current.state)();
 }
 
-/** Returns the action of the next Ctrl+C, by the status of the loop. */
 function whatNow(runner: Runner, state: LoopState): () => void {
   switch (state.status) {
     case 'waiting':
@@ -124,10 +118,7 @@ const POLITE_MS = 5_000;
 
 /** Returns the actions of the live view’s keys, the same as those of the commands. */
 export function liveControls(runner: Runner): LiveControls {
-  const { files, options } = runner;
-  const command = (what: Parameters<typeof operate>[3]): void => {
-    operate(files, options.env, now(), what);
-  };
+  const command = (what: Parameters<typeof operate>[3]): void => steerBy(runner, what);
   return {
     say: (text, delivery) => {
       command(() => steering(randomUUID(), text, delivery));

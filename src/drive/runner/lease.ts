@@ -97,7 +97,6 @@ function lock(path: string, own: () => boolean, onCompromised: () => void): () =
   }
 }
 
-/** Returns the agent that the holder recorded, if it is alive. */
 function agentOf(holder: string): ProcessIdentity | null {
   try {
     const { agent } = JSON.parse(readRegularFile(holder, HOLDER_BYTES) ?? '{}') as { agent?: ProcessIdentity | null };

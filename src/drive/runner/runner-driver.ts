@@ -136,7 +136,6 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
   return { turn: paused.turn, effects: [...ended.effects.filter((effect) => !isStep(effect)), ...paused.effects] };
 }
 
-/** Waits longer each time; the user can end the wait. */
 async function waitForRetry(runner: Runner, turn: Turn, message: string): Promise<'retry'> {
   const { options, leave } = runner;
   const delay = backOff(options.timeouts.retryMs, runner.failures, Math.random());

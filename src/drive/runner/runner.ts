@@ -20,7 +20,6 @@ export interface RunnerOptions {
   readonly startAgent: StartAgent;
   /** Environment of the user, in which checks and commands run. */
   readonly env: NodeJS.ProcessEnv;
-  /** Additional environment of the agent. */
   readonly agentEnv: Readonly<Record<string, string>>;
   readonly timeouts: RunnerTimeouts;
   readonly tell: Tell;

@@ -20,33 +20,24 @@ const POLL_MS = 330;
 
 /** Watches for changes by other processes while the runner is busy. Returns a function that ends the watch. */
 export function watchOperator(runner: Runner): () => void {
+  const { files, begun, options, loopId } = runner;
+  const contract = begun.loaded.stored?.contract;
+  const isOurs = (state: LoopState): boolean => state.loopId === loopId;
   let shown = Date.now();
   const timer = setInterval(() => {
     try {
       if (Date.now() - shown >= BEAT_MS) {
         shown = Date.now();
-        showAlive(runner);
+        projectionOf(files, now()).status(now());
       }
-      applyFlags(runner);
+      if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs });
       pollForChanges(runner);
     } catch (error) {
       // The disk may work at the next poll; otherwise the end of the iteration reports it.
-      log(runner.files, now(), 'runner', (error as Error).message);
+      log(files, now(), 'runner', (error as Error).message);
     }
   }, POLL_MS);
   return () => clearInterval(timer);
-}
-
-/** Shows in the task folder, every minute, that a loop whose agent works for long is alive. */
-function showAlive({ files }: Runner): void {
-  const at = now();
-  projectionOf(files, at).status(at);
-}
-
-/** Applies the flag files of a task folder. */
-function applyFlags({ files, begun, options, loopId }: Runner): void {
-  const contract = begun.loaded.stored?.contract;
-  if (contract) applyFlagFiles(files, options.env, now(), contract, { isOurs: (state) => state.loopId === loopId });
 }
 
 /** Reacts to the state on disk: ends the agent of an ended loop, and delivers steering. */

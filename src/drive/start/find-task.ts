@@ -11,10 +11,8 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 
 /**
- * The task file that `task` means, relative to the project, with `/`: itself, or the RALPH.md or task.md of a folder; null
- * means PROMPT.md. `task` is absolute or relative to the project. A task folder is named by where it really lies, so that it
- * has one loop however it was reached, and run state never leaves the project. Throws `task-missing` for what lies
- * outside the project, for a folder without a task file, and for what cannot be looked at.
+ * Returns the task file that `task` names, relative to the project, with `/`: a file, or a folder's RALPH.md or task.md;
+ * null means PROMPT.md. Links to a task folder are resolved, so that it has one loop. Throws RalphError `task-missing`.
  */
 export function taskPathOf(projectDir: string, task: string | null): string {
   const named = resolve(projectDir, task ?? DEFAULT_TASK);
@@ -41,7 +39,6 @@ function taskFileOf(projectDir: string, folder: string): string {
   return file;
 }
 
-/** Of a file that is not there, the path as it was given: reading it will say so. */
 function real(path: string): string {
   return kindOf(path) === null ? path : realpathSync(path);
 }
@@ -57,7 +54,7 @@ function kindOf(path: string): 'folder' | 'file' | null {
   }
 }
 
-/** Room for a digest behind it: a loop's name has at most 64 characters. */
+/** Leaves room for a digest: a loop's name has at most 64 characters. */
 const MAX_BASE = 50;
 
 /** Returns the name of a task folder's loop: the folder's, with a digest of its path if that name is taken. */
@@ -70,12 +67,12 @@ export function taskLoopName(projectDir: string, taskPath: string, env: NodeJS.P
   return [null, taskPath].includes(taskOf(base)) ? base : marked;
 }
 
-/** The task of the loop that lies in these files, or of the last one archived; null where there was none. */
+/** Returns the task of the loop in these files, or of the last one archived; null if there was none. */
 export function lastTaskOf(files: LoopFiles): string | null {
   return readState(files.state).kind === 'four-keys' ? DEFAULT_TASK : (lastLoopIn(files)?.taskPath ?? null);
 }
 
-/** The loop that lies in these files, or the last one archived; null where there was none. */
+/** Returns the loop in these files, or the last one archived; null if there was none. */
 export function lastLoopIn(files: LoopFiles): LoopState | null {
   const current = readState(files.state);
   if (current.kind === 'loop') return current.state;
@@ -85,7 +82,7 @@ export function lastLoopIn(files: LoopFiles): LoopState | null {
   return null;
 }
 
-/** What LOOP_NAME allows of a folder's name; '' where nothing is left. */
+/** Returns what LOOP_NAME allows of a folder's name. */
 function fitName(folder: string): string {
   return folder
     .normalize('NFKD')

@@ -30,40 +30,38 @@ export interface ContractRequest {
   readonly name: string | null;
   /** A task file or a task folder, absolute or relative to the project; null is PROMPT.md. */
   readonly task: string | null;
-  /** What the arguments of a RALPH.md are for this loop, by name; none where left out. */
+  /** Values of the task's arguments, by name. Default: none. */
   readonly args?: Readonly<Record<string, string>>;
-  /** Those that the loop had until now: they count where `args` says nothing, and the RALPH.md still declares them. */
+  /** Former values, used for declared arguments that `args` lacks. */
   readonly formerArgs?: Readonly<Record<string, string>>;
-  /** Settings given on the command line, by key path. */
   readonly flags: Readonly<Record<string, string | number | boolean>>;
   readonly env: NodeJS.ProcessEnv;
   readonly at: string;
-  /** Whether the user has agreed to the loop; false where an agent asks for it. */
+  /** The user has agreed to the loop; false if an agent asks for it. */
   readonly consented: boolean;
   readonly headless: boolean;
-  /** A launcher starts the client, with our status line and with a permission mode that must be known. */
+  /** A launcher starts the client, with our status line and a known permission mode. */
   readonly launched: boolean;
-  /** A function is asked only where the client is what works; what it throws is thrown. */
+  /** A function is called only if the agent is Claude Code; its errors are thrown. */
   readonly clientVersion: string | null | (() => string | null);
   readonly bundleDir: string | null;
-  /** What is passed through to the client. */
   readonly clientArgs?: readonly string[];
   /** The task is a plan; `from` is the id of the task to begin from. */
   readonly plan?: { readonly from: string | null } | null;
-  /** What drives the loop; the Stop hook where left out. */
+  /** Driver of the loop. Default: the Stop hook. */
   readonly mode?: LoopState['mode'];
 }
 
 export interface StartRequest extends ContractRequest {
-  /** What to do about a state that lies there: go on with it, put it into the archive, or refuse. */
+  /** Treatment of an existing state: resume it, archive it (fresh), or refuse. */
   readonly existing: 'resume' | 'fresh' | 'refuse';
-  /** Works by tests first, over the list that lies there. A loop that did goes on so without being asked. */
+  /** Works test-first on the existing list. A resumed TDD loop does so by default. */
   readonly tdd?: boolean;
-  /** What the user was shown and approved: nothing else is started. */
+  /** Terms that the user was shown and approved; no others are started. */
   readonly approved?: ConsentTerms;
 }
 
-/** Settings that only Claude Code heeds. */
+/** Settings that only Claude Code honours. */
 export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
 
 type Resolved = Extract<ResolvedPolicy, { ok: true }>;
@@ -72,7 +70,7 @@ export interface PreparedContract {
   readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;
   readonly warnings: readonly Problem[];
-  /** How far a checklist has come; null for every other task. */
+  /** Progress of a checklist; null for other tasks. */
   readonly checklist: ChecklistCount | null;
 }
 
@@ -143,12 +141,12 @@ function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['clie
   return { permissionMode, model, effort, isolation };
 }
 
-/** From where a plan is begun is said at each start, and is no setting. */
+/** Adds the first task of a plan, which each start names: it is no setting. */
 function policyFor({ plan }: ContractRequest, { policy }: Resolved): Policy {
   return policy.plan && plan ? { ...policy, plan: { ...policy.plan, from: plan.from } } : policy;
 }
 
-/** What nobody could hold such an agent to is refused, instead of being believed. */
+/** Refuses what cannot be enforced on an agent command. */
 function refuseForCommand(
   agent: string,
   { settings, policy, sources }: Resolved,
@@ -162,7 +160,7 @@ function refuseForCommand(
   if (clientArgs.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsOptions(clientArgs));
 }
 
-/** A session is Claude Code, whatever works in a runner. */
+/** Warns that an agent command applies to a runner only. */
 function unheeded(driven: boolean, { settings: { agent } }: Resolved): Problem[] {
   if (driven || agent === null) return [];
   const place = { path: 'agent', line: null, column: null, value: agent, rule: 'runner-only' };

@@ -38,7 +38,6 @@ export function userConfigPath(env: NodeJS.ProcessEnv): string {
   return join(base, 'ralph-loop', 'config.json');
 }
 
-/** Returns the parsed file; undefined if there is none. */
 function readJson(path: string, shown: string): unknown {
   if (!existsSync(path)) return undefined;
   try {

@@ -75,13 +75,13 @@ export function startLoop(request: StartRequest): StartedLoop {
       taskPath: prepared.terms.taskPath,
       program: programName(),
       ...(prepared.terms.policy.plan && { plan: resumedPlan(base, prepared.terms.policy.plan.maxTasks) }),
-      // Who goes on with a loop takes its list as it stands.
+      // A resumed loop takes its list as it stands.
       ...(before !== null && prepared.checklist && { checklist: counted(prepared.checklist, undefined) }),
     };
     if (state.iteration >= maxIterations) {
       throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
     }
-    // The list and the contract first: a crash in between leaves both without a loop, which bind nobody.
+    // List and contract first: after a crash in between both are without a loop and have no effect.
     if (tdd) bindList(files, tdd, { loopId, at, consented: request.consented, env });
     writeContract(files, stored);
     removeIfThere(files.cancellation);
@@ -99,7 +99,7 @@ export function startLoop(request: StartRequest): StartedLoop {
   return started;
 }
 
-/** A start by hand, from the SessionStart hook: the problem that kept it from starting, and what the user should know. */
+/** Starts a loop by hand, from the SessionStart hook. Returns the problem, or warnings. */
 export function startByHand(
   projectDir: string,
   env: NodeJS.ProcessEnv,
@@ -131,7 +131,7 @@ export function startByHand(
   }
 }
 
-/** A loop on a list with nothing open would have an agent look for work. */
+/** Refuses a checklist with nothing open: an agent would look for work. */
 function refuseFinished({ checklist, terms }: PreparedContract): void {
   if (checklist === null || checklist.total === 0 || checklist.done < checklist.total) return;
   throw new RalphError('usage', START_TEXTS.allChecked(terms.taskPath, checklist.total));
@@ -143,7 +143,7 @@ function startedEvent(state: LoopState, at: string, resumed: boolean): Effect {
   return { type: 'record-event', event: { type, at, loopId, iteration, maxIterations, taskPath } };
 }
 
-/** What dead processes left behind is in nobody's way; that it cannot be removed keeps no loop from starting. */
+/** Removes files of dead processes. A failure is logged and keeps no loop from starting. */
 function tidy(files: LoopFiles, at: string): void {
   try {
     sweepLeftovers(files);

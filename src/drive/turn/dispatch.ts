@@ -21,7 +21,6 @@ export function lockOptions({ lease }: Pick<Turn, 'lease'>): StateOptions {
   return { ...LOCK_WAIT, ...(lease && { lease }) };
 }
 
-/** The step for a loop that another process has ended. */
 export function loopOver({ context, loaded }: Turn): Effect {
   return { type: 'allow', message: endedLoop(context.files, loaded.state.loopId)?.message ?? null };
 }

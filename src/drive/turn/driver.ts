@@ -15,9 +15,7 @@ export interface Driver<Answer> {
     turn: Turn,
     step: Extract<Effect, { type: 'allow' | 'ignore' }> | undefined,
   ) => Promise<Next<Answer>>;
-  /** Shows a message to the user. */
   readonly notify: (turn: Turn, message: string) => void;
-  /** Reports progress of slow work. */
   readonly tell: Tell;
   /** Answers once the driver was told to exit. Absent in a hook, whose loop the engine pauses. */
   readonly leave?: (turn: Turn) => Answer;

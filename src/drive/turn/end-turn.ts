@@ -28,7 +28,6 @@ type IterationEnded = Extract<EngineEvent, { type: 'iteration-ended' }>;
 
 /** What a driver knows of the agent's turn that has ended. */
 export interface TurnReport {
-  /** The agent's final message. */
   readonly text: string;
   readonly origin: 'loop' | 'user';
   readonly promptId: string | null;

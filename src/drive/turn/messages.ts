@@ -133,7 +133,6 @@ export const LAUNCH_TEXTS = {
     'A headless loop needs a permission mode, because the default mode denies every write and command. Add --permission-mode MODE (acceptEdits, or bypassPermissions in a sandbox) or permission_mode in the frontmatter.',
 } as const;
 
-/** Messages about an agent that is a command of the user. */
 export const AGENT_TEXTS = {
   forRunner: (command: string): string => `agent (${command}) applies to "run" only; this loop uses Claude Code.`,
   noGuardrails: (command: string): string =>

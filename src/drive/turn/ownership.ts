@@ -11,7 +11,6 @@ export interface DriverContext {
   readonly input: HookInput;
   readonly env: NodeJS.ProcessEnv;
   readonly files: LoopFiles;
-  /** Wall clock, ISO-8601 UTC. */
   readonly now: () => string;
 }
 
@@ -60,7 +59,6 @@ export function routersOwn(state: LoopState, context: DriverContext): boolean {
   return state.sessionId === input.sessionId || sameClient(state, clientIdentity(context));
 }
 
-/** Identifies the client that runs this hook. */
 export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
   const pid = Number(env['CLAUDE_PID']);
   const known = Number.isInteger(pid) && pid > 0;

@@ -44,7 +44,6 @@ async function runStep<Answer>(turn: Turn, driver: Driver<Answer>, step: Step | 
   }
 }
 
-/** Applies the effects that are the same for every driver, and shows the iteration that they decide. */
 function applyAndNote(
   turn: Turn,
   effects: readonly Effect[],

@@ -85,14 +85,14 @@ export function restoreState(
 }
 
 /** Pauses made by the user, which only the user ends. */
-export type UsersPause = Extract<PauseReason, 'operator' | 'interrupted'>;
+type UsersPause = Extract<PauseReason, 'operator' | 'interrupted'>;
 
 const TAIL_BYTES = 64 * 1024;
 /** Events that begin or end a pause. Steering and notices do neither. */
 const SAYS_SO = /^(?:loop|iteration)\./;
 
 /** Returns how the user paused this loop; null unless that is the last word of its events journal. */
-export function lastPause(files: LoopFiles, loopId: string): UsersPause | null {
+function lastPause(files: LoopFiles, loopId: string): UsersPause | null {
   let found: UsersPause | null = null;
   readTail(files.events, TAIL_BYTES, (line) => {
     let event: { type?: unknown; loopId?: unknown; reason?: unknown } | null;

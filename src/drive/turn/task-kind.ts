@@ -13,7 +13,6 @@ export type Listener = Pick<Driver<unknown>, 'notify' | 'tell'>;
 /** What comes of opening a prompt; `made` is a word if slow work was aborted on the way. */
 export type OpenedPrompt = Dispatched | { readonly turn: Turn; readonly made: Prompt | 'aborted' | 'superseded' };
 
-/** The two functions in which the kinds of task differ. */
 export interface TaskKind {
   readonly openPrompt: (turn: Turn, step: PromptStep, listener: Listener) => Promise<OpenedPrompt>;
   /** Verifies a claim. Rejects with the abort's reason once `turn.signal` is aborted. */

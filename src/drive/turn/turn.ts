@@ -9,7 +9,6 @@ import type { TaskTurn } from '../records/iteration-record.ts';
 /** Abort reason: the client process has exited. */
 export const CLIENT_GONE = 'client-exit';
 
-/** The surroundings of a turn: the loop's files, the environment of its checks, and the wall clock. */
 export interface TurnContext {
   readonly files: LoopFiles;
   readonly env: NodeJS.ProcessEnv;
@@ -44,7 +43,6 @@ export interface Turn {
   readonly signal: AbortSignal;
   /** What a task folder records of the iteration that ended; null for other tasks. */
   readonly task: TaskTurn | null;
-  /** The lease under which the driver works; null for a hook. */
   readonly lease: { readonly loopId: string; readonly epoch: number } | null;
   /** The next prompt goes to an agent that knows nothing of the previous iterations. */
   readonly freshContext: boolean;
@@ -61,7 +59,6 @@ export function newTurn(context: TurnContext, loaded: Loaded, more: Partial<Turn
   };
 }
 
-/** A turn after an event, and the effects that follow. */
 export interface Dispatched {
   readonly turn: Turn;
   readonly effects: readonly Effect[];

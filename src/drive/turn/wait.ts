@@ -1,5 +1,6 @@
 import { type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { watchQueue } from '../../claude/transcript/queued-messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -17,7 +18,6 @@ const POLL_MS = 330;
 export type WaitEnd = 'elapsed' | 'changed' | 'message' | 'notification' | 'deadline' | 'state-changed' | 'aborted';
 
 export interface Wait {
-  /** Epoch milliseconds. */
   readonly until: number;
   /** Epoch milliseconds by which the driver must answer. */
   readonly deadline: number;
@@ -30,7 +30,6 @@ export interface Wait {
   readonly tasks?: readonly string[];
 }
 
-/** Waits as the engine asked, and dispatches that time has passed. */
 export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   // The evidence of the next prompt has to be gathered within the same timeout.
   const end = await waitInTurn(turn, until, turn.deadline - evidenceMs(turn.loaded.stored?.contract));
@@ -39,7 +38,6 @@ export async function waitStep(turn: Turn, until: string): Promise<Dispatched> {
   return dispatch(turn, { type: 'time-passed', at: turn.context.now(), cause, seen: null });
 }
 
-/** Waits and keeps up the heartbeat of a task folder. */
 export async function waitInTurn(turn: Turn, until: string, deadline: number): Promise<WaitEnd> {
   const { loaded, signal, task, context } = turn;
   const { state } = loaded;
@@ -97,7 +95,6 @@ function changesTheWait(before: LoopState, current: ReadState): boolean {
   return before.waiting.woken !== now.waiting.woken || before.waiting.until !== now.waiting.until;
 }
 
-/** Returns whether the task was written after the agent had reported idle. */
 function modifiedSince(path: string, state: LoopState): boolean {
   if (state.status !== 'waiting') return false;
   const modified = statOf(path)?.mtimeMs;
@@ -119,16 +116,9 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(finish, milliseconds);
-    signal.addEventListener('abort', finish, { once: true });
-    function finish(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', finish);
-      resolve();
-    }
-  });
+/** Resolves after the time, or at an abort. */
+async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
 /**
