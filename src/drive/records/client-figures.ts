@@ -30,7 +30,7 @@ export function storeCost(files: LoopFiles, payload: string, at: string): void {
     return; // a status line run by hand has no payload
   }
   if (typeof session !== 'string' || typeof cost !== 'number' || !(cost >= 0)) return;
-  if (keptAlready(files.cost, session, cost)) return;
+  if (readCost(files, session) === cost) return;
   try {
     writeAtomically(files.cost, `${JSON.stringify({ sessionId: session, costUsd: cost, at })}\n`);
   } catch {
@@ -38,16 +38,7 @@ export function storeCost(files: LoopFiles, payload: string, at: string): void {
   }
 }
 
-function keptAlready(path: string, session: string, cost: number): boolean {
-  try {
-    const kept = JSON.parse(readFileSync(regularFile(path), 'utf8')) as { sessionId?: unknown; costUsd?: unknown };
-    return kept.sessionId === session && kept.costUsd === cost;
-  } catch {
-    return false;
-  }
-}
-
-export interface CallCounts {
+interface CallCounts {
   readonly toolCalls: number;
   readonly deniedCalls: number;
   readonly failedShellCalls: number;

@@ -22,7 +22,7 @@ export function busy(files: LoopFiles, state: LoopState, hold: Hold): StopAnswer
       : ROUTER_TEXTS.otherMode(mode, iteration);
   const message = hold === 'unseen' ? { ...ROUTER_TEXTS.unseen, text: `${whose} ${ROUTER_TEXTS.unseen.text}` } : whose;
   return {
-    ...stop(files, 'busy', message, exitCode('error')),
+    ...stop(files, 'busy', message),
     loopId,
     next: ROUTER_TEXTS.thenBusy,
     holder: { sessionId, pid: clientPid },
@@ -40,7 +40,7 @@ export function over(files: LoopFiles, { program }: Pick<RouterOptions, 'program
     return { ...trouble(files, HOOK_TEXTS.vanished), loopId };
   }
   const start = `${program} router start`;
-  return { ...stop(files, 'none', ROUTER_TEXTS.none, exitCode('error')), next: ROUTER_TEXTS.thenNone(start) };
+  return { ...stop(files, 'none', ROUTER_TEXTS.none), next: ROUTER_TEXTS.thenNone(start) };
 }
 
 export function endAnswer(
@@ -48,20 +48,20 @@ export function endAnswer(
   loopId: string,
   { as, message, verified }: StateOf<'ended'>['ended'],
 ): StopAnswer {
-  return { ...stop(files, as, message, exitCode(as)), loopId, verified };
+  return { ...stop(files, as, message), loopId, verified };
 }
 
 export function trouble(files: LoopFiles, message: Message | string): StopAnswer {
-  return stop(files, 'error', message, exitCode('error'));
+  return stop(files, 'error', message);
 }
 
-function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Message | string, code: number): StopAnswer {
+function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Message | string): StopAnswer {
   return {
     action: 'stop',
     status,
     message: show(message, { name, mode: 'router' }),
     verified: false,
-    exitCode: code,
+    exitCode: exitCode(status === 'busy' || status === 'none' ? 'error' : status),
     loopId: null,
     loop: name,
     notes: [],
@@ -69,24 +69,16 @@ function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Messag
   };
 }
 
-function nextCall({ options }: Pick<Router, 'options'>): string {
-  return `${options.program} router next${options.options}`;
-}
-
 export function waitingAnswer(router: Router, until: string): WaitAnswer {
   const { state } = router.turn.loaded;
   const seconds = Math.max(1, Math.ceil(elapsed(router.turn.context.now(), until) / 1000));
   const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
-  return {
-    ...wait(router, why, ROUTER_TEXTS[why](until)),
-    until,
-    seconds,
-    next: ROUTER_TEXTS.thenWait(nextCall(router), seconds),
-  };
+  const next = (call: string): string => ROUTER_TEXTS.thenWait(call, seconds);
+  return { ...wait(router, why, ROUTER_TEXTS[why](until), next), until, seconds };
 }
 
 export function pausedAnswer(router: Router, message: string): WaitAnswer {
-  return { ...wait(router, 'paused', message), next: ROUTER_TEXTS.thenPaused(nextCall(router)) };
+  return wait(router, 'paused', message, ROUTER_TEXTS.thenPaused);
 }
 
 export function consentAnswer(router: Router): WaitAnswer {
@@ -95,23 +87,19 @@ export function consentAnswer(router: Router): WaitAnswer {
   const commands = contract === undefined ? [] : commandsOf(router.files, contract);
   const settings = contract === undefined ? [] : settingsToAgreeTo(contract);
   const message = ROUTER_TEXTS.consent(`${options.program} start --consent${options.options}`, settings);
-  return {
-    ...wait(router, 'awaiting-consent', message),
-    commands,
-    next: ROUTER_TEXTS.thenConsent(nextCall(router)),
-  };
+  return { ...wait(router, 'awaiting-consent', message, ROUTER_TEXTS.thenConsent), commands };
 }
 
 export function workingAnswer(router: Router): WaitAnswer {
-  return {
-    ...wait(router, 'working', ROUTER_TEXTS.working),
-    seconds: 5,
-    next: ROUTER_TEXTS.thenWorking(nextCall(router)),
-  };
+  return { ...wait(router, 'working', ROUTER_TEXTS.working, ROUTER_TEXTS.thenWorking), seconds: 5 };
 }
 
-function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnswer {
-  const { files, turn } = router;
+function wait(
+  { files, turn, notes, options }: Router,
+  why: WaitAnswer['why'],
+  message: string,
+  next: (call: string) => string,
+): WaitAnswer {
   return {
     action: 'wait',
     why,
@@ -120,8 +108,8 @@ function wait(router: Router, why: WaitAnswer['why'], message: string): WaitAnsw
     message: show(message, turn.loaded.state),
     loopId: turn.loaded.state.loopId,
     loop: files.name,
-    notes: router.notes,
-    next: '',
+    notes,
+    next: next(`${options.program} router next${options.options}`),
   };
 }
 
