@@ -12,13 +12,10 @@ import { commandName, parseOptions } from './parse.ts';
 import { refuseAgent } from './refuse-agent.ts';
 import { systemErrorText } from './system-error-text.ts';
 
-/** What is about a loop finds it where it lies, in a worktree too; every other command is about the project. */
+/** Commands about a loop, which may be in a worktree; every other command is about the project. */
 const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));
 
 const MODES: Readonly<Record<string, LoopMode>> = { run: 'runner', router: 'router' };
-
-/** `init` begins a project where the user stands; every other command finds the one it is called in. */
-const IN_THIS_DIRECTORY = new Set(['init']);
 
 /** The loop that the command is about, for the commands that an error advises. */
 let loop: Pick<MessageContext, 'name' | 'mode'> = { name: null, mode: 'hook' };
@@ -65,15 +62,15 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   if (values['help'] === true) return say(commandHelp(command));
   const { env } = process;
   if (command.control) refuseAgent(command.name, env);
-  const called = projectDirOf({
+  const project = projectDirOf({
     given: text(values['project']),
     env,
     cwd: process.cwd(),
-    search: !IN_THIS_DIRECTORY.has(command.name),
+    search: command.name !== 'init', // it sets up the current directory
   });
   const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
   loop = { name, mode: MODES[command.name] ?? 'hook' };
-  const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(called, name, env) : called;
+  const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(project, name, env) : project;
   return command.run({
     values,
     positionals,

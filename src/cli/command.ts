@@ -22,20 +22,20 @@ export interface Command {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What stands behind the command's name in its usage line. */
+  /** Usage line after the command's name. */
   readonly usage: string;
   /** What it does, for `--help`, in plain words. */
   readonly help: string;
   readonly options: Record<string, OptionDefinition>;
   /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */
   readonly control: boolean;
-  /** The exit code. Throws RalphError for what the user can mend. */
+  /** Returns the exit code. Throws RalphError for what the user can fix. */
   run(context: CommandContext): Promise<number> | number;
 }
 
 export type OptionDefinition = NonNullable<ParseArgsConfig['options']>[string] & {
   readonly help: string;
-  /** How the value is called in the help: `NAME`. */
+  /** Name of the value in the help: `NAME`. */
   readonly value?: string;
 };
 

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { COMMON_OPTIONS, type Command, type CommandContext } from './command.ts';
 
-export type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
-  /** What is wrong with the command line, or null. */
+type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
+  /** Problem of the command line, or null. */
   readonly problem: string | null;
 };
 
@@ -11,10 +11,7 @@ const ARG_IS_FOR = 'a task folder is given its arguments when it starts, by star
 /** Ends the usage of a command that starts one. */
 const FOR_THE_CLIENT = '[-- CLIENT OPTIONS]';
 
-/**
- * A command's own options and those that every command has. What follows `--` passes through untouched where it is for
- * the client, and otherwise is words, whatever they begin with.
- */
+/** Reads a command's own and the common options. Words after `--` are for the client if the command starts one. */
 export function parseOptions(command: Command, args: readonly string[]): ParsedOptions {
   const end = command.usage.endsWith(FOR_THE_CLIENT) ? args.indexOf('--') : -1;
   const own = end === -1 ? args : args.slice(0, end);
@@ -37,20 +34,19 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
   }
 }
 
-/** Whether the usage names a word beside the options and their values. */
+/** Returns whether the usage names a word beside the options and their values. */
 function takesWords({ usage }: Command): boolean {
   return /[A-Z]/.test(usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, ''));
 }
 
-export interface NamedCommand {
-  /** null when no command was given. */
+/**
+ * Returns the command's name, the first word that is neither a common option nor its value, or null, and the other
+ * words, including options before the name.
+ */
+export function commandName(argv: readonly string[]): {
   readonly name: string | null;
-  /** What is left for the command, options that stood before its name included. */
   readonly args: readonly string[];
-}
-
-/** The command's name: the first word that is neither one of the options every command has nor such an option's value. */
-export function commandName(argv: readonly string[]): NamedCommand {
+} {
   for (let index = 0; index < argv.length; index++) {
     const word = argv[index] ?? '';
     const option = word.startsWith('--') ? COMMON_OPTIONS[word.slice(2)] : undefined;

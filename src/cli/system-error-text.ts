@@ -14,18 +14,15 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-/** In the way of a folder that was to be made. */
+/** Codes of a folder that cannot be made because a file is in the way. */
 const IN_THE_WAY = ['EEXIST', 'ENOENT', 'ELOOP'];
 
-/**
- * What a call of the system that failed means for whoever gave the command, or null for an error that is no fault of
- * the machine's: then it is ours.
- */
+/** Explains a failed system call to the user; returns null for an error that is a bug of this program. */
 export function systemErrorText(error: unknown, refusal = whyNotWritable): string | null {
-  const { path, syscall, code: told } = error as NodeJS.ErrnoException;
+  const { path, syscall, code: reported } = error as NodeJS.ErrnoException;
   // Node.js says ENOENT of a folder with those above it that it may not make on a read-only file system.
-  const hidden = syscall === 'mkdir' && told === 'ENOENT' && path !== undefined ? refusal(nearest(path)) : null;
-  const code = hidden ?? told;
+  const hidden = syscall === 'mkdir' && reported === 'ENOENT' && path !== undefined ? refusal(nearest(path)) : null;
+  const code = hidden ?? reported;
   const inTheWay = syscall === 'mkdir' && code !== undefined && IN_THE_WAY.includes(code);
   const known = code !== undefined && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
   const reason = inTheWay ? 'a file, or a link that leads nowhere, lies where a folder should' : known;
@@ -33,13 +30,13 @@ export function systemErrorText(error: unknown, refusal = whyNotWritable): strin
   return `${path ?? 'a file'} cannot be used: ${reason} (${code}, ${syscall}). Mend that and give the command again; nothing of a loop is lost.`;
 }
 
-/** The folder nearest above a path that is there. */
+/** Returns the nearest existing folder above a path. */
 function nearest(path: string): string {
   const above = dirname(path);
   return existsSync(above) || above === path ? above : nearest(above);
 }
 
-/** The system's code for why nothing can be made in a folder; null where something can. */
+/** Returns the system's code if nothing can be made in a folder, else null. */
 function whyNotWritable(folder: string): string | null {
   try {
     accessSync(folder, constants.W_OK);

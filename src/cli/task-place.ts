@@ -26,68 +26,62 @@ export interface TaskPlace {
 }
 
 /**
- * The task folder that a word names: the folder or its task file, from the current directory, or the name of a loop
- * directory. Throws `usage` for what is none of these, or lies outside the project.
+ * Finds the task folder of a word: the folder or its task file, from the current directory, or the name of a loop
+ * directory. Throws `usage` for anything else, and outside the project.
  */
-export function taskPlace(projectDir: string, given: string): TaskPlace {
-  if (given === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
-  const path = resolve(pathNamed(projectDir, given));
+export function taskPlace(projectDir: string, word: string): TaskPlace {
+  if (word === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
+  const path = resolve(pathNamed(projectDir, word));
   if (!existsSync(path)) {
-    const what = /\.md$/i.test(given) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
+    const what = /\.md$/i.test(word) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
     throw new RalphError(
       'usage',
-      `${given}: there is no such ${what}. ralph-loop list shows what the loops of this project work on.`,
+      `${word}: there is no such ${what}. ralph-loop list shows what the loops of this project work on.`,
     );
   }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {
     throw new RalphError(
       'usage',
-      `${given} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: ralph-loop plan check ${shellWord(given)}`,
+      `${word} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: ralph-loop plan check ${shellWord(word)}`,
     );
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
   if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {
-    throw new RalphError(
-      'usage',
-      `${given} is no task folder: it has no RALPH.md. ralph-loop scaffold NAME makes one.`,
-    );
+    throw new RalphError('usage', `${word} is no task folder: it has no RALPH.md. ralph-loop scaffold NAME makes one.`);
   }
   const root = realpathSync(projectDir);
   const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
   const taskPath = projectPath(root, dir, file);
-  if (taskPath === null) throw new RalphError('usage', `${given} lies outside the project ${projectDir}.`);
+  if (taskPath === null) throw new RalphError('usage', `${word} lies outside the project ${projectDir}.`);
   return { dir, taskPath, run: runFiles(dir) };
 }
 
-/** Of a folder whose task file is gone: what its run says of it. */
+/** Returns the name of a missing task file, by the status of the folder's last run. */
 function goneFile(dir: string): string {
   try {
     const path = readRunState(runFiles(dir))?.status?.taskPath;
     return path !== undefined && taskKind(path) === 'checklist' ? CHECKLIST_FILE : RALPH_FILE;
   } catch {
-    return RALPH_FILE; // a run state that cannot be read is told of by whoever shows it
+    return RALPH_FILE; // the caller that shows the run state reports the problem
   }
 }
 
-/** The one path among a command's words, or null. Throws `usage` for more. */
+/** Returns the only path among a command's words, or null. Throws `usage` for more. */
 export function onePath(name: string, positionals: readonly string[]): string | null {
   const [path, ...more] = positionals;
   if (more.length === 0) return path ?? null;
   throw new RalphError('usage', `${name} takes one path, not ${positionals.length}. Quote a path with spaces.`);
 }
 
-/** The loop directory that a word names, absolute, where no such path is there and it holds a task; else the word as it is. */
+/** Returns the loop directory, absolute, that a word names if no such path exists and it holds a task; else the word. */
 export function pathNamed(projectDir: string, word: string): string {
   if (!mayName(word) || existsSync(resolve(word))) return word;
   const folder = join(projectDir, LOOP_DIRECTORIES, word);
   return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
 }
 
-/**
- * A task file's text. Throws `task-missing` with the name it is shown by where there is none that can be read, and with
- * `advice` where nothing lies there.
- */
+/** Reads a task file. Throws `task-missing` with the name `shown` if it cannot be read, with `advice` if it is missing. */
 export function readTaskText(path: string, shown: string, advice = ''): string {
   try {
     return readFileSync(regularFile(path), 'utf8');

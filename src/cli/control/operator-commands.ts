@@ -14,9 +14,9 @@ interface OperatorCommandParts {
   readonly help: string;
   readonly usage?: string;
   readonly options?: Command['options'];
-  /** Which loop is meant; without it the one on the path that is the command's only word. */
+  /** Chooses the loop; by default the one on the path that is the command's only word. */
   readonly loopOf?: (context: CommandContext) => LoopFiles;
-  /** Says what came of it. */
+  /** Returns the result in words. */
   readonly answer: (done: Operated) => string;
   readonly command: (context: CommandContext, state: LoopState) => OperatorCommand;
 }
@@ -25,7 +25,7 @@ interface OperatorCommandParts {
 export const WHICH_LOOP =
   'PATH is the task folder or task file of the loop; without it and without --loop, the only loop that is live.';
 
-/** A command of the user to a live loop: one event for the engine, one answer. */
+/** Defines a command to a live loop: one event for the engine, one answer. */
 export function operatorCommand(parts: OperatorCommandParts): Command {
   return {
     name: parts.name,
@@ -41,7 +41,7 @@ export function operatorCommand(parts: OperatorCommandParts): Command {
   };
 }
 
-/** Gives the command to this loop, and says what came of it. */
+/** Gives the command to this loop and prints the result. */
 export function operateOn(
   files: LoopFiles,
   parts: Pick<OperatorCommandParts, 'answer' | 'command'>,
@@ -55,7 +55,7 @@ export function operateOn(
   return 0;
 }
 
-/** A stop as a loop is given it, and what is said of it. */
+/** The stop command and its answer. */
 export const STOP = {
   command: (_context: unknown, state: LoopState): OperatorCommand => ({
     kind: 'stop',

@@ -62,7 +62,7 @@ function forReading(projectDir: string, report: InitReport, notes: readonly stri
   ].join('\n');
 }
 
-/** Folders of which nobody reads file by file what became of them. */
+/** Folders whose files are counted, not listed. */
 const MANY_FILES = ['.claude/skills/ralph-loop', '.claude/skills/ralph-draft', '.claude/hooks', '.claude/agents'];
 
 function grouped(title: string, paths: readonly string[]): string[] {

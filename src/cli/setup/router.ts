@@ -5,10 +5,17 @@ import { routerCall } from '../../drive/router/call.ts';
 import { holdOf } from '../../drive/router/holder.ts';
 import { GIVE_TEXT } from '../../drive/router/messages.ts';
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
-import type { RouterOptions } from '../../drive/router/router.ts';
+import type { RouterAnswer, RouterOptions } from '../../drive/router/router.ts';
+import { assignedSpawn, lastSpawn } from '../../drive/router/spawn-record.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
+import { over } from '../../drive/router/status-answers.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
+import { withStatus } from '../../engine/messages.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
+import { readState } from '../../state/read-state.ts';
+import { printable } from '../../term/paint.ts';
 import { isTerminal } from '../../term/write-text.ts';
 import { parseDuration } from '../../text/duration.ts';
 import { shellWord } from '../../text/quote.ts';
@@ -22,7 +29,6 @@ import { planToStart } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
 import { printWarnings } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
-import { routerStatus, routerText } from './router-status.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -171,4 +177,68 @@ function routerLoop(context: CommandContext, action: string): LoopFiles {
   const mine = live.filter(({ found }) => found.kind === 'loop' && holdOf(found.state, host) === 'mine');
   const chosen = onlyOf(mine.length > 0 ? mine : live, 'router loops are live here', `router ${action} --loop NAME`);
   return chosen?.files ?? context.files;
+}
+
+/** Prints the status of a router loop, its driver and the assigned spawn. Changes nothing. */
+function routerStatus(context: CommandContext, files: LoopFiles): number {
+  const status = statusOf(context, files);
+  context.out(context.forPeople ? withPrefix(status.message) : JSON.stringify(status, null, 2));
+  return 0;
+}
+
+function statusOf({ env }: CommandContext, files: LoopFiles) {
+  const current = readState(files.state);
+  if (current.kind !== 'loop' || current.state.status === 'ended') {
+    const { status, message, verified, loopId } = over(files, { program: programName() });
+    const ended = current.kind === 'loop' && current.state.status === 'ended' ? current.state.ended : null;
+    return {
+      active: false,
+      loop: files.name,
+      loopId,
+      status: ended?.as ?? status,
+      message: ended?.message ?? message,
+      verified,
+    };
+  }
+  const { state } = current;
+  const { status, mode, loopId, iteration, maxIterations, idleIterations, taskPath, sessionId, clientPid } = state;
+  const answer = (mode === 'router' && assignedSpawn(files, state)?.answer) || null;
+  const hold = mode === 'router' ? holdOf(state, hostSession(env)) : 'theirs';
+  return {
+    active: true,
+    loop: files.name,
+    loopId,
+    mode,
+    status,
+    iteration,
+    maxIterations,
+    idleIterations,
+    taskPath,
+    holder: { sessionId, pid: clientPid, hold },
+    spawn: answer && { spawn: answer.spawn, iteration: answer.iteration, agentType: answer.agentType },
+    handedOut: lastSpawn(files, state),
+    message: `${status}, ${iteration} of ${maxIterations} iterations done, on ${taskPath}.`,
+  };
+}
+
+/** Returns an answer of the router for people. */
+function routerText(answer: RouterAnswer): string {
+  const notes = answer.notes.map((note) => withPrefix(printable(note)));
+  switch (answer.action) {
+    case 'spawn': {
+      const { iteration, maxIterations, agentType, spawn, prompt } = answer;
+      const head = `spawn ${spawn}: iteration ${iteration} of ${maxIterations}, for a subagent of type ${agentType}.`;
+      return [...notes, withPrefix(head), printable(answer.next), '', printable(prompt)].join('\n');
+    }
+    case 'wait':
+      return [
+        ...notes,
+        withPrefix(`wait (${answer.why}): ${printable(answer.message)}`),
+        ...(answer.commands ?? []).map((run) => `  ${printable(run)}`),
+      ].join('\n');
+    case 'stop':
+      return [...notes, withPrefix(withStatus(answer.status, printable(answer.message)))].join('\n');
+    default:
+      return answer satisfies never;
+  }
 }
