@@ -91,10 +91,8 @@ export function writeShapes(folder: string): void {
   };
   write('state', schemas);
   write('contract', { contract: forHooks(jsonSchema(contractView)), guardrails: forHooks(jsonSchema(guardrailsView)) });
-  write(
-    'record',
-    Object.fromEntries(Object.entries(RECORD_VIEWS).map(([key, view]) => [key, forHooks(jsonSchema(view))])),
-  );
+  const records = Object.entries(RECORD_VIEWS).map(([key, view]) => [key, forHooks(jsonSchema(view))]);
+  write('record', Object.fromEntries(records));
   write('tdd', { state: forHooks(jsonSchema(tddState)), record: forHooks(jsonSchema(tddRecord)) });
 }
 

@@ -26,18 +26,7 @@ const FILE_LIMIT = 300;
 const ODD_WORDS =
   /\b(?:mend(?:s|ed|ing)?|nobody|somebody|anew|heed(?:s|ed|ing)?|is\s+told|whoever|goes\s+on\s+with|lies\s+here)\b/gi;
 const ODD_WORDS_LIMIT = 500;
-const TEXTS = [
-  'hooks',
-  'scripts',
-  'src',
-  'docs',
-  'templates',
-  'skills',
-  'references',
-  'rules',
-  'README.md',
-  'SKILL.md',
-];
+const TEXTS = 'hooks scripts src docs templates skills references rules README.md SKILL.md'.split(' ');
 const PARSERS = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch|mdast|micromark)/;
 /** Packages that a file of dist/hooks must not carry; every other file there carries none of HEAVY. */

@@ -26,16 +26,9 @@ async function main(): Promise<number> {
   const env = workspace === null ? ownEnvironment() : clientEnvironment(workspace, model?.url);
   try {
     title('A copy of examples/slugs, with ralph-loop installed');
-    note(project);
-    const init = spawnSync(
-      process.execPath,
-      [join(root, 'dist', 'scripts', 'main.cjs'), 'init', '--project', project],
-      {
-        cwd: project,
-        env,
-        encoding: 'utf8',
-      },
-    );
+    console.log(project);
+    const command = [join(root, 'dist', 'scripts', 'main.cjs'), 'init', '--project', project];
+    const init = spawnSync(process.execPath, command, { cwd: project, env, encoding: 'utf8' });
     if (init.status !== 0) throw new Error(`init failed:\n${init.stdout}${init.stderr}`);
     title(
       real ? 'Claude Code with your account works on it' : 'The real Claude Code works on it; the model is a script',
@@ -123,9 +116,11 @@ function summary(project: string, code: number): void {
   const archive = join(project, '.claude', 'context', 'runtime', 'ralph-archive');
   const last = existsSync(archive) ? readdirSync(archive).sort().at(-1) : undefined;
   title(code === 0 ? 'What happened' : `The loop ended with exit code ${code}`);
-  note('The agent worked, claimed completion too early and was refused, waited while there was nothing to do, went on');
-  note('when the task file changed, and its last claim was verified by running the tests.');
-  if (last !== undefined) note(`Nothing is thrown away: ${join(archive, last)}`);
+  console.log(
+    'The agent worked, claimed completion too early and was refused, waited while there was nothing to do, went on',
+  );
+  console.log('when the task file changed, and its last claim was verified by running the tests.');
+  if (last !== undefined) console.log(`Nothing is thrown away: ${join(archive, last)}`);
   title('On your own project');
   const main = join(root, 'dist', 'scripts', 'main.cjs');
   for (const line of [
@@ -134,16 +129,12 @@ function summary(project: string, code: number): void {
     '$EDITOR .claude/ralph/PROMPT.md   # what to do, and the commands that must pass',
     '.claude/ralph/ralph-audit.sh      # Claude Code, iteration after iteration',
   ]) {
-    note(`  ${line}`);
+    console.log(`  ${line}`);
   }
 }
 
 function title(text: string): void {
   console.log(`\n${paint('bold', text)}`);
-}
-
-function note(text: string): void {
-  console.log(text);
 }
 
 function say(format: Parameters<typeof styleText>[0], text: string): void {
