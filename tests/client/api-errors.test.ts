@@ -39,7 +39,7 @@ test('a headless loop waits for a usage limit to reset and goes on in the same s
       assert.ok((next?.at ?? 0) >= resetsAt * 1000, 'not before the reset');
       assert.match(refused?.sinceText ?? '', /Iteration 2 of 5/);
       assert.match(next?.sinceText ?? '', /Iteration 2 of 5/);
-      const [, told = ''] = /a rate limit holds until (\S+Z)/.exec(run.said) ?? [];
+      const [, told = ''] = /A rate limit holds until (\S+Z)/.exec(run.said) ?? [];
       assert.ok(Date.parse(told) >= (resetsAt + 1) * 1000, `${told} is before the reset`);
       assert.ok(Date.parse(told) <= (next?.at ?? 0), `it did not wait until ${told}`);
       assertWentOn(project, 3);
@@ -74,7 +74,7 @@ test('refused credentials pause the loop, and its message says what to do', asyn
       const paused = project.state()?.['paused'] as Record<string, unknown>;
       assert.equal(paused['reason'], 'api-error');
       assert.match(run.said, /Paused: the API refused the credentials .* Log in again \(\/login\)/);
-      assert.match(run.said, /start --resume/);
+      assert.match(run.said, /ralph-loop resume\./);
       assert.equal(project.state()?.['iteration'], 1);
     },
   );
@@ -115,7 +115,7 @@ test('a client that cannot come back after a usage limit is not started for ever
     project.model.check();
     assert.equal(project.events('loop.paused')[0]?.['reason'], 'rate-limited');
     assert.equal(run.code, 130, run.said);
-    assert.match(run.said, /start --resume/);
+    assert.match(run.said, /ralph-loop resume\./);
     assert.equal(project.workspace.read('starts.txt'), 'started\n');
   });
 });

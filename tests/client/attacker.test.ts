@@ -154,7 +154,7 @@ test('a state that is rewritten where the guard cannot see it is restored from c
       const run = await project.run();
       project.model.check();
       assert.equal(run.code, 2, run.said);
-      assert.equal(run.said.match(/had been rewritten from outside\. It was restored/g)?.length, 2);
+      assert.equal(run.said.match(/was changed by another program\. It was restored/g)?.length, 2);
       assert.deepEqual(
         project.iterations().map(({ iteration }) => iteration),
         [1, 2, 3, 4],
@@ -165,7 +165,7 @@ test('a state that is rewritten where the guard cannot see it is restored from c
         [fourKeys, fourKeys],
       );
       assert.equal(project.ended().as, 'max-iterations');
-      assert.match(project.model.mainRequests()[4]?.sinceText ?? '', /had been rewritten from outside/);
+      assert.match(project.model.mainRequests()[4]?.sinceText ?? '', /was changed by another program/);
     },
   );
 });
@@ -187,7 +187,7 @@ json.dump({**state, 'status': 'ended', 'ended': ended}, open(path, 'w'))
       const run = await project.run();
       project.model.check();
       assert.equal(run.code, 2, run.said);
-      assert.match(run.said, /had been rewritten from outside\. It was restored/);
+      assert.match(run.said, /was changed by another program\. It was restored/);
       assert.deepEqual(
         project.archive().map(({ name }) => name.replace(/^.*Z-/, '')),
         ['tampered.json', 'max-iterations.json'],

@@ -141,7 +141,7 @@ test('an agent that deletes its open items is not done: it is told, and so is th
     assert.match(prompts(project)[2] ?? '', /2 items are gone of the 3 that the list had/);
     const told = ofType(run.events, 'notice').map(({ message }) => message);
     assert.ok(
-      told.some((message) => /2 items were taken out of \.ralph\/site\/task\.md: it had 3 and has 1/.test(message)),
+      told.some((message) => /2 items were removed from \.ralph\/site\/task\.md: it had 3 and has 1/.test(message)),
       told.join('\n'),
     );
     assert.deepEqual(
@@ -231,6 +231,9 @@ test('run with a new name makes a task from the template, refuses it unfilled, a
     assert.equal(project.ended().as, 'complete');
     const refused = await runRunner(project, { args: ['site'] });
     assert.equal(refused.code, 1);
-    assert.match(refused.stdout + refused.stderr, /nothing to do in \.ralph\/site\/task\.md: its only item is checked/);
+    assert.match(
+      refused.stdout + refused.stderr,
+      /\.ralph\/site\/task\.md has nothing to do: its only item is checked/,
+    );
   });
 });

@@ -34,8 +34,8 @@ test('a claim with nothing to verify completes, and says that nothing was verifi
     project.model.check();
     assert.equal(run.code, 0);
     assert.equal(project.ended().verified, false);
-    assert.match(run.said, /nothing to verify/);
-    assert.match(project.ended().message, /verified: false/);
+    assert.match(run.said, /No checks are configured/);
+    assert.match(project.ended().message, /unverified: no checks are configured/);
   });
 });
 

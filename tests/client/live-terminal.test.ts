@@ -78,7 +78,7 @@ describe('a terminal that showed a run', { concurrency: 2 }, () => {
       await terminal.key('Enter');
       await terminal.waitFor('↳ next tool call: go on');
       loop.workspace.write('go', '');
-      await terminal.waitFor(/you: go on[\s\S]*ralph: complete/);
+      await terminal.waitFor(/you: go on[\s\S]*ralph-loop: Complete/);
       assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /go on/);
     });
   });

@@ -191,7 +191,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.key('C-c');
       assert.equal(await terminal.waitForExit(), 130);
       assert.equal(loop.state()?.paused?.reason, 'interrupted');
-      assert.match(flat(await terminal.history()), /Go on with: ralph-loop run --resume/);
+      assert.match(flat(await terminal.history()), /Resume: ralph-loop resume\./);
     });
   });
 

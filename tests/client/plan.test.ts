@@ -13,7 +13,7 @@ import {
 } from '../support/client/plan-project.ts';
 import { routerCommand, routerHost } from '../support/client/router-host.ts';
 import { runRunner } from '../support/client/runner.ts';
-import { bash, byLastUserText, text, together, tool } from '../support/model/scripted-model.ts';
+import { bash, byLastUserText, type Reply, text, together, tool } from '../support/model/scripted-model.ts';
 
 function assertPaused({ project, git, dirty }: PlanProject): void {
   const ended = project.ended();
@@ -81,9 +81,9 @@ test('the Stop hook executes the same plan in the same order, and hands off in o
 
 test('a host session executes the same plan in the same order through the router, by one subagent a task', async () => {
   const answers: Record<string, unknown>[] = [];
-  const first = bash(`${routerCommand} start --task ${PLAN} --plan`);
-  const aHost = () => routerHost(workers().main, { first, answers });
-  let host = aHost();
+  const start = bash(`${routerCommand} start --task ${PLAN} --plan`);
+  const aHost = (first: Reply) => routerHost(workers().main, { first, answers });
+  let host = aHost(start);
   await inPlanProject(
     TWELVE,
     { subagent: workers().main, main: (request) => host.main(request) },
@@ -95,10 +95,15 @@ test('a host session executes the same plan in the same order through the router
         assert.equal(run.result?.['result'], `The loop is over: ${status}.`, run.stderr);
         assert.equal(answers.at(-1)?.['exitCode'], 3);
       };
+      await hosted('awaiting-consent');
+      answers.length = 0;
+      const agreed = project.main(['start', '--consent']);
+      assert.equal(agreed.code, 0, agreed.stderr);
+      host = aHost(bash(`${routerCommand} next`));
       await hosted('paused-for-review');
       assertCommits(plan, ORDER.slice(0, 5));
       assertPaused(plan);
-      host = aHost();
+      host = aHost(start);
       await hosted('needs-verification');
       assertCommits(plan, ORDER);
       assertVerified(plan);
@@ -155,7 +160,7 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
     assert.match(second?.sinceText ?? '', /scope: outside the scope of Task 1: lib\.txt/);
     const ended = project.ended();
     assert.equal(ended.as, 'blocked');
-    assert.match(ended.message, /Task 1 is blocked\. It keeps back Task 2/);
+    assert.match(ended.message, /Task 1 is blocked\. Waiting for it: Task 2/);
     assert.match(run.stdout, /a commit made while Task 1 was worked on was folded in/);
     assert.deepEqual(commits(), []);
     assert.match(project.workspace.read(PLAN), /^- \[ \] \(blocked\) \*\*Task 1: Make it\*\*\n/);

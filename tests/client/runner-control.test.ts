@@ -47,7 +47,9 @@ test('Ctrl+C once lets the iteration end and then stops the loop', async () => {
     const running = startRunner(project);
     await working(project, 1);
     running.signal('SIGINT');
-    await until('it is heard', () => notices(running).some((line) => line.startsWith('finishing')));
+    await until('it is heard', () =>
+      notices(running).some((line) => line.startsWith('The loop stops after this iteration.')),
+    );
     first.open();
     const run = await running.done;
     project.model.check();
@@ -66,7 +68,9 @@ test('Ctrl+C twice cancels now, and no agent is left', async () => {
     const running = startRunner(project);
     await working(project, 1);
     running.signal('SIGINT');
-    await until('the first is heard', () => notices(running).some((line) => line.startsWith('finishing')));
+    await until('the first is heard', () =>
+      notices(running).some((line) => line.startsWith('The loop stops after this iteration.')),
+    );
     running.signal('SIGINT');
     const run = await running.done;
     assert.equal(run.code, 130, run.stdout + run.stderr);
@@ -86,7 +90,10 @@ test('Ctrl+C during an idle wait goes on at once, and twice it stops the loop', 
     await until('it waits again', () => project.state()?.['status'] === 'waiting');
     await new Promise((resolve) => setTimeout(resolve, 2_100));
     running.signal('SIGINT');
-    await until('the second is heard', () => notices(running).filter((line) => line.startsWith('going')).length === 2);
+    await until(
+      'the second is heard',
+      () => notices(running).filter((line) => line.startsWith('Continuing now.')).length === 2,
+    );
     running.signal('SIGINT');
     const run = await running.done;
     assert.equal(run.code, 0, run.stdout + run.stderr);
@@ -104,7 +111,7 @@ test('a runner that is told to go leaves its loop to be resumed', async () => {
     const run = await running.done;
     assert.equal(run.code, 130, run.stdout + run.stderr);
     assert.equal(project.state()?.['status'], 'paused');
-    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /run --resume/);
+    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /ralph-loop resume\./);
     await nobodyIsLeft(project);
     const resumed = await runRunner(project, { args: ['--resume'] });
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
@@ -127,7 +134,7 @@ test('a runner that is killed leaves no agent and no shell of it, and run --resu
     assert.equal(project.state()?.['status'], 'running');
     const refused = await runRunner(project);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /a loop already lies here \(iteration 1\)/);
+    assert.match(refused.stderr, /Found an interrupted loop \(iteration 1\)/);
     const resumed = await runRunner(project, { args: ['--resume'] });
     project.model.check();
     assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
@@ -147,7 +154,7 @@ test('a second runner on the same loop is refused with who holds it, and changes
     for (const args of [[], ['--resume'], ['--fresh']]) {
       const second = await runRunner(project, { args });
       assert.equal(second.code, 1);
-      assert.match(second.stderr, new RegExp(`a runner already works on this loop \\(process ${running.pid}\\)`));
+      assert.match(second.stderr, new RegExp(`A runner already works on this loop \\(process ${running.pid}\\)`));
     }
     const hook = project.main(['start', '--fresh']);
     assert.equal(hook.code, 1);

@@ -57,7 +57,7 @@ test('refused credentials end the loop at once, with what to do, whatever patien
     assert.ok(project.model.mainRequests().length <= 4, `${project.model.mainRequests().length} requests`);
     const [end] = ofType(run.events, 'loop-ended');
     assert.equal(end?.status, 'error');
-    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*ralph-loop run --resume/);
+    assert.match(end?.message ?? '', /refused the credentials.*Log in again.*resume: ralph-loop resume\./);
     assert.equal(project.iterations().length, 0);
   });
 });
@@ -104,7 +104,7 @@ test('an API that stays overloaded ends the loop as an error after a bounded num
     const run = await runRunner(project, { env: { RALPH_RETRY_WAIT: '20ms', CLAUDE_CODE_MAX_RETRIES: '0' } });
     assert.equal(run.code, 1, run.stdout + run.stderr);
     assert.equal(ofType(run.events, 'agent-ended').length, 6);
-    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /overloaded.*run --resume/);
+    assert.match(ofType(run.events, 'loop-ended')[0]?.message ?? '', /overloaded.*Resume: ralph-loop resume\./);
   });
 });
 

@@ -42,7 +42,7 @@ test("pause, while the task's commands run in a runner, ends them, and after res
     assert.equal(loop.project.main(['pause', '--loop', 'my-task']).code, 0);
     await until('the command is ended', () => !isRunning(command));
     await until('it rests', () =>
-      ofType(running.events(), 'notice').some(({ message }) => /the loop is paused/.test(message)),
+      ofType(running.events(), 'notice').some(({ message }) => /The loop is paused/.test(message)),
     );
     loop.workspace.write('go', 'went again\n');
     assert.equal(loop.project.main(['resume', '--loop', 'my-task']).code, 0);

@@ -112,7 +112,7 @@ test('a state that the agent rewrites is put back as the runner knows it', async
     const run = await runRunner(project);
     project.model.check();
     assert.equal(run.code, 0, run.stdout + run.stderr);
-    assert.match(run.stdout, /had been rewritten from outside/);
+    assert.match(run.stdout, /was changed by another program/);
     assert.deepEqual(
       project.iterations().map(({ iteration }) => iteration),
       [1, 2, 3],
@@ -133,7 +133,7 @@ test('people read a header, the calls, the words and what it cost', async () => 
       run.stdout.replaceAll(/\((?:\d+ms|(?:\d+m )?\d+s|\d+m)\)/g, '(TIME)'),
       /─── Iteration 1 of 5 ───\n {2}✓ Bash echo hi \(TIME\)\n {2}✗ Bash exit 3 \(TIME\)\nDone\.\n\nRALPH_AUDIT_COMPLETE_NO_FINDINGS\n─── \S+ │ 3 turns │ \$0\.00\d+ ───/,
     );
-    assert.match(run.stdout, /ralph: Complete after 1 iteration/);
+    assert.match(run.stdout, /ralph-loop: Complete after 1 iteration/);
   });
 });
 
@@ -146,7 +146,7 @@ test('a runner without a permission mode, with two tasks or with a bad duration 
     };
     assert.match(await said({ permissionMode: null }), /permission mode/);
     assert.match(await said({ args: ['a', 'b'] }), /one task at a time/);
-    assert.match(await said({ env: { RALPH_SILENCE: 'soon' } }), /RALPH_SILENCE is "soon"/);
+    assert.match(await said({ env: { RALPH_SILENCE: 'soon' } }), /Invalid RALPH_SILENCE "soon"/);
     assert.match(await said({ env: { CLAUDECODE: '1' } }), /is for the user at a terminal/);
     assert.equal(project.state(), null);
   });

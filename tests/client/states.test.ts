@@ -32,7 +32,7 @@ test('a corrupt state is moved aside whole, the turn ends, and the user is told'
       assert.match(moved?.name ?? '', /-corrupt\.json$/);
       assert.equal(moved?.text, broken);
       assert.equal(project.state(), null);
-      assert.match(run.said, /the state file could not be read .* Start anew with: ralph-loop start\./);
+      assert.match(run.said, /The state file is corrupt .* The loop has ended\. Start a new one: ralph-loop start\./);
       assert.ok(run.said.includes(moved?.name ?? 'no name'));
       const again = project.main(['start', '--json']);
       assert.equal(again.code, 0, `the project is not stuck: ${again.stderr}`);
@@ -50,7 +50,7 @@ test('a state of a newer schema is left as it is, the turn ends, and the user is
       project.model.check();
       assert.equal(run.code, 1);
       assert.equal(project.workspace.read(stateFile), newer);
-      assert.match(run.said, /written by a newer ralph-loop \(schema 999\)\. Update this one/);
+      assert.match(run.said, /written by a newer ralph-loop \(schema 999\) and was left unchanged\. Update this one/);
       const start = project.main(['start', '--fresh']);
       assert.equal(start.code, 1);
       assert.match(start.stderr, /newer ralph-loop/);
@@ -73,7 +73,7 @@ for (const name of ['missing', 'empty']) {
         assert.equal(run.code, 1);
         assert.equal(project.ended().as, 'error');
         assert.match(project.archive()[0]?.name ?? '', /-error\.json$/);
-        assert.match(run.said, /the task file .*PROMPT\.md is missing, empty or no file, so the loop is over/);
+        assert.match(run.said, /The loop has ended: the task file .*PROMPT\.md is missing or empty/);
       },
     );
   });

@@ -88,7 +88,7 @@ test('the minimal loop has no promise to give and ends at its limit: max-iterati
     );
     assert.match(loop.told()[0] ?? '', /Read TODO\.md and implement the next task\. Commit when done\./);
     assert.match(loop.told()[0] ?? '', /There is no promise to give/);
-    assert.doesNotMatch(run.said, /nothing to verify/);
+    assert.doesNotMatch(run.said, /No checks are configured|unverified/);
   });
 });
 
@@ -204,7 +204,7 @@ test('the scaffold runs as it is: its promise is believed, and nobody says that 
     assert.equal(run.code, 0, run.said);
     assert.match(loop.told()[0] ?? '', /^# my-task$/m);
     assert.match(loop.told()[0] ?? '', /Completion gate: optional/);
-    assert.match(run.said, /nothing to verify/);
+    assert.match(run.said, /No checks are configured/);
     assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', false]);
     const [, last] = loop.records();
     assert.deepEqual(last?.completion, { promiseSeen: true, gateChecked: false, gatePassed: true, reasons: [] });

@@ -148,10 +148,13 @@ test('a frontmatter that is edited during the run is not adopted, and user and a
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.project.ended().as, 'max-iterations');
     const [, , second = '', third = ''] = loop.told();
-    assert.match(second, /the frontmatter of my-task\/RALPH\.md changed while the loop runs\. It is not adopted/);
+    assert.match(
+      second,
+      /The frontmatter of my-task\/RALPH\.md changed during the loop\. The loop continues under its contract/,
+    );
     assert.match(second, /Iteration 2 of 2/);
     assert.match(second, /^Do it well: first$/m);
-    assert.match(run.said, /the frontmatter of my-task\/RALPH\.md changed/);
+    assert.match(run.said, /The frontmatter of my-task\/RALPH\.md changed/);
     assert.match(third, /\[blocked by guardrail: touch blocked\]/);
     for (const path of ['blocked', 'by-the-task']) assert.equal(loop.workspace.has(path), false, path);
   });

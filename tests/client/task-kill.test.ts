@@ -65,7 +65,7 @@ test('after launcher and client are killed start refuses and names the ways on, 
     assert.equal(refused.code, 1);
     assert.match(
       refused.said,
-      /a loop already lies here \(iteration 1\), and its client is gone\.[\s\S]*--resume[\s\S]*--fresh/,
+      /Found an interrupted loop \(iteration 1\); its client has exited\.[\s\S]*resume[\s\S]*--fresh/,
     );
     await assertWentOn(loop);
   });
@@ -77,7 +77,7 @@ test('a fresh start puts the loop of a killed client into the archive, and begin
     const running = loop.start();
     await until('the client hangs', () => loop.project.model.mainRequests().length === 2);
     const refused = loop.project.main(['start', '--task', 'my-task', '--json']);
-    assert.match(refused.stderr, /a loop already runs here \(iteration 1, client process \d+\)/, 'control: it lives');
+    assert.match(refused.stderr, /A loop is already running \(iteration 1, client process \d+\)/, 'control: it lives');
     killTree(running.pid);
     await running.done;
     const run = await loop.run({ args: ['--fresh', '--max-iterations', '1'] });

@@ -49,7 +49,7 @@ test('an iteration that has had its time gets no further call, and ends the loop
     assert.equal(loop.workspace.has('late'), false);
     assert.match(
       loop.told()[1] ?? '',
-      /\[blocked by guardrail: timeout\] time is up: end your message with what is done/,
+      /\[blocked by guardrail: timeout\] Time is up: end your message with what is done/,
     );
     assert.equal(loop.project.ended().as, 'timeout');
     assert.match(run.said, /Stopped: iteration 1 timed out after 1s/);
@@ -224,7 +224,7 @@ test('three failed shell commands in one iteration are told in the next, two are
     assert.doesNotMatch(told[3] ?? '', /shell commands failed/);
     assert.match(
       told[7] ?? '',
-      /3 shell commands failed in your last iteration\. Find out why, and change the approach/,
+      /3 shell commands failed in your last iteration\. Find the cause and change the approach/,
     );
   });
 });

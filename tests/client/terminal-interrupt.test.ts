@@ -5,7 +5,8 @@ import type { Terminal } from '../support/terminal/terminal.ts';
 import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 
 const forEver = 'tail -f /dev/null';
-const wayOut = /Paused: the turn was interrupted\. To go on: ralph-loop resume in another terminal/g;
+const wayOut =
+  /Paused: the turn was interrupted\. Resume in another terminal, then send any message in the session: ralph-loop resume/g;
 
 const paused = (loop: TerminalLoop) =>
   loop.waitForState('the pause', (state) => state.status === 'paused' && state.paused?.reason === 'interrupted');
@@ -47,7 +48,7 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
       assert.equal(toldInTheSession(screen), 0, 'control: what the hook says on Esc is dropped by the client');
 
       await terminal.submit('are you there?');
-      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph: Paused: the turn was interrupted/);
+      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph-loop: Paused: the turn was interrupted/);
       await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
       await terminal.submit('really?');
       await terminal.waitFor('still here');
@@ -78,7 +79,7 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
       await terminal.key('Escape');
       await terminal.waitFor(/Interrupted/);
       await terminal.submit('are you there?');
-      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph: Paused: the turn was interrupted/);
+      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph-loop: Paused: the turn was interrupted/);
       assert.equal((await paused(loop)).iteration, 1);
       await goOn(loop, terminal);
       const ended = await loop.waitForEnd();
@@ -118,7 +119,7 @@ describe('a user who interrupts', { concurrency: 2 }, () => {
       await terminal.key('Escape');
       await terminal.waitFor(/Interrupted/);
       await terminal.submit('!echo by the user');
-      await terminal.waitFor(/Stop says: ralph: Paused: the turn was interrupted/);
+      await terminal.waitFor(/Stop says: ralph-loop: Paused: the turn was interrupted/);
       assert.equal((await paused(loop)).iteration, 1);
       assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /by the user/);
     });

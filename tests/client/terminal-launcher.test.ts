@@ -9,8 +9,8 @@ test('the launcher starts the client with the first prompt, the loop goes round 
   await inTerminal({ body: '# Mission\n\nKeep to the script.\n' }, script, async (loop) => {
     const terminal = await loop.launch();
     await terminal.waitFor(
-      /Stop says: ralph: Complete after 3 iterations, verified by 1 check\./,
-      ...['turn one is done', 'turn two is done', 'Stop says: ralph: iteration 3 of 25.'],
+      /Stop says: ralph-loop: Complete after 3 iterations, verified by 1 check\./,
+      ...['turn one is done', 'turn two is done', 'Stop says: ralph-loop: iteration 3 of 25.'],
     );
     const [first, second] = loop.model.mainRequests();
     assert.match(first?.lastUserText ?? '', /Iteration 1 of 25[\s\S]*Keep to the script\./);
@@ -50,8 +50,8 @@ test('a client started by hand with RALPH_ACTIVE=1 gets a loop of its own, bound
       'claude --permission-mode bypassPermissions "Read .claude/ralph/PROMPT.md and work by it."',
     ].join('\n');
     const terminal = await loop.open('/bin/bash', ['-c', start]);
-    await terminal.waitFor(/SessionStart:startup says: ralph: a loop has begun/);
-    const screen = await terminal.waitFor(/Stop says: ralph: Complete after 3 iterations/);
+    await terminal.waitFor(/SessionStart:startup says: ralph-loop: A loop has started/);
+    const screen = await terminal.waitFor(/Stop says: ralph-loop: Complete after 3 iterations/);
     assert.ok(!screen.includes('BLOCK_CAP'), 'it was exported, so nobody has to be told');
     const ended = await loop.waitForEnd();
     assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);

@@ -8,8 +8,7 @@ import { complete, idle, inTerminal, type TerminalLoop } from '../support/termin
 import { until } from '../support/until.ts';
 
 const forEver = 'tail -f /dev/null';
-const wayBack =
-  /^ralph-loop: Interrupted: the client exited while the loop was live\. Go on with: .*ralph-audit\.sh --resume/m;
+const wayBack = /^ralph-loop: Interrupted: the client exited while the loop was live\. Resume: ralph-loop resume/m;
 
 /** The launcher has left, and the loop lies there, interrupted after its first iteration. */
 const interrupted = async (loop: TerminalLoop, terminal: Terminal): Promise<void> => {
@@ -48,7 +47,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
 
       const again = await loop.launch();
       assert.equal(await again.waitForExit(), 1);
-      assert.match(await again.history(), /a loop already lies here \(iteration 1\).*--resume.*--fresh/);
+      assert.match(await again.history(), /Found an interrupted loop \(iteration 1\).*resume.*--fresh/);
       assert.equal(loop.state()?.status, 'paused');
 
       const back = await loop.launch('--resume');
@@ -105,12 +104,12 @@ describe('a user who leaves', { concurrency: 2 }, () => {
       const terminal = await loop.launch();
       await loop.waitForState('an idle wait', ({ status }) => status === 'waiting');
       loop.main('pause');
-      await terminal.waitFor(/Stop says: ralph: Paused by the user/);
+      await terminal.waitFor(/Stop says: ralph-loop: Paused by the user/);
       await terminal.submit('/exit');
       assert.equal(await terminal.waitForExit(), 3);
       assert.match(
         await terminal.history(),
-        /^ralph-loop: Paused by the user\..*The client has ended, so go on with: .*--resume/m,
+        /^ralph-loop: Paused by the user\..*The client exited while the loop was live\. Resume: ralph-loop resume/m,
       );
     });
   });

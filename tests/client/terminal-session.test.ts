@@ -46,10 +46,10 @@ describe('a session', { concurrency: 2 }, () => {
       );
       await terminal.waitFor(
         'ralph: default │ paused (rate-limited) │ iter 1/25',
-        /ralph: Paused by a rate limit; the client did not report when it resets\. Resume, then send any message in the session: ralph-loop resume/,
+        /ralph-loop: Paused by a rate limit; the client did not report when it resets\. Resume, then send any message in the session: ralph-loop resume/,
       );
       await terminal.submit('are you there?');
-      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph: paused by a rate limit/);
+      await terminal.waitFor('I am here', /UserPromptSubmit says: ralph-loop: Paused by a rate limit/);
       await loop.waitForState('the end of the turn', ({ turn }) => turn === 'rest');
       loop.main('resume');
       await terminal.submit('go on');
@@ -72,7 +72,7 @@ describe('a session', { concurrency: 2 }, () => {
       await terminal.waitFor(/idle, next look in/);
       await terminal.submit('/clear');
       await terminal.waitFor(
-        /SessionStart:clear says: ralph: the loop \(1 of 25 iterations done\) stays with this session/,
+        /SessionStart:clear says: ralph-loop: The loop \(1 of 25 iterations done\) stays with this session/,
       );
       const bound = await loop.waitForState('the new session', ({ sessionId }) => sessionId !== before.sessionId);
       assert.deepEqual([bound.clientPid, bound.loopId, bound.iteration], [before.clientPid, before.loopId, 1]);

@@ -61,7 +61,7 @@ test('uninit refuses while a loop is live', async () => {
     };
     const run = await project.run();
     project.model.check();
-    assert.match(refused, /^1 ralph: .*live/s);
+    assert.match(refused, /^1 ralph-loop: .*live/s);
     assert.equal(run.code, 2, run.said);
   });
 });
