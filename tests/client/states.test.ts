@@ -73,7 +73,10 @@ for (const name of ['missing', 'empty']) {
         assert.equal(run.code, 1);
         assert.equal(project.ended().as, 'error');
         assert.match(project.archive()[0]?.name ?? '', /-error\.json$/);
-        assert.match(run.said, /The loop has ended: the task file .*PROMPT\.md is missing or empty/);
+        assert.match(
+          run.said,
+          /The loop has ended: the task file .*PROMPT\.md is missing, empty or not a regular file/,
+        );
       },
     );
   });

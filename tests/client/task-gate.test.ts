@@ -120,7 +120,7 @@ test('a script of the task that the agent changes is not run, as evidence or at 
     assert.match(second, /^\[not run: my-task\/verify\.sh was changed since the loop started\./m);
     assert.match(
       run.said,
-      /Completion rejected: verify\. Not run, .*: verify\. .* ralph-loop accept --loop my-task adopts it/,
+      /Completion rejected: verify\. Not run because a script changed during the loop: verify\. .* ralph-loop accept --loop my-task\./,
     );
     assertComplete(loop, run, true);
     assert.equal(loop.workspace.has('my-task/fooled'), true, 'control: it runs once it is adopted');

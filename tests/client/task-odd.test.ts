@@ -59,7 +59,10 @@ test('a task whose RALPH.md is gone ends as an error that says what to do', asyn
     const run = await loop.run();
     assert.equal(run.code, 1, run.said);
     assert.equal(loop.project.ended().as, 'error');
-    assert.match(run.said, /The loop has ended: the task file my-task\/RALPH\.md is missing or empty\. Restore it/);
+    assert.match(
+      run.said,
+      /The loop has ended: the task file my-task\/RALPH\.md is missing, empty or not a regular file\. Restore it/,
+    );
     assert.deepEqual([loop.status().status, loop.status().iteration], ['error', 1]);
   });
 });

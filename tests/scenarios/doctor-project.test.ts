@@ -106,7 +106,7 @@ doctorFinds([
     check: 'stale-state',
     level: 'warning',
     message: /whose client \(process \d+\) is gone \(iteration 0\)/,
-    fix: /go on with it: ralph-loop start --resume; or begin anew: ralph-loop start --fresh\./,
+    fix: /Resume: ralph-loop resume\. Start over: ralph-loop start --fresh\./,
   },
   {
     when: 'a loop of a runner that is gone lies here',
@@ -114,7 +114,7 @@ doctorFinds([
     check: 'stale-state',
     level: 'warning',
     message: /whose runner \(process \d+\) is gone \(iteration 0\)/,
-    fix: /go on with it: ralph-loop run --resume; or begin anew: ralph-loop run --fresh\./,
+    fix: /Resume: ralph-loop resume\. Start over: ralph-loop run --fresh\./,
   },
   {
     when: 'the state file cannot be read',

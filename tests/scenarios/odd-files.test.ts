@@ -80,7 +80,11 @@ function others({ hook }: Loop): void {
 /** Where something odd lies, and what a Stop answers then: the task again, or a word to the user. */
 const PLACES: readonly (readonly [string, (loop: Loop) => string, RegExp | 'goes on'])[] = [
   ['the transcript', ({ transcript }) => transcript, 'goes on'],
-  ['PROMPT.md', ({ made }) => join(made.dir, '.claude/ralph/PROMPT.md'), /task file .* is missing, empty or no file/],
+  [
+    'PROMPT.md',
+    ({ made }) => join(made.dir, '.claude/ralph/PROMPT.md'),
+    /task file .* is missing, empty or not a regular file/,
+  ],
   ['the findings log', ({ made }) => join(made.dir, '.claude/ralph/findings.md'), 'goes on'],
   ['guardrails.md', ({ made }) => join(made.dir, '.claude/ralph/guardrails.md'), 'goes on'],
   ['the state', ({ made }) => join(made.dir, RUNTIME, 'ralph-state.json'), /no regular file.*moved to/],
@@ -204,7 +208,7 @@ test('No loop is started on a task that is no file: the command says so, and so 
     const answer = made.ralph(['start']);
     assert.equal(answer.code, 1);
     // A folder is a task folder, and lacks what one needs.
-    const why = lay === KINDS['a folder'] ? /PROMPT\.md/ : /PROMPT\.md cannot be read \(no regular file\)/;
+    const why = lay === KINDS['a folder'] ? /PROMPT\.md/ : /Cannot read the task file .*PROMPT\.md \(no regular file\)/;
     assert.match(answer.stderr, why);
     const { systemMessage } = hookIn(made)('session-start', { hook_event_name: 'SessionStart', source: 'startup' });
     assert.match(systemMessage ?? '', /no loop was started/);

@@ -77,7 +77,7 @@ test('a task folder behind a link that leads out of the project is refused, and 
   symlinkSync(away, join(p.dir, 'out'));
   for (const given of ['out', 'out/RALPH.md']) {
     for (const [args, why] of [
-      [['start', '--task', given], /lies outside the project/],
+      [['start', '--task', given], /is outside the project/],
       [['status', given], /lies outside the project/],
       [['archive', given], /lies outside the project/],
       [['resume', given], /lies outside the project/],
@@ -95,7 +95,11 @@ for (const [what, make, answers] of [
   [
     'is a folder',
     (p) => mkdirSync(join(p.dir, 'a/RALPH.md'), { recursive: true }),
-    { start: /cannot be read/, check: /a\/RALPH\.md: it cannot be read \(no regular file\)/, archive: /no run state/ },
+    {
+      start: /Cannot read the task file/,
+      check: /a\/RALPH\.md: it cannot be read \(no regular file\)/,
+      archive: /no run state/,
+    },
   ],
   [
     'is a link to itself',
@@ -103,7 +107,11 @@ for (const [what, make, answers] of [
       mkdirSync(join(p.dir, 'a'));
       symlinkSync(join(p.dir, 'a/RALPH.md'), join(p.dir, 'a/RALPH.md'));
     },
-    { start: /cannot be read \(ELOOP\)/, check: /cannot be read \(ELOOP\)/, archive: /it has no RALPH\.md/ },
+    {
+      start: /Cannot read the task file .* \(ELOOP\)/,
+      check: /cannot be read \(ELOOP\)/,
+      archive: /it has no RALPH\.md/,
+    },
   ],
   [
     'is a link to nothing',
@@ -111,7 +119,7 @@ for (const [what, make, answers] of [
       mkdirSync(join(p.dir, 'a'));
       symlinkSync(join(p.dir, 'gone'), join(p.dir, 'a/RALPH.md'));
     },
-    { start: /there is no RALPH\.md/, check: /there is no such file/, archive: /it has no RALPH\.md/ },
+    { start: /has neither RALPH\.md nor task\.md/, check: /there is no such file/, archive: /it has no RALPH\.md/ },
   ],
   ['is empty', (p) => p.write('a/RALPH.md', ''), { start: /is empty/, check: /frontmatter/, archive: /no run state/ }],
 ] as [string, (p: Project) => void, Record<string, RegExp>][]) {
@@ -122,10 +130,10 @@ for (const [what, make, answers] of [
       const { code, stderr, stdout } = p.ralph(name === 'start' ? ['start', '--task', 'a'] : [name, 'a']);
       assert.equal(code, 1, name);
       assert.match(stderr + stdout, why, name);
-      assert.doesNotMatch(stderr, /should not happen/, name);
+      assert.doesNotMatch(stderr, /internal error/, name);
     }
     assert.match(p.ralph(['stop', 'a']).stderr, /no live loop works on a/);
-    assert.doesNotMatch(p.ralph(['status', 'a']).stderr, /should not happen/);
+    assert.doesNotMatch(p.ralph(['status', 'a']).stderr, /internal error/);
   });
 }
 
@@ -134,7 +142,7 @@ test('a RALPH.md that may not be read says so', {
 }, (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK, 0o000);
-  assert.match(p.ralph(['start', '--task', 'a']).stderr, /a\/RALPH\.md cannot be read \(EACCES\)/);
+  assert.match(p.ralph(['start', '--task', 'a']).stderr, /Cannot read the task file a\/RALPH\.md \(EACCES\)/);
   assert.match(p.ralph(['check', 'a']).stderr, /a\/RALPH\.md: it cannot be read \(EACCES\)/);
   assert.equal(p.ralph(['status', 'a']).json['active'], false);
 });

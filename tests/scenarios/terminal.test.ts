@@ -21,7 +21,7 @@ test('in a terminal the commands speak to people, not in JSON', async (t) => {
     /The loop is running\./,
     /iterations +0 of 25 done/,
     /\(default\) +\.claude\/ralph\/PROMPT\.md +running +0\/25/,
-    /Next: start the client/,
+    /Next: Start the client/,
     /maxIterations +25/,
     /There are no signs/,
     /PROMPT\.md is fine/,

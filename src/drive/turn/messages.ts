@@ -27,7 +27,11 @@ export const HOOK_TEXTS = {
     ],
   },
   taskMissing: (path: string): Message =>
-    advise(`The loop has ended: the task file ${path} is missing or empty.`, 'Restore it, then resume', 'resume'),
+    advise(
+      `The loop has ended: the task file ${path} is missing, empty or not a regular file.`,
+      'Restore it, then resume',
+      'resume',
+    ),
   frontmatterChanged: (path: string): Message =>
     advise(
       `The frontmatter of ${path} changed during the loop. The loop continues under its contract.`,

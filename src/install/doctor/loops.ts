@@ -75,7 +75,7 @@ export const staleStates: Check = (examined) =>
     if (found.kind !== 'loop' || live === null || live.clientPid === null || live.clientAlive !== false) return [];
     const driver = live.mode === 'runner' ? 'runner' : 'client';
     const message = `${files.state} is of a loop whose ${driver} (process ${live.clientPid}) is gone (iteration ${live.iteration}).`;
-    return [warning(message, show({ text: 'Resume or replace it.', advice: RESUME_OR_REPLACE }, live))];
+    return [warning(message, show({ text: 'Resume the loop or start over.', advice: RESUME_OR_REPLACE }, live))];
   });
 
 /** Finds locks of processes that have exited, and locks held for longer than any change takes. */
