@@ -86,7 +86,7 @@ function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): vo
   const verdict = ok
     ? paint('green', `${scenario?.id} is ${phase}${ran ? '' : ' already'}.`)
     : `${paint('red', `not ${phase}`)}: ${printable(problem ?? '')}`;
-  const mended = notes.map((note) => paint('yellow', printable(note)));
+  const repairs = notes.map((note) => paint('yellow', printable(note)));
   const printed = output === '' ? [] : [printable(output), ''];
-  context.out([...mended, ...printed, verdict, ...(next === null ? [] : [next])].join('\n'));
+  context.out([...repairs, ...printed, verdict, ...(next === null ? [] : [next])].join('\n'));
 }

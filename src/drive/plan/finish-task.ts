@@ -57,7 +57,7 @@ export function finishBlocked(place: PlanPlace, task: OpenTask, work: CheckedWor
   const planFile = join(files.projectDir, contract.taskPath);
   const before = readFileSync(planFile, 'utf8');
   const found = taskIn(before, task.id);
-  append(place, note(place, task, work, 'blocked', 'a person has to mend what blocks it'));
+  append(place, note(place, task, work, 'blocked', 'a person has to remove what blocks it'));
   if (found !== null) replaceText(planFile, blockTask(before, found));
 }
 

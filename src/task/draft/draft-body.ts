@@ -16,14 +16,14 @@ const STEPS: Readonly<Record<DraftKind, readonly string[]>> = {
   ],
   fix: [
     'See the defect first: reproduce it, with a test where one can show it. Say what the cause is before you change anything.',
-    'Mend the cause, not what shows it. Never delete or skip a test, or loosen a check, to get rid of a failure.',
+    'Fix the cause, not the symptom. Never delete or skip a test, or loosen a check, to get rid of a failure.',
     'Run the test that showed it, then everything. What passed before must still pass.',
     'Commit what works, and note in `RALPH_PROGRESS.md` what is left.',
   ],
   migration: [
     'In the first iteration, list every place that uses the old way in `MIGRATION_NOTES.md` in this folder, as task items. Later ones begin by reading it.',
     'Migrate the next item whole: code, tests, types, documentation. Behaviour stays as it is.',
-    'Build and test. Mend what broke before you go on; what cannot be mended now is taken back.',
+    'Build and test. Fix what broke before you continue; revert what cannot be fixed now.',
     'Commit, tick the item, and note there what the next one can learn from it.',
   ],
   general: [

@@ -96,7 +96,7 @@ function isRunnable(projectDir: string, base: string, word: string): boolean {
   try {
     return (statSync(file).mode & 0o111) !== 0 || readFileSync(file).subarray(0, 2).toString('latin1') === '#!';
   } catch {
-    return false; // unreadable: nobody could run it either
+    return false; // unreadable, so not runnable either
   }
 }
 
