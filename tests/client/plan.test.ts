@@ -93,18 +93,24 @@ test('a host session executes the same plan in the same order through the router
       const hosted = async (status: string): Promise<void> => {
         const run = await runClient({ workspace, model, prompt: 'Run ralph on PLAN.md', timeLimitMs: 120_000 });
         assert.equal(run.result?.['result'], `The loop is over: ${status}.`, run.stderr);
-        assert.equal(answers.at(-1)?.['exitCode'], 3);
       };
-      await hosted('awaiting-consent');
-      answers.length = 0;
-      const agreed = project.main(['start', '--consent']);
-      assert.equal(agreed.code, 0, agreed.stderr);
-      host = aHost(bash(`${routerCommand} next`));
+      const asksAndAgrees = async (): Promise<void> => {
+        host = aHost(start);
+        await hosted('awaiting-consent');
+        const asked = answers.pop();
+        assert.deepEqual([asked?.['action'], asked?.['why']], ['wait', 'awaiting-consent']);
+        const agreed = project.main(['start', '--consent']);
+        assert.equal(agreed.code, 0, agreed.stderr);
+        host = aHost(bash(`${routerCommand} next`));
+      };
+      await asksAndAgrees();
       await hosted('paused-for-review');
+      assert.equal(answers.at(-1)?.['exitCode'], 3);
       assertCommits(plan, ORDER.slice(0, 5));
       assertPaused(plan);
-      host = aHost(start);
+      await asksAndAgrees();
       await hosted('needs-verification');
+      assert.equal(answers.at(-1)?.['exitCode'], 3);
       assertCommits(plan, ORDER);
       assertVerified(plan);
       const spawned = (task: string) => ['ralph-developer', [`work/${task.slice('Task '.length)}`, 'made.txt']];

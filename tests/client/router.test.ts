@@ -143,7 +143,7 @@ test('/ralph-loop brings the host what it has to do', async () => {
   const script = steps([text('I know now.')]);
   await inLoopProject({}, script, async ({ workspace, model }) => {
     await runClient({ workspace, model, prompt: '/ralph-loop' });
-    assert.match(model.mainRequests()[0]?.sinceText ?? '', /Router mode: the loop in this session/);
+    assert.match(model.mainRequests()[0]?.sinceText ?? '', /Router mode: a loop in this session/);
     model.check();
   });
 });

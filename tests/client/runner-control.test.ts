@@ -158,7 +158,7 @@ test('a second runner on the same loop is refused with who holds it, and changes
     }
     const hook = project.main(['start', '--fresh']);
     assert.equal(hook.code, 1);
-    assert.match(hook.stderr, /a loop already runs here/);
+    assert.match(hook.stderr, /A loop is already running \(iteration 0, client process \d+\)/);
     last.open();
     const run = await running.done;
     project.model.check();

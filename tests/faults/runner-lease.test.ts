@@ -72,7 +72,7 @@ function moveElsewhere(one: RunnerProject): void {
 async function leftAsLost(runner: StartedRunner): Promise<void> {
   const { code, said } = await runner.over;
   assert.equal(code, 1, said);
-  assert.match(said, /another runner has taken this loop over, or its lease could not be renewed; this one ends/);
+  assert.match(said, /This runner ends: another runner took over the loop, or its lease could not be renewed/);
 }
 
 test('A runner whose lease is gone ends its agent and itself, and leaves the loop to be resumed.', async () => {
