@@ -37,25 +37,35 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   const [first] = argv;
   if (first === '--version' || first === '-v') return say(VERSION);
   if (first === '--help' || first === '-h' || first === 'help') {
-    const topic = argv[1] === undefined ? undefined : COMMANDS[argv[1]];
-    return say(topic ? commandHelp(await topic()) : await help());
+    if (argv[1] === undefined) return say(await help());
+    const topic = loaderOf(argv[1]);
+    return topic === undefined ? unknownCommand(argv[1]) : say(commandHelp(await topic()));
   }
-  const line = commandName(argv);
-  const load = line.name !== null && Object.hasOwn(COMMANDS, line.name) ? COMMANDS[line.name] : undefined;
-  if (load === undefined) {
-    writeText(
-      2,
-      `${line.name === null ? 'ralph-loop: no command given.' : `ralph-loop: unknown command ${line.name}.`}\n\n${await help()}`,
-    );
+  const { name, args } = commandName(argv);
+  if (name === null) {
+    writeText(2, `ralph-loop: no command given.\n\n${await help()}`);
     return 1;
   }
-  return run(await load(), line.args);
+  const load = loaderOf(name);
+  return load === undefined ? unknownCommand(name) : run(await load(), args);
+}
+
+function loaderOf(name: string): (() => Promise<Command>) | undefined {
+  return Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+}
+
+async function unknownCommand(name: string): Promise<number> {
+  const { nearestKey } = await import('../task/frontmatter/canonical-keys.ts');
+  const nearest = nearestKey(name, Object.keys(COMMANDS));
+  const hint = nearest?.near ? ` Did you mean ${nearest.key}?` : '';
+  writeText(2, `ralph-loop: unknown command ${name}.${hint} See: ralph-loop --help`);
+  return 1;
 }
 
 async function run(command: Command, args: readonly string[]): Promise<number> {
   const parsed = parseOptions(command, args);
   if (parsed.problem !== null) {
-    writeText(2, `ralph-loop: ${parsed.problem}\n\n${commandHelp(command)}`);
+    writeText(2, `ralph-loop: ${parsed.problem}\nSee: ralph-loop ${command.name} --help`);
     return 1;
   }
   const { values, positionals, rest } = parsed;

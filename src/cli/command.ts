@@ -24,8 +24,10 @@ export interface Command {
   readonly summary: string;
   /** Usage line after the command's name. */
   readonly usage: string;
-  /** What it does, for `--help`, in plain words. */
+  /** What it does, for `--help`: at most three sentences. */
   readonly help: string;
+  /** A command line for `--help`. */
+  readonly example: string;
   readonly options: Record<string, OptionDefinition>;
   /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */
   readonly control: boolean;
@@ -60,8 +62,8 @@ export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: strin
 
 /** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
-  json: 'Answer in JSON, in a terminal too.',
-  'loop NAME': 'The loop of this name, where the command is about one (or RALPH_LOOP).',
-  'project DIR': 'The project; without it the one around the current directory.',
-  'h, help': 'Show this.',
+  json: 'Print JSON, also in a terminal.',
+  'loop NAME': 'Name of the loop (or RALPH_LOOP).',
+  'project DIR': 'Project; default: the one of the current directory.',
+  'h, help': 'Show this help.',
 });

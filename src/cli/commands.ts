@@ -2,7 +2,6 @@ import type { Command } from './command.ts';
 
 /**
  * Every command, loaded when it is called: `status` and the status line must not pay for zod and yaml.
- * In the order of the help.
  */
 export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./start/start.ts')).START_COMMAND,

@@ -1,42 +1,77 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { COMMON_OPTIONS, type Command, type OptionDefinition } from './command.ts';
 
-/** The help of one command. */
-export function commandHelp(command: Command): string {
-  const usage = `Usage: ralph-loop ${command.name}${command.usage === '' ? '' : ` ${command.usage}`}`;
-  const own = optionLines(command.options);
+const COLUMNS = 80;
+
+/** Groups of the command list. */
+const GROUPS: Readonly<Record<string, string>> = {
+  'Run a loop': 'run start resume router',
+  'Steer it': 'steer pause wake stop cancel accept reset',
+  'Look at it': 'status list explain logs signs archive worktree statusline',
+  'Write a task': 'draft scaffold check plan tdd',
+  'Set up': 'init doctor config uninit',
+};
+
+/** Returns the help of one command. */
+export function commandHelp({ name, usage, help, options, example }: Command): string {
+  const own = rowsOf(options);
+  const common = rowsOf(COMMON_OPTIONS);
+  const width = Math.max(...[...own, ...common].map(([left]) => left.length));
   return [
-    usage,
+    ...hanging(`Usage: ralph-loop ${name} `, usage),
     '',
-    command.help,
-    ...(own.length === 0 ? [] : ['', 'Options:', ...own]),
+    ...hanging('', help),
+    ...(own.length === 0 ? [] : ['', 'Options:', ...own.flatMap((row) => optionLines(row, width))]),
     '',
-    'Options of every command:',
-    ...optionLines(COMMON_OPTIONS),
+    'Common options:',
+    ...common.flatMap((row) => optionLines(row, width)),
+    '',
+    `Example: ${example}`,
   ].join('\n');
 }
 
-function optionLines(options: Readonly<Record<string, OptionDefinition>>): string[] {
-  const rows = Object.entries(options).map(([name, option]) => {
+function rowsOf(options: Readonly<Record<string, OptionDefinition>>): (readonly [string, string])[] {
+  return Object.entries(options).map(([name, option]) => {
     const short = option.short === undefined ? '' : `-${option.short}, `;
     const value = option.type === 'string' ? ` ${option.value ?? 'VALUE'}` : '';
-    return [`  ${short}--${name}${value}`, option.help] as const;
+    return [`${short}--${name}${value}`, option.help];
   });
-  const width = Math.max(0, ...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
 }
 
-/** The help of the whole program: its commands, one a line. */
+function optionLines([left, right]: readonly [string, string], width: number): string[] {
+  return hanging(`  ${left.padEnd(width)}  `, right);
+}
+
+/** Wraps words after a label; the following lines are indented by the width of the label. */
+function hanging(label: string, text: string): string[] {
+  const lines: string[] = [];
+  let line = label;
+  for (const word of text.split(/\s+/)) {
+    const isStart = line.length <= label.length;
+    if (!isStart && line.length + 1 + word.length > COLUMNS) {
+      lines.push(line);
+      line = ' '.repeat(label.length) + word;
+    } else line += isStart ? word : ` ${word}`;
+  }
+  return [...lines, line.trimEnd()];
+}
+
+/** Returns the help of the whole program: its commands in groups, one per line. */
 export function commandList(commands: readonly Command[]): string {
   const width = Math.max(0, ...commands.map(({ name }) => name.length));
+  const groups = Object.entries(GROUPS).flatMap(([title, names]) => [
+    `${title}:`,
+    ...names.split(' ').map((name) => {
+      const summary = commands.find((command) => command.name === name)?.summary ?? '';
+      return `  ${name.padEnd(width)}  ${summary}`;
+    }),
+  ]);
   return [
     'Usage: ralph-loop COMMAND [options]',
     '',
-    'Commands:',
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    ...groups,
     '',
-    'ralph-loop COMMAND --help says more about one. ralph-loop --version gives the version.',
-    'Exit code 0: done; 1: refused, or something is wrong. start --launch leaves with the exit code of its loop.',
+    'See: ralph-loop COMMAND --help. Version: ralph-loop --version.',
   ].join('\n');
 }
 

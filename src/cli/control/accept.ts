@@ -6,10 +6,11 @@ import { WHICH_LOOP } from './operator-commands.ts';
 
 export const ACCEPT_COMMAND: Command = {
   name: 'accept',
-  summary: 'Adopt a changed frontmatter or a changed script into the running loop.',
+  summary: 'Adopt changes of the task file or scripts into a loop.',
   usage: '[PATH] [--loop NAME] [--yes]',
-  help: `A loop runs under the contract that was fixed when it started. Its task file's frontmatter, or a script that its checks name, may change meanwhile; neither is adopted by itself. This reads both again, shows what has changed, asks, and makes them the contract. ${WHICH_LOOP}`,
-  options: options({ yes: 'Answer the question with yes.' }),
+  help: `Shows what has changed since the loop started in the frontmatter of its task file and in the scripts of its checks, asks, and updates the contract. A running loop does not adopt such changes by itself. ${WHICH_LOOP}`,
+  example: 'ralph-loop accept tasks/docs',
+  options: options({ yes: 'Answer all questions with yes.' }),
   control: true,
   async run(context) {
     const { env, now, forPeople, out } = context;

@@ -12,6 +12,7 @@ interface OperatorCommandParts {
   readonly name: string;
   readonly summary: string;
   readonly help: string;
+  readonly example: string;
   readonly usage?: string;
   readonly options?: Command['options'];
   /** Chooses the loop; by default the one on the path that is the command's only word. */
@@ -23,7 +24,7 @@ interface OperatorCommandParts {
 
 /** For the help of every command that is about a live loop. */
 export const WHICH_LOOP =
-  'PATH is the task folder or task file of the loop; without it and without --loop, the only loop that is live.';
+  'PATH is the task folder or file of the loop; without PATH and --loop the command is about the only live loop.';
 
 /** Defines a command to a live loop: one event for the engine, one answer. */
 export function operatorCommand(parts: OperatorCommandParts): Command {
@@ -32,6 +33,7 @@ export function operatorCommand(parts: OperatorCommandParts): Command {
     summary: parts.summary,
     usage: parts.usage ?? '[PATH] [--loop NAME]',
     help: parts.usage === undefined ? `${parts.help} ${WHICH_LOOP}` : parts.help,
+    example: parts.example,
     options: parts.options ?? {},
     control: true,
     run(context) {
@@ -67,15 +69,17 @@ export const STOP = {
 
 export const STOP_COMMAND = operatorCommand({
   name: 'stop',
-  summary: 'Finish the iteration at work, then stop.',
-  help: 'The agent ends its turn as usual and the loop ends there, as stopped. A loop that waits or is paused ends at once. Nothing is deleted: the loop lies in the archive.',
+  summary: 'Finish the current iteration, then stop the loop.',
+  help: 'Ends the loop as stopped when the current iteration is over; a waiting or paused loop ends at once. The archive keeps its state.',
+  example: 'ralph-loop stop --loop docs',
   ...STOP,
 });
 
 export const CANCEL_COMMAND = operatorCommand({
   name: 'cancel',
-  summary: 'End the loop now; the next tool call of its agent is refused.',
-  help: 'The loop goes into the archive at once, as cancelled. An agent that is still at work is stopped at its next tool call, and its turn ends. The model cannot race it.',
+  summary: 'End a loop now and refuse further tool calls.',
+  help: 'Archives the loop at once, as cancelled. A working agent is stopped at its next tool call.',
+  example: 'ralph-loop cancel --loop docs',
   command: () => ({ kind: 'cancel' }),
   answer: () =>
     'The loop is cancelled and lies in the archive. An agent still at work is stopped at its next tool call.',
@@ -83,8 +87,9 @@ export const CANCEL_COMMAND = operatorCommand({
 
 export const PAUSE_COMMAND = operatorCommand({
   name: 'pause',
-  summary: 'Let the session rest until resume.',
-  help: 'From now on every stop is allowed and nothing is counted. ralph-loop resume goes on with the counters kept.',
+  summary: 'Pause a loop until it is resumed.',
+  help: 'From now on the session may stop at any time and nothing is counted. ralph-loop resume continues with the counters kept.',
+  example: 'ralph-loop pause --loop docs',
   command: () => ({ kind: 'pause' }),
   answer: ({ after }) =>
     after.status === 'paused' ? 'The loop is paused. Go on with: ralph-loop resume.' : `The loop is ${after.status}.`,
@@ -92,8 +97,9 @@ export const PAUSE_COMMAND = operatorCommand({
 
 export const WAKE_COMMAND = operatorCommand({
   name: 'wake',
-  summary: 'End a wait now.',
-  help: 'A loop that waits, because its agent was idle or for the delay between two iterations, goes on at once with the next one.',
+  summary: 'End the wait of a loop now.',
+  help: 'Starts the next iteration of a loop that waits after an idle iteration or between two iterations.',
+  example: 'ralph-loop wake --loop docs',
   command: () => ({ kind: 'wake' }),
   answer: ({ before }) =>
     before.status === 'waiting' ? 'The loop goes on now.' : `The loop does not wait; it is ${before.status}.`,
@@ -101,12 +107,13 @@ export const WAKE_COMMAND = operatorCommand({
 
 export const STEER_COMMAND = operatorCommand({
   name: 'steer',
-  summary: 'Tell the agent something in the middle of its work.',
-  usage: '[--path PATH | --loop NAME] [--next] TEXT',
-  help: 'The text reaches the agent at its next tool call, or with the next prompt when it calls no tool before. With --next it waits for the next prompt. Each text is delivered exactly once, in order. Without --path and --loop it goes to the only loop that is live.',
+  summary: 'Send a message to the working agent.',
+  usage: '[options] TEXT',
+  help: 'Delivers TEXT once, in order, at the next tool call of the agent or with its next prompt. Without --path and --loop it goes to the only live loop.',
+  example: 'ralph-loop steer "Leave the public API as it is"',
   options: options({
-    next: 'Deliver it with the next prompt, not before.',
-    'p, path PATH': 'The task folder or task file of the loop.',
+    next: 'Deliver the message with the next prompt.',
+    'p, path PATH': 'Task folder or task file of the loop.',
   }),
   loopOf: (context) => {
     const { path, loop } = context.values;

@@ -16,10 +16,11 @@ const LOCK_WAIT = { waitMs: 10_000 } as const;
 
 export const RESET_COMMAND: Command = {
   name: 'reset',
-  summary: 'Put the loop, whatever state it is in, into the archive.',
+  summary: 'Archive a loop in any state, so that a new one can start.',
   usage: '[PATH] [--loop NAME] [--force]',
-  help: `Moves the state of a loop, whole, into the archive, as cancelled, so that a new loop can start. Nothing is deleted. Refuses while the client or the runner of the loop is alive; --force does it all the same, and ends the loop like cancel. ${WHICH_LOOP}`,
-  options: options({ force: 'Do it although the client of the loop is alive.' }),
+  help: `Moves the state of a loop into the archive, as cancelled; nothing is deleted. It refuses while the client or the runner of the loop is alive. ${WHICH_LOOP}`,
+  example: 'ralph-loop reset --force',
+  options: options({ force: 'Reset and cancel the loop even if its client is alive.' }),
   control: true,
   run(context) {
     const message = resetLoop(context);

@@ -33,9 +33,10 @@ const OPTIONS = Object.fromEntries(
 
 export const RESUME_COMMAND: Command = {
   name: 'resume',
-  summary: 'Resume a loop, or run a task folder once more.',
-  usage: '[NAME | PATH] [--loop NAME] [--launch] [-- CLIENT OPTIONS]',
-  help: 'Resumes a loop by its own mode; counters are kept. A loop that is paused in a live session resumes there: send any message. A loop of a session that has ended is made ready for a new one, or with --launch started in it; a loop of run continues in this terminal, and a loop of a router waits for the next session. The PATH of a task folder or its RALPH.md on which no loop is active starts a new run. Without NAME, PATH and --loop, the only loop that can be meant.',
+  summary: 'Resume a loop, or run a task folder again.',
+  usage: '[NAME | PATH] [options] [-- CLIENT OPTIONS]',
+  help: 'Resumes a loop in its own mode with its counters: a loop of run in this terminal, a session loop in its live session or with --launch in a new one, and a router loop in the next session. The PATH of a task folder without an active loop starts a new run. Without NAME, PATH and --loop it resumes the only loop that can be resumed.',
+  example: 'ralph-loop resume docs --launch',
   options: OPTIONS,
   control: true,
   run(context) {

@@ -19,9 +19,10 @@ interface ArchivedFile {
 
 export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
-  summary: 'The loops that are over, one of them whole, or a run put away.',
+  summary: 'List ended loops, show one, or archive a run.',
   usage: '[show FILE | PATH] [--loop NAME]',
-  help: 'Lists the archived states of the default loop, or of the one that --loop names, newest last. archive show FILE prints one of them as it lies there. archive PATH moves the run state of a task folder, .ralph-runner, whole into .ralph-runner-archive beside it, under the time of now; it refuses while a loop is active there, and is for the user alone.',
+  help: 'Lists the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it. It refuses while a loop is active there.',
+  example: 'ralph-loop archive tasks/docs',
   options: {},
   control: true,
   run(context) {

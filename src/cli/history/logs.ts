@@ -21,15 +21,16 @@ const POLL_MS = 500;
 
 export const LOGS_COMMAND: Command = {
   name: 'logs',
-  summary: 'What happened: iterations and events.',
+  summary: 'Print the journals of a loop, or export a run.',
   usage: '[--events | --iterations] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
-  help: 'Prints the journals of the default loop, or of the one that --loop names, in the order of time: each iteration, and each event (started, paused, claim rejected, ended and so on). One line each for people; JSON lines as they lie in the journals where standard output is no terminal or with --json. With --iterations a table of the iterations alone, of the last loop here: in a terminal with small bars for time, cost, tokens and findings, in a pipe every figure in plain columns. With the PATH of a task folder or its RALPH.md it copies that run instead: status.json, iterations.jsonl, events.jsonl and transcripts, into a new folder. Links and flags stay behind, and nothing is overwritten. An agent exports into the project only.',
+  help: 'Prints each iteration and each event of a loop in the order of time: one line each in a terminal, otherwise JSON lines. --iterations prints a table of the iterations of the last loop. With the PATH of a task folder it copies the journals and transcripts of that run into a new folder.',
+  example: 'ralph-loop logs --follow',
   options: options({
-    events: 'Events only.',
-    iterations: 'A table of the iterations, with what each took and cost.',
-    'f, follow': 'Go on until Ctrl+C.',
-    'p, path PATH': 'The task folder to export; the same as PATH.',
-    'd, dest DIR': 'Where to; without it ./ralph-logs-TIME.',
+    events: 'Print events only.',
+    iterations: 'Print a table of the iterations, with time and cost.',
+    'f, follow': 'Keep printing until Ctrl+C.',
+    'p, path PATH': 'Task folder to export; same as PATH.',
+    'd, dest DIR': 'Target folder; default: ./ralph-logs-TIME.',
   }),
   control: false,
   async run(context) {

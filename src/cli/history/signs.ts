@@ -8,9 +8,10 @@ const GUARDRAILS = '.claude/ralph/guardrails.md';
 
 export const SIGNS_COMMAND: Command = {
   name: 'signs',
-  summary: 'The lessons in guardrails.md.',
+  summary: 'List the lessons in guardrails.md.',
   usage: '',
-  help: `Lists the signs of ${GUARDRAILS}: what failures of earlier iterations taught.`,
+  help: `Lists the signs of ${GUARDRAILS}: lessons from the failures of earlier iterations.`,
+  example: 'ralph-loop signs --json',
   options: {},
   control: false,
   run(context) {

@@ -25,28 +25,26 @@ import { runnerLines } from './runner-lines.ts';
 
 export const RUN_COMMAND: Command = {
   name: 'run',
-  summary: 'Run a loop, each iteration in a fresh context.',
-  usage: '[TASK | NAME | "PLAIN WORDS"] [--arg NAME=VALUE] [-- CLIENT OPTIONS]',
-  help: 'Reads the task (.claude/ralph/PROMPT.md, a task file, or the RALPH.md or task.md of a task folder) and works on it until it is done or a limit ends it: every iteration is a new Claude Code, which knows nothing of the one before. NAME works on the checklist .ralph/NAME/task.md, and makes it from a template where there is none; its settings may stand in .ralph/NAME/config.json, those of all loops in .ralph/config.json. PLAIN WORDS (quoted) draft a task folder, show it for review in a terminal, and start it; elsewhere they start it only with --yes. The project needs no installation. Guardrails, checks, limits and idle waits hold as in a session. In a terminal it shows the work live: Enter tells the agent what you write, Alt+Enter keeps it for the next iteration, Esc ends its turn and pauses the loop. Ctrl+C once lets the iteration end and then stops, twice cancels; during a wait once goes on now, twice stops. A rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time. A run that breaks is tried again after RALPH_RETRY_WAIT (5s), longer each time, 5 times in a row; one that is silent for RALPH_SILENCE (20m) is ended. It leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled.',
+  summary: 'Run a loop, each iteration in a new Claude Code.',
+  usage: '[TASK | NAME | "PLAIN WORDS"] [options] [-- CLIENT OPTIONS]',
+  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration is a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft a task folder for review and start it.',
+  example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,
     ...options({
       resume:
-        'Go on with the loop that lies here, live or last archived; counters are kept. Its options are kept, too, until they are given anew, except --permission-mode, and --max-tasks of a plan that has ended.',
-      fresh: 'Put a loop whose runner is gone into the archive and begin anew.',
-      consent: 'Agree to a loop that an agent has asked for (start --mode runner), and run it; NAME says which.',
-      worktree:
-        'Work in a git worktree of its own, .ralph/worktrees/NAME, on the branch ralph/NAME, from HEAD; with --resume in the one that is there.',
-      'worktree-setup CMD':
-        'A shell command that sets a new worktree up, such as "npm ci"; or worktree_setup in the settings.',
-      'agent CMD':
-        'Any command-line agent in place of Claude Code: it gets the prompt on its input and answers on its output. No guardrails.',
+        'Resume the live or last archived loop; counters are kept. Options are kept, too, except --permission-mode.',
+      fresh: 'Archive an interrupted loop and start over.',
+      consent: 'Approve and run the loop that an agent requested.',
+      worktree: 'Run in the git worktree .ralph/worktrees/NAME.',
+      'worktree-setup CMD': 'Shell command that sets up a new worktree.',
+      'agent CMD': 'Use another command-line agent, without guardrails.',
     }),
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
     ...options({
-      plain: 'Plain lines in a terminal, too.',
-      yes: 'Start what was drafted from plain words, or what an agent asked for, without a question.',
+      plain: 'Print plain lines, also in a terminal.',
+      yes: 'Start a draft or a requested loop without asking.',
     }),
   },
   control: true,

@@ -11,10 +11,11 @@ import { type EffectiveSettings, effectiveSettings } from '../task/config.ts';
 
 export const DOCTOR_COMMAND: Command = {
   name: 'doctor',
-  summary: 'Find what would keep a loop from running here.',
+  summary: 'Find problems that would keep a loop from running.',
   usage: '[--fix]',
-  help: 'Looks at everything that can break a loop: node, the client, settings, hooks, the task file, what earlier loops left. Then it fires the installed Stop hook on a made-up loop and sees whether it answers. Exit code 1 when an error remains. --fix mends what can be mended without losing anything of yours.',
-  options: options({ fix: 'Mend what can be mended safely.' }),
+  help: 'Checks node, the client, the settings, the hooks, the task file and the remains of earlier loops, and fires the installed Stop hook on a sample loop. The exit code is 1 if an error remains.',
+  example: 'ralph-loop doctor --fix',
+  options: options({ fix: 'Repair what can be repaired without losing your changes.' }),
   control: false,
   run(context) {
     const fix = context.values['fix'] === true;

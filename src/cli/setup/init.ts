@@ -6,15 +6,10 @@ import { VERSION } from '../help.ts';
 
 export const INIT_COMMAND: Command = {
   name: 'init',
-  summary: 'Set this project up: hooks, templates, registration.',
+  summary: 'Set up a project: hooks, templates, registration.',
   usage: '[--project DIR]',
-  help: `Sets up the project in the current directory. Creates what is missing:
-  .claude/skills/ralph-loop     the bundle itself; ralph-draft beside it, a skill that writes task folders
-  .claude/hooks/ralph-*.cjs     the hooks, registered in .claude/settings.json
-  .claude/ralph                 PROMPT.md (your task), guardrails.md, the launchers
-  .claude/context               learnings.md, decisions.md; the loop's state, which git ignores
-Nothing that you wrote or changed is overwritten. Run it again after an update: files that are as an
-earlier init wrote them are brought up to date. uninit takes everything out again.`,
+  help: 'Sets up the current directory: skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph, memory and state in .claude/context. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
+  example: 'ralph-loop init',
   options: {},
   control: true,
   run({ projectDir, env, forPeople, out }) {
@@ -77,11 +72,10 @@ function grouped(title: string, paths: readonly string[]): string[] {
 
 export const UNINIT_COMMAND: Command = {
   name: 'uninit',
-  summary: 'Take out of this project what init put in.',
+  summary: 'Remove from a project what init created.',
   usage: '[--project DIR]',
-  help: `Takes out exactly what init put in. .claude/settings.json becomes what it was before, byte for byte where
-nobody changed it since. Files that were changed since stay, and so does what loops have left behind (archive,
-journals). Refuses while a loop is live.`,
+  help: 'Removes what init created and restores .claude/settings.json. Files that you changed stay, and so do the archive and the journals. It refuses while a loop is live.',
+  example: 'ralph-loop uninit',
   options: {},
   control: true,
   run({ projectDir, env, forPeople, out }) {

@@ -15,9 +15,10 @@ import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './messag
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
-  summary: 'Why the loop stopped, or what it waits for.',
+  summary: 'Explain why a loop stopped or what it waits for.',
   usage: '[PATH] [--loop NAME]',
-  help: 'Says in plain words why the loop stopped or what it waits for, what led to it, and what to do next: from its state, its archive and its journal. PATH is the task folder or task file of the loop, live or over; without it and without --loop it is the only loop that is live, or else the one that ended last.',
+  help: 'Explains from the state, archive and journal of a loop why it stopped or what it waits for, and what to do next. PATH is the task folder or file of the loop. Without PATH and --loop it explains the only live loop, or the one that ended last.',
+  example: 'ralph-loop explain tasks/docs',
   options: {},
   control: false,
   run(context) {

@@ -19,9 +19,10 @@ import { checklistText } from './status-text.ts';
 
 export const LIST_COMMAND: Command = {
   name: 'list',
-  summary: 'All loops of this project, live, ended, or not begun.',
+  summary: 'List all loops of a project.',
   usage: '',
-  help: 'Lists the default loop and the named ones, those of task folders, loop directories and worktrees among them, whatever drives them: what each works on, how it stands and since when, who has it, what it has cost, and how the one before it ended.',
+  help: 'Lists the live, ended and requested loops of this project, including those of task folders, loop directories and worktrees. For each it shows the task, the state, the owner, the cost and how the previous loop ended.',
+  example: 'ralph-loop list',
   options: {},
   control: false,
   run(context) {

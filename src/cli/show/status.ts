@@ -8,9 +8,10 @@ import { type Status, statusText } from './status-text.ts';
 
 export const STATUS_COMMAND: Command = {
   name: 'status',
-  summary: 'How the loop stands.',
+  summary: 'Show the state of a loop.',
   usage: '[PATH] [--loop NAME]',
-  help: 'Says how the default loop or the named one stands, or that there is none and how the last one ended. Where the default loop is not live and others are, it lists those. Of a task folder it tells the last iteration, too; with its PATH, or that of its RALPH.md, also when its loop is over. Of a plan it tells the tasks, their states, and which is next.',
+  help: 'Shows the state of a loop, or how the last one ended; for a plan, also its tasks. If the default loop is not live, it lists the other live loops. PATH is a task folder, its RALPH.md or a plan.',
+  example: 'ralph-loop status --loop docs',
   options: {},
   control: false,
   async run(context) {

@@ -10,10 +10,11 @@ import { refuseAgent } from '../refuse-agent.ts';
 
 export const WORKTREE_COMMAND: Command = {
   name: 'worktree',
-  summary: 'The worktrees of loops, and their removal.',
+  summary: 'List or remove the worktrees of loops.',
   usage: 'list | remove NAME',
-  help: 'worktree list shows the worktrees that run --worktree has made in this project, with what only they have. worktree remove NAME removes one with its branch, and keeps the journals of its loop. It refuses while a loop runs there, and where something is not committed or not merged into another branch; --force loses that.',
-  options: options({ force: 'Remove it with everything that is not committed or not merged.' }),
+  help: '"worktree list" shows the worktrees that run --worktree created in this project. "worktree remove NAME" removes one with its branch and keeps the journals of its loop. It refuses while a loop runs there or work is not committed or not merged.',
+  example: 'ralph-loop worktree remove docs',
+  options: options({ force: 'Also remove work that is not committed or not merged.' }),
   control: false,
   run(context) {
     const [action, name, ...more] = context.positionals;

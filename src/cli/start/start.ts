@@ -27,25 +27,25 @@ import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
   name: 'start',
-  summary: 'Start a loop; with --launch also the client.',
-  usage: '[--task PATH] [--arg NAME=VALUE] [--launch] [-- CLIENT OPTIONS]',
-  help: 'Reads the task file (.claude/ralph/PROMPT.md, or the RALPH.md of a task folder), checks it, fixes what may run in a contract outside the project, and makes the loop. With --launch it starts Claude Code for it, waits, and leaves with the exit code of the loop: 0 complete or stopped, 1 error, 2 a limit ended it, 3 paused, 130 interrupted or cancelled. The launchers in .claude/ralph do that. Headless, a rate limit is waited out: until it resets, or, where nobody says when, RALPH_RATE_LIMIT_WAIT (60s), doubled each time up to 30m. The loop of a task folder is a named one, called like the folder unless --loop says otherwise, so that several run at once.',
+  summary: 'Start a loop in a Claude Code session.',
+  usage: '[options] [-- CLIENT OPTIONS]',
+  help: 'Reads and checks the task file, stores what the loop may run in a contract outside the project, and creates the loop. With --launch it also starts Claude Code, waits, and exits with the exit code of the loop. The loop of a task folder is named after the folder unless --loop gives a name.',
+  example: 'ralph-loop start --task tasks/docs --launch',
   options: {
     ...TASK_OPTIONS,
     ...options({
       launch: 'Start Claude Code for the loop and wait for it.',
-      headless: 'Start it without a terminal (claude -p). Needs a permission mode.',
-      resume: 'Go on with the loop that lies here, live or last archived; counters are kept.',
-      fresh: 'Put a loop whose client is gone into the archive and begin anew.',
-      consent: 'Agree to the loop that an agent has asked for.',
-      'mode MODE':
-        'What is to drive the loop: hook (a session, the default) or runner (ralph-loop run; the default where an agent asks). For a router: ralph-loop router start.',
+      headless: 'Launch without a terminal; needs --permission-mode.',
+      resume: 'Resume the live or last archived loop; counters are kept.',
+      fresh: 'Archive an interrupted loop and start over.',
+      consent: 'Approve the loop that an agent requested.',
+      'mode MODE': 'Driver of the loop: hook (a session; default) or runner (ralph-loop run; default for agents).',
     }),
     ...PLAN_OPTIONS,
     ...SETTING_OPTIONS,
     ...options({
-      'adopt-validation': 'Write the commands of "## Validation Commands" into the frontmatter first.',
-      yes: 'Answer questions with yes.',
+      'adopt-validation': 'First write the "## Validation Commands" into the frontmatter.',
+      yes: 'Answer all questions with yes.',
     }),
   },
   control: false,

@@ -10,9 +10,10 @@ import { pathNamed, readTaskText } from '../task-place.ts';
 
 export const CHECK_COMMAND: Command = {
   name: 'check',
-  summary: 'Check a task file, all problems at once.',
+  summary: 'Check a task file and report all problems.',
   usage: '[PATH]',
-  help: `Checks a task file as start would, without starting anything: ${DEFAULT_TASK}, or PATH from the current directory, a task file, a task folder with a RALPH.md or a task.md, or the name of a loop directory. Exit code 1 when there is an error.`,
+  help: `Checks a task file as start would, without starting anything. PATH is a task file, a task folder or the name of a loop directory; the default is ${DEFAULT_TASK}. The exit code is 1 if there is an error.`,
+  example: 'ralph-loop check tasks/docs',
   options: {},
   control: false,
   run(context) {

@@ -14,10 +14,11 @@ import { type Command, options } from '../command.ts';
 
 export const CONFIG_COMMAND: Command = {
   name: 'config',
-  summary: 'Show the settings of this project, or set its limit of iterations.',
+  summary: 'Show the settings, or set the limit of iterations.',
   usage: '[--max-iterations N]',
-  help: 'Shows what a loop on PROMPT.md would start with now. With --max-iterations it writes the limit, 1 to 100, into .claude/ralph/config.json. A flag, the environment and the frontmatter of the task file win over that file. A loop that runs keeps the limit it was started with.',
-  options: options({ 'max-iterations N': 'Iterations a loop gets, 1 to 100.' }),
+  help: 'Shows the settings that a loop on PROMPT.md would start with. --max-iterations writes that limit into .claude/ralph/config.json; options, the environment and the frontmatter of the task file take precedence over it. A running loop keeps its limit.',
+  example: 'ralph-loop config --max-iterations 30',
+  options: options({ 'max-iterations N': 'Limit of iterations, 1 to 100.' }),
   control: true,
   run(context) {
     const { values, projectDir, env, files } = context;

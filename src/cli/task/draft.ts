@@ -14,10 +14,11 @@ const LIMIT = 20_000;
 
 export const DRAFT_COMMAND: Command = {
   name: 'draft',
-  summary: 'Draft a task folder from a task in plain words, or open one that is there.',
+  summary: 'Draft a task folder from plain words, or review one.',
   usage: '[--name NAME] "TEXT" | PATH',
-  help: 'Drafts a RALPH.md from TEXT and from what this project offers: its package manager, its test, lint, build and type-check commands (package.json, Cargo, Go, Python, Make). Limits follow the kind of the task: analysis, fix, migration or general. In a terminal the draft is shown for review: start it, edit it ($EDITOR), keep it for later, or cancel. Otherwise it is written to a folder below the current directory, and its path is printed. An existing RALPH.md is never overwritten. The PATH of a task folder that is there, or of its RALPH.md, opens that one instead: at a terminal to review, edit or start it, otherwise it is checked and printed, with exit code 1 when there is an error. A word that could be both is taken for the path; with --name it is the task.',
-  options: options({ 'name NAME': 'The new task folder; without it a name made of the words of TEXT.' }),
+  help: 'Drafts a RALPH.md from TEXT and from the test, lint, build and type-check commands of this project. In a terminal it shows the draft for review, to start, edit, keep or cancel; otherwise it writes the draft and prints its path. The PATH of an existing task folder opens that one instead.',
+  example: 'ralph-loop draft "Fix the failing tests of the parser"',
+  options: options({ 'name NAME': 'Name of the new task folder; default: from the words of TEXT.' }),
   control: false,
   async run(context) {
     const mayAsk = context.forPeople && process.stdin.isTTY === true;

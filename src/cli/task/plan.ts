@@ -13,9 +13,10 @@ import { readTaskText } from '../task-place.ts';
 
 export const PLAN_COMMAND: Command = {
   name: 'plan',
-  summary: 'Check a plan of tasks, all problems at once.',
+  summary: 'Check a plan of tasks and report all problems.',
   usage: 'check FILE',
-  help: 'Checks a plan as run and start would, without starting anything: ids that are there twice, dependencies that are unknown or wait for each other, tasks without acceptance are errors; a missing or vague scope and a task that is too big for one iteration are warnings. A task is written "- [ ] **Task 1: Title**" at the left margin, with Scope, Depends on, Acceptance and Notes indented below it. Then it says which task comes next. Exit code 1 when there is an error.',
+  help: 'Checks a plan as run and start would, without starting anything: ids, dependencies, acceptance, scope and size of its tasks. It also prints which task is next. The exit code is 1 if there is an error.',
+  example: 'ralph-loop plan check PLAN.md',
   options: {},
   control: false,
   run(context) {

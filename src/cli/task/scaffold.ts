@@ -14,9 +14,10 @@ export const PRESETS: readonly string[] = [
 
 export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',
-  summary: 'Make a task folder with a RALPH.md to fill in.',
+  summary: 'Create a task folder with a RALPH.md to fill in.',
   usage: '[--preset P] NAME',
-  help: `Makes NAME/RALPH.md below the current directory from a template, or from a preset: ${PRESETS.slice(1).join(', ')}. Quote a name with spaces. An existing RALPH.md is never overwritten, and nothing is written outside the current directory. Edit it, check it with ralph-loop check NAME/RALPH.md, start it with ralph-loop start --task NAME.`,
+  help: 'Creates NAME/RALPH.md below the current directory from a template or a preset. An existing RALPH.md is never overwritten. Edit the file, then check and start it with ralph-loop check NAME and ralph-loop start --task NAME.',
+  example: 'ralph-loop scaffold docs',
   options: options({ 'preset P': `One of ${PRESETS.slice(1).join(', ')}.` }),
   control: false,
   run(context) {
