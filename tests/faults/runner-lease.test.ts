@@ -26,7 +26,7 @@ before(async () => {
   // As ever, but for how long it takes until a lease that nobody renews is free.
   main = await bundleVariant(join(directory, 'bundle'), [
     { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
-    { file: 'state/lock-owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
+    { file: 'state/lock/owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
   ]);
 });
 after(remove);
@@ -147,7 +147,7 @@ test('A runner that slept over its lease and is told to go does not interrupt th
 test('Control: without the epoch a runner that slept writes over what the other one has counted.', async () => {
   const unfenced = await bundleVariant(join(directory, 'unfenced'), [
     { file: 'drive/runner/lease.ts', from: 'STALE_MS = 30_000', to: 'STALE_MS = 2_000' },
-    { file: 'state/lock-owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
+    { file: 'state/lock/owner.ts', from: 'FOREIGN_STALE_MS = 60_000', to: 'FOREIGN_STALE_MS = 2_500' },
     { file: 'drive/runner/lease.ts', from: 'onCompromised, fs', to: 'onCompromised: () => undefined, fs' },
     { file: 'state/with-state.ts', from: 'writer.epoch >= current.epoch', to: 'true' },
   ]);
