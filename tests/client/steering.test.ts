@@ -137,7 +137,7 @@ test('after a stop the agent finishes its iteration, and the loop ends there', a
     assert.equal(project.model.mainRequests().length, 3);
     assert.equal(project.iterations().length, 2);
     assert.match(run.said, /Stopped by the user after 2 iterations/);
-    assert.match(run.said, /before the agent heard what you said: "too late"/);
+    assert.match(run.said, /before the agent received your messages: "too late"/);
   });
 });
 

@@ -121,7 +121,7 @@ test('the self-healing example sees its own test results, fresh in every iterati
     assert.match(first, /# fail 1|ℹ fail 1/);
     assert.match(second, /# fail 0|ℹ fail 0/);
     assert.doesNotMatch(second, /\[exit code/);
-    assert.match(run.said, /command tests: error after/);
+    assert.match(run.said, /Command tests: error after/);
     assert.deepEqual([loop.project.ended().as, loop.project.ended().verified], ['complete', true]);
     assert.deepEqual(
       loop.records().map(({ commands }) => commands.map(({ outcome }) => outcome)),

@@ -73,7 +73,7 @@ test('a frontmatter that no longer parses stops nothing: the loop goes on under 
     const run = await loop.run();
     assert.equal(run.code, 2, run.said);
     assert.equal(loop.records().length, 2);
-    assert.match(loop.told()[2] ?? '', /frontmatter of my-task\/RALPH\.md changed while the loop runs/);
+    assert.match(loop.told()[2] ?? '', /frontmatter of my-task\/RALPH\.md changed during the loop/);
     assert.match(loop.told()[2] ?? '', /^Do the work\.$/m);
   });
 });

@@ -4,12 +4,16 @@ import { spawnSync } from 'node:child_process';
 const MOST_GROWTH = 3;
 const ROUNDS = 5;
 
+/** Processor time in microseconds that the shorter input must take: less is lost in the noise of compiler and collector. */
+const MIN_MICROSECONDS = 20_000;
+
 /**
  * Returns whether a function takes linear time: in a process of its own, which ends after `limitMs`, it uses less than
  * three times the processor time for an input of twice the length. `module` exports the function as `name`; `part` is
- * repeated `n` and `2 n` times. Uses processor time, which other processes on the machine do not change.
+ * repeated until its processing takes long enough to be measured. Uses processor time, which other processes on the
+ * machine do not change.
  */
-export function isLinear(module: URL, name: string, part: string, n: number, limitMs = 120_000): boolean {
+export function isLinear(module: URL, name: string, part: string, limitMs = 120_000): boolean {
   const code = `
     import { ${name} as run } from ${JSON.stringify(module.href)};
     const used = (text) => {
@@ -18,7 +22,9 @@ export function isLinear(module: URL, name: string, part: string, n: number, lim
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
-    const texts = [${JSON.stringify(part)}.repeat(${n}), ${JSON.stringify(part)}.repeat(${2 * n})];
+    let text = ${JSON.stringify(part)}.repeat(1_000);
+    while (used(text) < ${MIN_MICROSECONDS} || used(text) < ${MIN_MICROSECONDS}) text += text;
+    const texts = [text, text + text];
     for (const text of texts) used(text);
     const best = texts.map(() => Infinity);
     for (let round = 0; round < ${ROUNDS}; round++)

@@ -17,10 +17,10 @@ const PARTS = {
 
 for (const [what, part] of Object.entries(PARTS)) {
   test(`Markdown is read in linear time: ${what}`, () => {
-    assert.equal(isLinear(WORK, 'readMarkdown', part, Math.ceil(400_000 / part.length)), true);
+    assert.equal(isLinear(WORK, 'readMarkdown', part), true);
   });
 }
 
 test('the control: a reader that looks for the end of each comment in all the rest does not take linear time', () => {
-  assert.equal(isLinear(WORK, 'readQuadratically', 'a <!-- ', 6_000), false);
+  assert.equal(isLinear(WORK, 'readQuadratically', 'a <!-- '), false);
 });
