@@ -10,7 +10,7 @@ export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cach
 export interface CheckResult {
   readonly name: string;
   readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';
-  /** What the agent and the user need to know to mend it, in one line or a few. */
+  /** What the agent and the user need to know to fix it, in one line or a few. */
   readonly detail: string;
 }
 
@@ -59,7 +59,7 @@ export type EngineEvent =
       readonly taskDone?: boolean;
       /** Whether the iteration changed the project durably. */
       readonly progress: 'yes' | 'no' | 'unknown';
-      /** Fingerprint of the project now, kept for the next comparison; null where nobody asked. */
+      /** Fingerprint of the project now, kept for the next comparison; null if not requested. */
       readonly projectMark: string | null;
       readonly error: string | null;
       /** The time that the policy gives an iteration ran out before the agent had ended its message. */
@@ -90,7 +90,7 @@ export type EngineEvent =
   | {
       readonly type: 'user-prompt';
       readonly at: string;
-      /** A prompt with the id of the running turn was queued while the agent worked: nobody interrupted anything. */
+      /** A prompt with the id of the running turn was queued while the agent worked, so nothing was interrupted. */
       readonly promptId: string | null;
       /**
        * Who speaks: a person, the client itself because background work ended (`notification`), or the client itself
@@ -111,7 +111,7 @@ export type EngineEvent =
   | { readonly type: 'task-missing'; readonly at: string; readonly message: Message | string }
   /** A driver cannot have the agent work: the loop ends as an error, and the message says how to go on. */
   | { readonly type: 'agent-failed'; readonly at: string; readonly message: Message | string }
-  /** Something that the user and the next prompt have to hear; the same key is told once. */
+  /** A notice for the user and the next prompt; the same key is announced once. */
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: Message | string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }

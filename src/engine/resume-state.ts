@@ -6,7 +6,7 @@ import { takenBack } from './transitions/delivery.ts';
 
 /**
  * The loop as it goes on in a new client: counters, usage and notices kept; breaker closed; no session bound; whatever
- * was asked of the old client forgotten. Whoever resumes it agrees to it, or cannot (`consented` false): then it awaits
+ * was asked of the old client forgotten. The user who resumes it agrees to it, or an agent cannot (`consented` false): then it awaits
  * the user's consent, whatever it was. The epoch moves on, so that a holder from before can no longer write.
  */
 export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
@@ -54,7 +54,7 @@ export function bindSession<S extends LoopState>(state: S, client: ClientIdentit
     marks: sameSession
       ? state.marks
       : { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
-    // A new client counts its cost from zero; one that took up the old session goes on with its figure.
+    // A new client counts its cost from zero; one that resumed the old session continues its figure.
     usage: sameSession || sameClient ? state.usage : { ...state.usage, costBaseUsd: null },
   };
 }

@@ -3,7 +3,7 @@ import type { PauseReason, Steering, TerminalStatus } from './schema/state.ts';
 
 export type WaitReason = 'idle' | 'pace' | 'rate-limit' | 'retry';
 
-/** What a runner tells whoever watches, in order. Each is plain data: `--json` prints it as it is. */
+/** Events that a runner emits, in order. Each is plain data: `--json` prints it as it is. */
 export type RunnerEvent =
   | {
       readonly type: 'loop-started';
@@ -21,7 +21,7 @@ export type RunnerEvent =
   /** One of the task folder's own commands runs. */
   | { readonly type: 'command-started'; readonly name: string }
   | { readonly type: 'command-ran'; readonly name: string; readonly outcome: string; readonly durationMs: number }
-  /** The agent's words as they come; only told where somebody watches them come. */
+  /** The agent's words as they arrive; emitted for the live view only. */
   | { readonly type: 'text-delta'; readonly text: string }
   /** The agent's words, whole. `streamed`: they were told before, piece by piece. */
   | { readonly type: 'text'; readonly text: string; readonly streamed?: boolean }
@@ -57,9 +57,9 @@ export type RunnerEvent =
   | { readonly type: 'steered'; readonly texts: readonly string[] }
   /** The iteration is asked to end because the user said so. */
   | { readonly type: 'interrupting' }
-  /** Somebody wants the loop to stop, or to pause, when the iteration is over, or thinks better of it. */
+  /** A stop or pause at the end of the iteration was requested or withdrawn. */
   | { readonly type: 'after-iteration'; readonly next: 'stop' | 'pause' | 'go-on' }
-  /** The loop rests here until somebody resumes it. */
+  /** The loop is paused until it is resumed. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
   | { readonly type: 'notice'; readonly message: string }
   | {
@@ -84,7 +84,7 @@ export type RunnerEvent =
       readonly message: string;
       readonly code: number;
       readonly iterations: number | null;
-      /** US dollars, of the whole loop; null where nobody told. */
+      /** Cost of the loop in US dollars; null if unknown. */
       readonly costUsd: number | null;
     };
 

@@ -117,6 +117,6 @@ function tasksOf({ files, contract }: PlanPlace): PlanAttempt['tasks'] {
   try {
     return readPlan(readFileSync(join(files.projectDir, contract.taskPath), 'utf8')).tasks;
   } catch {
-    return []; // a plan that is gone is told when the next prompt is made
+    return []; // a missing plan is reported when the next prompt is made
   }
 }

@@ -2,7 +2,7 @@ import type { PlanState } from '../schema/plan.ts';
 import type { Policy } from '../schema/policy.ts';
 import { nextPlanTask, type PlanChoice, type PlanTask, planKey } from './task-order.ts';
 
-/** A task as the engine is told of it: its acceptance is what a person is asked to verify. */
+/** A task as the engine sees it: its acceptance is what a person is asked to verify. */
 export interface ToldTask extends PlanTask {
   readonly acceptance: readonly string[];
 }
@@ -92,7 +92,7 @@ export function withDone(plan: PlanState, id: string): PlanState {
   return { ...plan, current: null, attempts: 0, done: [...plan.done, id] };
 }
 
-/** The session of a loop that somebody starts or resumes: what is blocked now is passed over. */
+/** Session of a loop that is started or resumed: tasks that are blocked now are skipped. */
 export function resumedPlan(state: { readonly plan?: unknown }, maxTasks: number): PlanState {
   const before = planOf(state);
   return { ...before, attempts: 0, blocked: null, done: before.done.length >= maxTasks ? [] : before.done };

@@ -91,7 +91,7 @@ function labelled(text: string): Labelled {
   return { summary: of('summary') || oneLine(first), learnings: of('learning'), blockers: of('blocker') };
 }
 
-/** A heading or a comment in what somebody said must not be one of the file's. */
+/** A heading or a comment in quoted text must not become one of the file's. */
 function oneLine(text: string): string {
   const line = redact(text).replace(/\s+/g, ' ').replaceAll('<!--', '').replaceAll('-->', '').trim();
   return line.length > LINE_LIMIT ? `${line.slice(0, LINE_LIMIT)}…` : line;

@@ -134,7 +134,7 @@ export interface ClaimWords {
   readonly what: string;
 }
 
-/** What a claim has to pass; nothing where nobody asks for anything. */
+/** What a claim has to pass; empty without requirements. */
 export function gateText(
   parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'notices' | 'taskPath' | 'folder'>,
   { before, what }: ClaimWords,

@@ -50,7 +50,7 @@ export function sectionsOf(text: string): string {
 
 /** The file that holds the whole assembled prompt. */
 export interface TaskPlace {
-  /** Relative to the project; null where it could not be written, and then nobody is sent there. */
+  /** Relative to the project; null if it could not be written, and then no prompt points to it. */
   readonly promptPath: string | null;
 }
 

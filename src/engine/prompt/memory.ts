@@ -16,7 +16,7 @@ export function countEntries(text: string): number {
 }
 
 /**
- * What a context that knows nothing is told of the project's memory: where there is something to read, and where its own
+ * What a fresh context learns of the project's memory: where there is something to read, and where its own
  * decisions go; null where the project keeps none. Names files and no contents, so that it is short in any project.
  */
 export function memoryText(files: readonly MemoryFile[]): string | null {

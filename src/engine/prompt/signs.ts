@@ -51,7 +51,7 @@ export function signBehind(text: string, sign: Sign): string {
   const signs = parseSigns(text);
   if (signs.some((known) => sameName(known.name, name))) return '';
   const added = `${gapBehind(text, ending)}${block}`;
-  // Behind a fence or a comment that nobody closed no sign counts: there it would be added once more each time.
+  // Behind an unclosed fence or comment no sign counts: there it would be added once more each time.
   const counts = parseSigns(text + added).length > signs.length;
   return !counts && text.split(LINE_END).some((line) => sameName(line, `### Sign: ${name}`)) ? '' : added;
 }

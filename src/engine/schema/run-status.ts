@@ -40,7 +40,7 @@ export const taskIterationRecord = z.strictObject({
   loopId: z.string(),
   /** Counted from 1; an idle iteration has the number of the working one before it. */
   iteration: count,
-  /** `interrupted`: a process died that had counted it; what it changed, and what the gate said, nobody knows. */
+  /** `interrupted`: the process that had counted it died; its changes and gate results are unknown. */
   status: z.enum(['completed', 'idle', 'timeout', 'error', 'interrupted']),
   startedAt: instant,
   endedAt: instant,

@@ -23,7 +23,7 @@ export const idleState = z.object({
   lastCallAt: instant.nullable(),
 });
 
-/** What the loop has cost so far. `costUsd` is null while nobody told us: unknown is not zero. */
+/** Usage of the loop so far. `costUsd` is null while unknown, which is not zero. */
 export const usageState = z.object({
   inputTokens: count,
   outputTokens: count,
@@ -37,7 +37,7 @@ export const usageState = z.object({
   costBaseUsd: z.number().nullable(),
 });
 
-/** How far each append-only file of somebody else has been read, so that nothing is counted twice. */
+/** How far each append-only file of other programs has been read, so that nothing is counted twice. */
 export const readMarks = z.object({
   transcriptPath: z.string().nullable(),
   transcriptBytes: count,
@@ -107,7 +107,7 @@ const base = {
   /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
   promptId: z.string().nullable(),
   stopRequested: z.boolean(),
-  /** The stop that is requested came by a file in the task folder: nobody knows whose. */
+  /** The stop was requested by a flag file in the task folder, whose author is unknown. */
   stopFlag: z.boolean().optional(),
   steering: z.array(steering),
   notices,
@@ -122,7 +122,7 @@ const base = {
   program: z.string().min(1).optional(),
   /** Whether an iteration has changed something durably; absent where the policy tracks no progress. */
   progressed: z.boolean().optional(),
-  /** Working iterations of which nobody could tell whether they changed something; absent as above. */
+  /** Working iterations whose progress is unknown; absent as above. */
   unknownProgress: count.optional(),
   /** A checklist as it was counted last, and the most items that it has had; absent for every other task. */
   checklist: z.object({ done: count, total: count, most: count }).optional(),
@@ -130,7 +130,7 @@ const base = {
   lastReflection: count.optional(),
   /** How far a plan has come; absent for every other task, and before the plan was read. */
   plan: planState.optional(),
-  /** Background tasks that were waited for as long as allowed: nobody waits for them again. */
+  /** Background tasks that reached their maximum wait and are not waited for again. */
   waitedOut: z.array(z.string()),
 };
 
@@ -140,7 +140,7 @@ const waiting = {
   delayMs: z.number().min(0),
   /** The last wait of a streak, cut so that the idle time never passes its maximum. */
   last: z.boolean(),
-  /** Somebody asked to go on now. */
+  /** The user asked to continue now. */
   woken: z.boolean(),
   /** Fingerprint of what is watched, as it was when the agent said idle; null when nothing is watched. */
   seen: z.string().nullable(),

@@ -32,7 +32,7 @@ const logEntry = z.object({
  * their owner's and are kept.
  */
 export const tddState = z.object({
-  /** Absent in a file that somebody else wrote. */
+  /** Absent in a file that another program wrote. */
   schemaVersion: z.literal(TDD_VERSION).optional(),
   scenarios: z.array(z.object({ id, description: z.string(), status: tddStanding })),
   completedScenarios: z.array(completedScenario),
@@ -65,7 +65,7 @@ export const tddRecord = z.strictObject({
   scripts: z.record(z.string(), z.string()),
   /** The same as the last red run met them: a script that came after the list was made. What was red has to become green. */
   redScripts: z.record(z.string(), z.string()).optional(),
-  /** PATH and the like of whoever agreed: they decide what the commands' words mean. */
+  /** Environment of the user who agreed (PATH and the like), which decides what the commands mean. */
   environment: z.record(z.string(), z.string()),
   current: z.string().nullable(),
   /** In the order in which they were proved. An entry is final. */

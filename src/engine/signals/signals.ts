@@ -31,7 +31,7 @@ export function readSignals(text: string, policy: Pick<Policy, 'completion' | 's
     const remaining = FINDINGS.exec(unmarked)?.[1];
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
-    // The whole line as well: a signal of somebody's own may begin with a mark itself.
+    // The whole line as well: a custom signal may begin with a mark itself.
     if (standsAlone(whole, wanted) || standsAlone(unmarked, wanted)) claimed = true;
     if (anywhere && line.includes(wanted)) claimed = true;
   }

@@ -17,7 +17,7 @@ export interface TddRun {
 
 /** What a shell leaves with for a program that it may not run, and for one that it does not find. */
 const CANNOT_RUN = new Set([126, 127]);
-/** 128 and SIGINT, SIGKILL or SIGTERM: somebody ended it. A crash by itself (SIGABRT, SIGSEGV) is the test's own failure. */
+/** 128 and SIGINT, SIGKILL or SIGTERM: ended from outside. A crash by itself (SIGABRT, SIGSEGV) is the test's own failure. */
 const ENDED_FROM_OUTSIDE = new Set([130, 137, 143]);
 
 /** What programs print that fail before any test could: the command is wrong, not the code. */

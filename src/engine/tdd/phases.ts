@@ -13,7 +13,7 @@ export function isComplete({ completed }: Pick<TddRecord, 'completed'>, id: stri
   return completed.some((scenario) => scenario.id === id);
 }
 
-/** The scenarios that nobody has proved yet, in their order. */
+/** Scenarios that are not proved yet, in their order. */
 export function remaining(record: Pick<TddRecord, 'scenarios' | 'completed'>): TddScenario[] {
   return record.scenarios.filter(({ id }) => !isComplete(record, id));
 }

@@ -4,7 +4,7 @@ import { redEvidence, standingOf } from './phases.ts';
 
 /**
  * What the prompt of an iteration says of the list: the scenario to work on, what proves it, how far it is with its
- * evidence verbatim, and the steps. `tdd` is the command line of its commands, less the step; `notes` are what was mended. Pure.
+ * evidence verbatim, and the steps. `tdd` is the command line of its commands, less the step; `notes` say what was repaired. Pure.
  */
 export function sectionText(
   record: TddRecord,

@@ -34,7 +34,7 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
   }
 }
 
-/** An agent at work finishes its iteration first; where nobody works, the loop ends now. */
+/** An agent at work finishes its iteration first; without one, the loop ends now. */
 function stop(state: Live, at: string, { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>): Transition {
   const atWork = (state.status === 'running' || state.status === 'verifying') && clientAlive && state.turn !== 'rest';
   const next: Live = state.stopRequested ? state : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };
@@ -51,7 +51,7 @@ function pauseNow(state: Live, at: string): Transition {
 
 function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
   if (state.status !== 'paused') return unchanged(state);
-  // Whoever resumes a plan has had the time to look at it: it is read anew.
+  // A user who resumes a plan has had time to edit it: it is read again.
   const plan = state.plan && { plan: { ...state.plan, blocked: null } };
   const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn, ...plan };
   return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };

@@ -34,7 +34,7 @@ export function timePassed(before: LoopState, passed: Passed, policy: Policy): T
   }
 }
 
-/** A clock that was set back during the wait counts as no time: the wait begins anew, the time before it stays. */
+/** A clock that was set back during the wait counts as no time: the wait restarts, the time before it stays. */
 function onThisClock(state: Waiting, at: string): Waiting {
   const { until, delayMs } = state.waiting;
   const began = after(until, -delayMs);
@@ -52,7 +52,7 @@ function goOn(state: Waiting, at: string, policy: Policy, detail: string): Trans
   return { state: next.state, effects: [ended, ...next.effects] };
 }
 
-/** Between two working iterations nobody is idle: only the time counts, whatever changes meanwhile. */
+/** Between two working iterations the agent is not idle: only the time counts, whatever changes meanwhile. */
 function isPace({ waiting }: Waiting): boolean {
   return waiting.why === 'pace';
 }

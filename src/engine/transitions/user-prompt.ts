@@ -7,7 +7,7 @@ import { event, pause, running, type Transition, tellPause } from './build.ts';
 type Live = Exclude<LoopState, { status: 'ended' }>;
 type Prompted = Extract<EngineEvent, { type: 'user-prompt' }>;
 
-/** Somebody spoke in the session: the launcher's first prompt, the client's own notification, or the user. */
+/** Handles a prompt in the session: the launcher's first one, the client's own notification, or the user's. */
 export function userPrompt(state: Live, prompted: Prompted): Transition {
   // The client announces a message at once when it is queued, under the id of the turn that is still running.
   if (prompted.promptId !== null && prompted.promptId === state.promptId) return { state, effects: [] };
@@ -41,7 +41,7 @@ function byClient(state: Live, { by, at }: Prompted): Transition {
 function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Transition {
   const { reason, resumesAt } = state.paused;
   if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) {
-    // What the Stop or StopFailure hook said when it was told to go, or failed, has reached nobody (measured).
+    // The client discards what a Stop or StopFailure hook says when it is aborted or fails (measured).
     const { state: told, message } = tellPause(state);
     return { state: turn(told, 'user').state, effects: message === null ? [] : [{ type: 'notify', message }] };
   }
