@@ -25,7 +25,7 @@ const FILE_LIMIT = 300;
 /** Words of texts and comments that have a plain English term. */
 const ODD_WORDS =
   /\b(?:mend(?:s|ed|ing)?|nobody|somebody|anew|heed(?:s|ed|ing)?|is\s+told|whoever|goes\s+on\s+with|lies\s+here)\b/gi;
-const ODD_WORDS_LIMIT = 500;
+const ODD_WORDS_LIMIT = 30;
 const TEXTS = 'hooks scripts src docs templates skills references rules README.md SKILL.md'.split(' ');
 const PARSERS = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch|mdast|micromark)/;
