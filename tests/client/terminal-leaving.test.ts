@@ -130,7 +130,7 @@ describe('a user who leaves', { concurrency: 2 }, () => {
       }
       const left = loop.state();
       assert.deepEqual([left?.status, left?.paused?.reason, left?.iteration], ['paused', 'interrupted', 1]);
-      assert.match(left?.paused?.message ?? '', /the client ended/);
+      assert.match(left?.paused?.message ?? '', /the client exited/);
       assert.equal(loop.project.main(['start']).code, 1);
       await loop.launch('--resume');
       const ended = await loop.waitForEnd();

@@ -8,6 +8,7 @@ import { show } from '../../state/process/program.ts';
 import { readLoop } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
+import type { Message } from '../../text/message.ts';
 import { endedLoop, standing, unheard } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
@@ -187,7 +188,12 @@ function end(turn: Turn): { readonly code: number; readonly message: string } {
   change(turn, { type: 'interrupted', at: context.now(), by: 'client-exit' });
   const { status, state, message } = standing(files, loopId);
   const left = state?.status === 'ended' ? unheard(state) : null;
-  const text = show(message ?? LAUNCH_TEXTS.stillThere, state ?? { name: files.name, mode: 'hook' });
+  const shown = (told: Message | string): string => show(told, state ?? { name: files.name, mode: 'hook' });
+  // A pause's own message says how to resume in the session, which has ended.
+  const text =
+    status === 'paused' && message !== null
+      ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
+      : shown(message ?? LAUNCH_TEXTS.stillThere);
   return { code: exitCode(status), message: left === null ? text : `${text} ${left}` };
 }
 

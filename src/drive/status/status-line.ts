@@ -39,12 +39,12 @@ function costNow(input: string): number | null {
   }
 }
 
-/** `ralph-loop: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
+/** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */
 export function loopStatusLine(state: LoopState, at: string, sessionCost: number | null): string {
   const { iteration, maxIterations, usage } = state;
   const shown = state.status === 'running' || state.status === 'verifying' ? iteration + 1 : iteration;
   return [
-    `ralph-loop: ${state.name ?? 'default'}`,
+    `ralph: ${state.name ?? 'default'}`,
     statusText(state, at),
     `iter ${Math.min(shown, maxIterations)}/${maxIterations}`,
     formatDuration(Math.max(1_000, elapsed(state.startedAt, at))),
