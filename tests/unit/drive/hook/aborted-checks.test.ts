@@ -4,6 +4,7 @@ import { hookDriver } from '../../../../src/drive/hook/hook-driver.ts';
 import { openTurn } from '../../../../src/drive/hook/open-turn.ts';
 import { runEffects } from '../../../../src/drive/turn/run-effects.ts';
 import { readState } from '../../../../src/state/read-state.ts';
+import '../../../support/starts-processes.ts';
 import { AT, aHook, aProject, rewrite, start } from '../../../support/drive/drive-project.ts';
 
 const SLOW = '---\nvalidation: ["sleep 60"]\n---\n\nDo the work.\n';
