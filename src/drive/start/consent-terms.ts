@@ -22,6 +22,7 @@ export function consentTerms(contract: Contract, list: TddRecord | null): Consen
     ...flatten('', policy),
     ...flatten('commit_footers', contract.commitFooters),
     ...flatten('findings_log', contract.findingsLog),
+    ...notifyTerms(contract),
     ...scriptTerms(contract.scripts),
     ...Object.entries(flags).map(([key, value]) => [`option ${key}`, String(value)] as const),
   ];
@@ -35,6 +36,13 @@ export function listTerms({ scenarios, scripts }: Pick<TddRecord, 'scenarios' | 
     }),
     ...scriptTerms(scripts),
   ];
+}
+
+/** The command stands in one line: its words belong together. */
+function notifyTerms({ notify }: Contract): ConsentTerms {
+  if (notify === undefined) return [];
+  const { command, ...rest } = notify;
+  return [...flatten('notify.command', command && [command]), ...flatten('notify', rest)];
 }
 
 function taskTerms({ commands, args, gate, ...rest }: NonNullable<Contract['task']>): ConsentTerms {

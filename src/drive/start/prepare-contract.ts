@@ -126,6 +126,7 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       ...(request.plan && { commitFooters: [...resolved.settings.commitFooters] }),
       validation: resolved.settings.validation,
       findingsLog: resolved.settings.findingsLog,
+      ...notifyTerms(resolved),
       consented: request.consented,
       clientVersion: agent === null ? versionOf(request) : null,
       ...(agent === null ? { client: clientSettings(resolved) } : { agent }),
@@ -134,6 +135,11 @@ export function prepareContract(request: ContractRequest): PreparedContract {
       bundleDir: request.bundleDir,
     },
   };
+}
+
+function notifyTerms({ settings }: Resolved): Pick<ContractTerms, 'notify'> {
+  const { bell: _, ...notify } = settings.notify;
+  return notify.command === null && notify.url === null ? {} : { notify };
 }
 
 function clientSettings({ settings }: Resolved): NonNullable<ContractTerms['client']> {

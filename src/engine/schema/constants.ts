@@ -6,3 +6,6 @@ export const TDD_VERSION = 1;
 
 /** Seconds that the Stop hook is registered with: idle waits and the gate run inside it. The client takes a day. */
 export const STOP_TIMEOUT_SECONDS = 86_400;
+
+/** Ends and pauses that a notification can report. */
+export const NOTIFY_KINDS = ['complete', 'blocked', 'paused', 'limit', 'error'] as const;

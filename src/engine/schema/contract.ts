@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { NOTIFY_KINDS } from './constants.ts';
 import { policy } from './policy.ts';
 import { instant } from './scalars.ts';
 
@@ -52,6 +53,15 @@ export const taskTerms = z.strictObject({
   reflectEvery: z.int().min(2).nullable(),
 });
 
+/** How the user hears of ends and pauses. The bell of the terminal is no part of the contract. */
+export const notify = z.strictObject({
+  on: z.array(z.enum(NOTIFY_KINDS)),
+  /** A program and its arguments, run without a shell. */
+  command: z.array(z.string().min(1)).min(1).nullable(),
+  url: z.string().min(1).nullable(),
+  template: z.enum(['json', 'slack', 'discord', 'ntfy']),
+});
+
 /** What may run and what must hold, fixed at the start and kept outside the project. */
 export const contract = z.strictObject({
   contractVersion: z.literal(CONTRACT_VERSION),
@@ -73,6 +83,8 @@ export const contract = z.strictObject({
   policy,
   validation: z.array(commandDefinition),
   findingsLog: z.string().min(1),
+  /** Absent where no command and no address are notified. */
+  notify: notify.optional(),
   /** SHA-256 of the project's own files that the commands name, by path relative to the project. */
   scripts: z.record(z.string(), z.string()),
   /** Whether the user has agreed to the loop. One that an agent asked for has to wait until they do. */
@@ -111,6 +123,7 @@ export type Contract = z.infer<typeof contract>;
 export type StoredContract = Readonly<z.infer<typeof storedContract>>;
 export type EvidenceCommand = z.infer<typeof evidenceCommand>;
 export type CommandRule = z.infer<typeof commandRule>;
+export type Notify = z.infer<typeof notify>;
 export type Guardrails = z.infer<typeof guardrails>;
 export type TaskTerms = z.infer<typeof taskTerms>;
 export type CommandDefinition = z.infer<typeof commandDefinition>;

@@ -25,6 +25,13 @@ export function relativeGlobProblem(glob: string): string | null {
   return glob.split('/').includes('..') ? 'must have no ".." segment' : null;
 }
 
+export function webAddressProblem(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol)
+    ? null
+    : 'must be an address that begins with https:// or http://';
+}
+
 const POLICIES = ['policy:secret-bearing-paths'];
 
 /** Unrelated paths: a glob that matches all of them matches everything. */

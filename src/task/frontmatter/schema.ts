@@ -1,9 +1,16 @@
 import * as z from 'zod';
+import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
 import { PLAN_RULES } from '../plan/plan-rules.ts';
 import { BY_FILE } from '../settings/defaults.ts';
 import { promiseProblem, signalProblem } from '../settings/from-environment.ts';
 import type { TaskKind } from '../task-file.ts';
-import { guardedGlobProblem, nameProblem, relativeGlobProblem, relativePathProblem } from './key-problems.ts';
+import {
+  guardedGlobProblem,
+  nameProblem,
+  relativeGlobProblem,
+  relativePathProblem,
+  webAddressProblem,
+} from './key-problems.ts';
 import {
   choice,
   described,
@@ -127,6 +134,17 @@ const budget = mapping({
   warn_at: optional(numberFrom(0, 1), 'The part of a budget at which the loop warns; 0.8 by default.'),
 });
 
+const notify = mapping({
+  on: optional(list(choice(...NOTIFY_KINDS), 'kinds'), 'Ends and pauses that are reported; all by default.'),
+  command: optional(
+    list(line(), 'words').min(1, { error: 'must have at least one word' }),
+    'A program and its arguments, run without a shell. It gets the event as JSON on its input.',
+  ),
+  url: optional(ruledText('must be a URL', 'url', webAddressProblem), 'Where the event is posted as JSON.'),
+  template: optional(choice('json', 'slack', 'discord', 'ntfy'), 'Form of the JSON for url; json by default.'),
+  bell: optional(flag(), 'Rings the bell of the terminal at the end; true by default.'),
+});
+
 const name = () => ruledText('must be a name', 'name', nameProblem);
 
 const command = mapping({
@@ -198,6 +216,7 @@ const KEYS = {
     run,
     'For ralph-loop run --worktree: a shell command that sets a new worktree up, such as npm ci.',
   ),
+  notify: optional(notify, 'How the user hears that the loop has ended or paused.'),
   findings_log: optional(
     ruledText('must be a path', 'relative-path', relativePathProblem),
     'The file of open findings; .claude/ralph/findings.md by default.',

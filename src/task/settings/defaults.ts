@@ -1,4 +1,5 @@
-import type { Guardrails } from '../../engine/schema/contract.ts';
+import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
+import type { Guardrails, Notify } from '../../engine/schema/contract.ts';
 import type { IdlePolicy, Policy } from '../../engine/schema/policy.ts';
 import type { TaskKind } from '../task-file.ts';
 
@@ -48,6 +49,15 @@ export const NO_GUARDRAILS: Guardrails = {
   protectedFiles: [],
   privateFiles: [],
   strict: false,
+};
+
+/** `bell`: of the user's terminal. */
+export const NOTIFY: Notify & { readonly bell: boolean } = {
+  on: [...NOTIFY_KINDS],
+  command: null,
+  url: null,
+  template: 'json',
+  bell: true,
 };
 
 export interface FileDefaults {

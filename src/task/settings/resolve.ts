@@ -13,6 +13,7 @@ import {
   FINDINGS_LOG,
   IDLE,
   MAX_TASKS,
+  NOTIFY,
 } from './defaults.ts';
 import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './layers.ts';
 import { guardrailsOf, paceOf, type TaskSettings, taskSettingsOf } from './task-settings.ts';
@@ -27,6 +28,7 @@ export interface Settings {
   readonly permissionMode: string | null;
   readonly isolation: 'project' | 'client';
   readonly worktreeSetup: string | null;
+  readonly notify: typeof NOTIFY;
   readonly guardrails: Guardrails;
   readonly commitFooters: readonly string[];
   /** null for a plan, a list of scenarios, and a prompt file without any of these keys. */
@@ -62,12 +64,13 @@ export function resolvePolicy(input: SettingSources): ResolvedPolicy {
 function merge(layers: readonly Layer[]): Frontmatter {
   const merged: Frontmatter = {};
   for (const { settings } of layers.toReversed()) {
-    const { idle, breaker, budget, guardrails } = merged;
+    const { idle, breaker, budget, guardrails, notify } = merged;
     Object.assign(merged, settings);
     if (idle) merged.idle = { ...idle, ...settings.idle };
     if (breaker) merged.breaker = { ...breaker, ...settings.breaker };
     if (budget) merged.budget = { ...budget, ...settings.budget };
     if (guardrails) merged.guardrails = { ...guardrails, ...settings.guardrails };
+    if (notify) merged.notify = { ...notify, ...settings.notify };
   }
   return merged;
 }
@@ -174,9 +177,20 @@ function settingsOf(merged: Frontmatter, sources: Readonly<Record<string, Source
     permissionMode: merged.permission_mode ?? null,
     isolation: merged.isolation ?? 'project',
     worktreeSetup: merged.worktree_setup ?? null,
+    notify: notifyOf(merged),
     guardrails: guardrailsOf(merged),
     commitFooters: merged.commit_footers ?? [],
     task: hasTaskTerms(sources, kind) ? taskSettingsOf(merged, kind) : null,
+  };
+}
+
+function notifyOf({ notify = {} }: Frontmatter): typeof NOTIFY {
+  return {
+    on: notify.on ?? NOTIFY.on,
+    command: notify.command ?? NOTIFY.command,
+    url: notify.url ?? NOTIFY.url,
+    template: notify.template ?? NOTIFY.template,
+    bell: notify.bell ?? NOTIFY.bell,
   };
 }
 

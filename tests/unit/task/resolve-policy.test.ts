@@ -40,11 +40,35 @@ test('where nobody says anything the defaults of the table hold', () => {
     isolation: 'project',
     commitFooters: [],
     worktreeSetup: null,
+    notify: {
+      on: ['complete', 'blocked', 'paused', 'limit', 'error'],
+      command: null,
+      url: null,
+      template: 'json',
+      bell: true,
+    },
     guardrails: { blockCommands: [], shellAllow: null, protectedFiles: [], privateFiles: [], strict: false },
     task: null,
   });
   assert.ok(Object.values(sources).every((source) => source === 'default'));
   assert.equal(sources['breaker.same_reply'], 'default');
+});
+
+test('the keys of notify are merged one by one, and refuse what cannot be sent', () => {
+  const { settings, sources } = resolved({
+    frontmatter: frontmatter('notify:\n  "on": [blocked]\n  command: [notify-send, the loop]\n'),
+    userConfig: { notify: { url: 'https://example.org/hook', template: 'slack' } },
+  });
+  assert.deepEqual(settings.notify, {
+    on: ['blocked'],
+    command: ['notify-send', 'the loop'],
+    url: 'https://example.org/hook',
+    template: 'slack',
+    bell: true,
+  });
+  assert.equal(sources['notify.url'], 'user config');
+  const problems = refused({ userConfig: { notify: { on: ['done'], command: [], url: 'file:///etc/passwd' } } });
+  assert.deepEqual(problems.map(({ path }) => path).sort(), ['notify.command', 'notify.on[0]', 'notify.url']);
 });
 
 test('flag, environment, frontmatter, project config, user config and default win in this order', () => {
