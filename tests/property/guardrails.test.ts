@@ -6,7 +6,7 @@ import { evaluateCommandRules } from '../../src/guard/commands/evaluate-rules.ts
 import { pathForms, pathPattern } from '../../src/guard/files/path-pattern.ts';
 import { prepareGuard } from '../../src/guard/guard.ts';
 import { readShellCommand } from '../../src/guard/shell/read-shell-command.ts';
-import { NO_GUARDRAILS } from '../../src/task/settings/defaults.ts';
+import { NO_GUARDRAILS } from '../../src/task/settings/read-values.ts';
 import fc from '../support/property.ts';
 
 const DIRECTORY = '/no-such-folder/project';

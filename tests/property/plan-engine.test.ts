@@ -6,7 +6,7 @@ import { attemptVerdict, planOf, type ToldTask } from '../../src/engine/plan/att
 import type { LoopState } from '../../src/engine/schema/state.ts';
 import { commonPart, statusPart } from '../../src/engine/schema/state.ts';
 import { transition } from '../../src/engine/transition.ts';
-import { DEFAULT_POLICY } from '../../src/task/settings/defaults.ts';
+import { DEFAULT_POLICY } from '../../src/task/settings/read-values.ts';
 import { anyState } from '../support/arbitraries/any-state.ts';
 import * as arb from '../support/arbitraries/arbitraries.ts';
 import fc from '../support/property.ts';

@@ -1,5 +1,5 @@
 import type { ContractTerms } from '../../src/task/settings/build-contract.ts';
-import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../src/task/settings/defaults.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../src/task/settings/read-values.ts';
 
 /** The terms of a loop in `projectDir` with these validation commands. */
 export function terms(

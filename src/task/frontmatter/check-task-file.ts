@@ -6,7 +6,7 @@ import { hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.
 import { readSettings } from './check-settings.ts';
 import { type KeyProblem, keyPath, type Problem } from './problem.ts';
 import { type ReadYaml, readYaml } from './read-yaml.ts';
-import type { Frontmatter } from './schema.ts';
+import { type Frontmatter, ITERATION_CAP } from './schema.ts';
 import { type SplitText, splitFrontmatter } from './split-frontmatter.ts';
 import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts } from './task-folder-problems.ts';
 
@@ -31,8 +31,8 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   });
   if (yaml.mapping === null) return { kind, frontmatter: null, problems };
   const { settings, problems: found } = readSettings(yaml.mapping, {
-    cap: BY_FILE[kind].iterationCap,
-    timeout: BY_FILE[kind].timeoutSeconds,
+    cap: ITERATION_CAP[kind],
+    timeout: BY_FILE[kind].values.timeout,
     whole: true,
     taskKeys: takesTaskKeys(kind) ? 'all' : 'none',
   });

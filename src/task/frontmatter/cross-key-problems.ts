@@ -1,5 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { COMMAND_TIMEOUT_SECONDS, IDLE } from '../settings/defaults.ts';
+import { completeIdle } from '../settings/defaults.ts';
 import { type KeyProblem, keyPath, shownValue } from './problem.ts';
 import type { Frontmatter } from './schema.ts';
 
@@ -29,11 +29,6 @@ export function commandTimeoutProblems({ commands, timeout }: Settings, byDefaul
     const message = `${keyPath(keys)} must be at most ${origin}, ${limit} s, since an iteration waits for its commands, but is ${value}.`;
     return [{ keys, value, rule: 'command-timeout', message, severity: 'error' }];
   });
-}
-
-/** Timeout of a command in seconds. */
-export function commandTimeout(own: number | undefined, iteration: number | null): number {
-  return own ?? Math.min(COMMAND_TIMEOUT_SECONDS, iteration ?? COMMAND_TIMEOUT_SECONDS);
 }
 
 function isTimeout(value: unknown): value is number {
@@ -86,16 +81,8 @@ export function entriesOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export type IdleBlock = NonNullable<Frontmatter['idle']>;
-
-/** Completes an idle block; a `delay` above the default `max_delay` raises it. */
-export function completeIdle(block: IdleBlock) {
-  const delay = block.delay ?? IDLE.delayMs;
-  return { delay, maxDelay: block.max_delay ?? Math.max(IDLE.maxDelayMs, delay), max: block.max ?? IDLE.maxMs };
-}
-
-export function idleProblems(block: IdleBlock): KeyProblem[] {
-  const { delay, maxDelay, max } = completeIdle(block);
+export function idleProblems(block: NonNullable<Frontmatter['idle']>): KeyProblem[] {
+  const { delay, max_delay, max } = completeIdle(block);
   const problems: KeyProblem[] = [];
   const require = (key: 'max_delay' | 'max', value: number): void => {
     if (value >= delay) return;
@@ -104,7 +91,7 @@ export function idleProblems(block: IdleBlock): KeyProblem[] {
     const message = `idle.${key} must be at least idle.delay (${least}), but is ${limit}${origin}.`;
     problems.push({ keys: ['idle', key], value: block[key] ?? null, rule: 'idle-order', message, severity: 'error' });
   };
-  require('max_delay', maxDelay);
+  require('max_delay', max_delay);
   require('max', max);
   return problems;
 }

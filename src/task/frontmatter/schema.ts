@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
+import { promiseProblem, signalProblem } from '../../engine/signals/signals.ts';
 import { PLAN_RULES } from '../plan/plan-rules.ts';
-import { BY_FILE } from '../settings/defaults.ts';
-import { promiseProblem, signalProblem } from '../settings/from-environment.ts';
 import type { TaskKind } from '../task-file.ts';
 import {
   guardedGlobProblem,
@@ -262,14 +261,20 @@ export const TASK_KEYS = [
   'open_questions',
 ] as const satisfies readonly (keyof Frontmatter)[];
 
+/** Upper limit of max_iterations. */
+export const ITERATION_CAP: Readonly<Record<TaskKind, number>> = {
+  ...{ prompt: 100, plan: 100, tdd: 100 },
+  ...{ 'ralph-md': 50, checklist: 50 },
+};
+
 /** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
-export function frontmatterSchema(cap = BY_FILE.prompt.iterationCap) {
+export function frontmatterSchema(cap = ITERATION_CAP.prompt) {
   return z.strictObject({ ...KEYS, max_iterations: maxIterations(cap) });
 }
 
 export function publishedFrontmatter(kind: TaskKind): z.ZodType {
   const file = kind === 'ralph-md' ? 'RALPH.md' : kind === 'checklist' ? 'task.md' : 'PROMPT.md';
-  return frontmatterSchema(BY_FILE[kind].iterationCap).meta({ title: `Frontmatter of a ${file}` });
+  return frontmatterSchema(ITERATION_CAP[kind]).meta({ title: `Frontmatter of a ${file}` });
 }
 
 function maxIterations(cap: number) {

@@ -1,6 +1,5 @@
 import { commandProblems } from '../commands/fill-command.ts';
-import { BY_FILE, PROGRESS_FILE } from '../settings/defaults.ts';
-import { gateOf } from '../settings/task-settings.ts';
+import { BY_FILE, gateOf, PROGRESS_FILE } from '../settings/defaults.ts';
 import type { TaskKind } from '../task-file.ts';
 import { nearestKey } from './canonical-keys.ts';
 import { entriesOf } from './cross-key-problems.ts';

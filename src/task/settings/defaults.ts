@@ -1,109 +1,166 @@
 import { NOTIFY_KINDS } from '../../engine/schema/constants.ts';
-import type { Guardrails, Notify } from '../../engine/schema/contract.ts';
-import type { IdlePolicy, Policy } from '../../engine/schema/policy.ts';
+import type { Guardrails, TaskTerms } from '../../engine/schema/contract.ts';
+import type { Frontmatter } from '../frontmatter/schema.ts';
 import type { TaskKind } from '../task-file.ts';
 
 export const COMPLETION_SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
-export const FINDINGS_LOG = '.claude/ralph/findings.md';
-
 export const VALIDATION_TIMEOUT_SECONDS = 300;
+/** At most the timeout of the iteration. */
+export const COMMAND_TIMEOUT_SECONDS = 60;
 
-export const BREAKER: Policy['breaker'] = {
-  findings: 3,
-  noProgress: 0,
-  sameReply: 3,
-  sameError: 5,
-  denials: 3,
-  tdd: 3,
-};
+/** A default for each key of a group; null for none. */
+type Defaults<T> = { readonly [K in keyof T]-?: Default<NonNullable<T[K]>> };
+type Default<T> = T extends readonly (infer E)[]
+  ? readonly E[] | null
+  : T extends object
+    ? Defaults<T> | null
+    : T | null;
 
-export const MAX_TASKS = 5;
-
-export const BUDGET: Policy['budget'] = { maxCostUsd: null, maxTokens: null, maxTimeMs: null, warnAt: 0.8 };
-
-export const IDLE: IdlePolicy = {
-  delayMs: 30_000,
-  backoff: 2,
-  maxDelayMs: 300_000,
-  maxMs: 21_600_000,
-  wake: 'time',
-  watch: [],
-  maxQuietMs: null,
-};
-
-export const DEFAULT_POLICY: Policy = {
-  completion: { kind: 'signal', text: COMPLETION_SIGNAL },
-  signalMatch: 'line',
-  maxIterations: 25,
+/** Default of every key of a task file, durations in milliseconds. `BY_FILE` has those that depend on the file's name. */
+export const DEFAULTS = {
+  validation: [],
+  completion_signal: null,
+  completion_promise: null,
+  /** `gateOf` says when it is required. */
+  completion_gate: 'disabled',
+  signal_match: 'line',
   reinject: 'auto',
   idle: null,
-  breaker: BREAKER,
-  budget: BUDGET,
-  backgroundWaitMs: 1_800_000,
-  pace: { delayMs: 0, iterationTimeoutMs: null, stopOnError: false, tracksProgress: false },
-};
+  breaker: { findings: 3, no_progress: 0, same_reply: 3, same_error: 5, denials: 3, tdd: 3 },
+  budget: { max_cost: null, max_tokens: null, max_time: null, warn_at: 0.8 },
+  max_iterations: 25,
+  max_tasks: 5,
+  commit_footers: [],
+  background_wait: 1_800_000,
+  inter_iteration_delay: 0,
+  timeout: null,
+  stop_on_error: false,
+  agent: null,
+  model: null,
+  effort: null,
+  permission_mode: null,
+  isolation: 'project',
+  guardrails: {
+    block_commands: [],
+    protected_files: [],
+    private_files: [],
+    shell_policy: null,
+    lift: null,
+    strict: false,
+  },
+  worktree_setup: null,
+  notify: { on: NOTIFY_KINDS, command: null, url: null, template: 'json', bell: true },
+  findings_log: '.claude/ralph/findings.md',
+  args: [],
+  commands: [],
+  items_per_iteration: null,
+  reflect_every: 0,
+  required_outputs: [],
+  open_questions: 'required',
+} as const satisfies { readonly [K in keyof Defaults<Frontmatter>]: Defaults<Frontmatter>[K] | null };
 
-export const NO_GUARDRAILS: Guardrails = {
-  blockCommands: [],
-  shellAllow: null,
-  protectedFiles: [],
-  privateFiles: [],
-  strict: false,
-};
+/** Defaults of an `idle` block. */
+export const IDLE = {
+  delay: 30_000,
+  backoff: 2,
+  max_delay: 300_000,
+  max: 21_600_000,
+  wake: 'time',
+  watch: [],
+  max_quiet: null,
+} as const satisfies Defaults<NonNullable<Frontmatter['idle']>>;
 
-/** `bell`: of the user's terminal. */
-export const NOTIFY: Notify & { readonly bell: boolean } = {
-  on: [...NOTIFY_KINDS],
-  command: null,
-  url: null,
-  template: 'json',
-  bell: true,
-};
+type Values<T, D> = { readonly [K in keyof D]: NonNullable<T[K & keyof T]> | D[K] };
+type Group = 'breaker' | 'budget' | 'guardrails' | 'notify';
+type Idle = NonNullable<Frontmatter['idle']>;
+
+/** The value of every key, with its default where it is not set. */
+export type EffectiveValues = Omit<Values<Frontmatter, typeof DEFAULTS>, Group | 'idle'> & {
+  readonly [G in Group]: Values<NonNullable<Frontmatter[G]>, (typeof DEFAULTS)[G]>;
+} & { readonly idle: Values<Idle, typeof IDLE> | null };
 
 export interface FileDefaults {
-  /** Default and upper limit of working iterations. */
-  readonly maxIterations: number;
-  readonly iterationCap: number;
-  /** Timeout of an iteration; null for no limit. */
-  readonly timeoutSeconds: number | null;
-  readonly stopOnError: boolean;
+  readonly values: Pick<
+    Values<Frontmatter, typeof DEFAULTS>,
+    'max_iterations' | 'timeout' | 'stop_on_error' | 'completion_signal' | 'open_questions'
+  >;
   /** Claim of completion without a promise: the signal, none at all, or a finished list. */
   readonly completion: 'signal' | 'none' | 'list';
-  readonly openQuestions: 'required' | 'optional';
   /** A loop that ends at its limit without any progress ends as no-progress-exhaustion. */
   readonly tracksProgress: boolean;
 }
 
 const OF_PROMPT: FileDefaults = {
-  maxIterations: 25,
-  iterationCap: 100,
-  timeoutSeconds: null,
-  stopOnError: false,
+  values: {
+    max_iterations: 25,
+    timeout: null,
+    stop_on_error: false,
+    completion_signal: COMPLETION_SIGNAL,
+    open_questions: 'optional',
+  },
   completion: 'signal',
-  openQuestions: 'optional',
   tracksProgress: false,
 };
 
 const OF_FOLDER: FileDefaults = {
-  maxIterations: 50,
-  iterationCap: 50,
-  timeoutSeconds: 300,
-  stopOnError: true,
+  values: {
+    max_iterations: 50,
+    timeout: 300,
+    stop_on_error: true,
+    completion_signal: null,
+    open_questions: 'required',
+  },
   completion: 'none',
-  openQuestions: 'required',
   tracksProgress: true,
+};
+
+const OF_LIST: FileDefaults = {
+  ...OF_PROMPT,
+  values: { ...OF_PROMPT.values, completion_signal: null },
+  completion: 'list',
 };
 
 export const BY_FILE: Readonly<Record<TaskKind, FileDefaults>> = {
   prompt: OF_PROMPT,
   'ralph-md': OF_FOLDER,
   checklist: { ...OF_FOLDER, completion: 'list' },
-  plan: { ...OF_PROMPT, completion: 'list' },
-  tdd: { ...OF_PROMPT, completion: 'list' },
+  plan: OF_LIST,
+  tdd: OF_LIST,
 };
 
-/** At most the timeout of the iteration. */
-export const COMMAND_TIMEOUT_SECONDS = 60;
+export function effectiveValues(set: Frontmatter, kind: TaskKind): EffectiveValues {
+  return {
+    ...valuesOver({ ...DEFAULTS, ...BY_FILE[kind].values }, set),
+    completion_gate: set.completion_gate ?? gateOf(set, kind),
+    idle: set.idle ? completeIdle(set.idle) : null,
+    breaker: valuesOver(DEFAULTS.breaker, set.breaker),
+    budget: valuesOver(DEFAULTS.budget, set.budget),
+    guardrails: valuesOver(DEFAULTS.guardrails, set.guardrails),
+    notify: valuesOver(DEFAULTS.notify, set.notify),
+  };
+}
+
+/** Sets keys over their defaults. */
+function valuesOver<T, D>(defaults: D, set: T | undefined): Values<T, D> {
+  return { ...defaults, ...set } as Values<T, D>;
+}
+
+/** Completes an idle block; a `delay` above the default `max_delay` raises it. */
+export function completeIdle(block: Idle): Values<Idle, typeof IDLE> {
+  const delay = block.delay ?? IDLE.delay;
+  return valuesOver({ ...IDLE, max_delay: Math.max(IDLE.max_delay, delay) }, block);
+}
+
+/**
+ * Default of completion_gate: required with a promise, or if there is something to check and a claim needs no promise.
+ */
+export function gateOf(
+  { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
+  kind: TaskKind,
+): TaskTerms['gate'] {
+  const asks = required_outputs.length > 0 || commands.some(({ acceptance }) => acceptance === true);
+  return completion_promise !== undefined || (BY_FILE[kind].completion !== 'none' && asks) ? 'required' : 'disabled';
+}
 
 /** The loop's own memory, shown to the agent; never a required output. */
 export const PROGRESS_FILE = 'RALPH_PROGRESS.md';

@@ -1,6 +1,6 @@
 import type { Policy } from '../../engine/schema/policy.ts';
-import { readSignals } from '../../engine/signals/signals.ts';
-import { DEFAULT_POLICY } from './defaults.ts';
+import { signalProblem } from '../../engine/signals/signals.ts';
+import { DEFAULT_POLICY } from './read-values.ts';
 
 export interface EnvironmentPolicy {
   readonly policy: Policy;
@@ -42,27 +42,4 @@ function completion(text: string | undefined, notes: string[]): Policy['completi
 
 function shown(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
-}
-
-export function signalProblem(text: string): string | null {
-  return oneLineProblem(text) ?? countsProblem({ kind: 'signal', text });
-}
-
-export function promiseProblem(text: string): string | null {
-  if (/[<>]/.test(text)) return 'must have no angle brackets';
-  return oneLineProblem(text) ?? countsProblem({ kind: 'promise', text });
-}
-
-function oneLineProblem(text: string): string | null {
-  if (text.trim() === '') return 'must not be empty';
-  if (/[\n\r\u0085\u2028\u2029]/.test(text)) return 'must be one line';
-  return text === text.trim() ? null : 'must not begin or end with white space';
-}
-
-/** Rejects claims that Markdown would change (`# DONE`, text in backticks). */
-function countsProblem(completion: Exclude<Policy['completion'], { kind: 'none' }>): string | null {
-  const line = completion.kind === 'signal' ? completion.text : `<promise>${completion.text}</promise>`;
-  return readSignals(line, { completion, signalMatch: 'line' }).completion === 'claimed'
-    ? null
-    : 'must be plain text: with Markdown marks around it, it could never count on a line of its own';
 }

@@ -3,7 +3,7 @@ import type { Contract } from '../../../src/engine/schema/contract.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import type { StoredContract } from '../../../src/state/contract-store.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
-import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/settings/defaults.ts';
+import { DEFAULT_POLICY, NO_GUARDRAILS } from '../../../src/task/settings/read-values.ts';
 
 export function filesIn(directory: string): LoopFiles {
   return loopFiles(directory, null, { XDG_STATE_HOME: `${directory}/outside` });

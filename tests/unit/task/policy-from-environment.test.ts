@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { policy as schema } from '../../../src/engine/schema/policy.ts';
-import { DEFAULT_POLICY } from '../../../src/task/settings/defaults.ts';
 import { policyFromEnvironment } from '../../../src/task/settings/from-environment.ts';
+import { DEFAULT_POLICY } from '../../../src/task/settings/read-values.ts';
 
 test('without variables a four-key loop has the defaults', () => {
   assert.deepEqual(policyFromEnvironment({}), { policy: DEFAULT_POLICY, notes: [] });

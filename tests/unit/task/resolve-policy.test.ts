@@ -4,7 +4,7 @@ import { policy as policySchema } from '../../../src/engine/schema/policy.ts';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
 import { costProblem } from '../../../src/task/frontmatter/key-problems.ts';
 import type { Frontmatter } from '../../../src/task/frontmatter/schema.ts';
-import { DEFAULT_POLICY } from '../../../src/task/settings/defaults.ts';
+import { DEFAULT_POLICY } from '../../../src/task/settings/read-values.ts';
 import { resolvePolicy } from '../../../src/task/settings/resolve.ts';
 
 type Input = Parameters<typeof resolvePolicy>[0];

@@ -11,7 +11,8 @@ import { newTurn } from '../../../../src/drive/turn/turn.ts';
 import type { Effect } from '../../../../src/engine/effects.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts';
-import { DEFAULT_POLICY, IDLE } from '../../../../src/task/settings/defaults.ts';
+import { effectiveValues } from '../../../../src/task/settings/defaults.ts';
+import { DEFAULT_POLICY, readValues } from '../../../../src/task/settings/read-values.ts';
 import { instantOf } from '../../../../src/text/instant.ts';
 
 const HOUR = 3_600_000;
@@ -46,7 +47,8 @@ async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'wai
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  const policy = { ...DEFAULT_POLICY, idle: IDLE, pace: { ...DEFAULT_POLICY.pace, delayMs } };
+  const { idle } = readValues(effectiveValues({ idle: {} }, 'prompt'), 'prompt').policy;
+  const policy = { ...DEFAULT_POLICY, idle, pace: { ...DEFAULT_POLICY.pace, delayMs } };
   const effects: Effect[] = [{ type: 'wait', until }];
   const loaded = { state, policy, stored: null, restored: null, orphaned: false };
   // One that sits out an hour is told to go, and gives no answer.

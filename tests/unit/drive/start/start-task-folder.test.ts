@@ -10,7 +10,7 @@ import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
 import { LOOP_NAME } from '../../../../src/state/loop-files.ts';
-import { DEFAULT_POLICY } from '../../../../src/task/settings/defaults.ts';
+import { DEFAULT_POLICY } from '../../../../src/task/settings/read-values.ts';
 import { AT, aProject, type Project, put } from '../../../support/drive/drive-project.ts';
 
 const HEADER = `args: [owner, env]
