@@ -30,7 +30,7 @@ export type Effect =
   | { readonly type: 'record-iteration'; readonly record: IterationRecord }
   | { readonly type: 'record-event'; readonly event: LoopEvent }
   | { readonly type: 'add-sign'; readonly sign: Sign }
-  /** Move the state, whole, into the archive. */
+  /** Move the state, whole, into the archive. `message` says for later loops how this one ended, without commands for the user. */
   | { readonly type: 'archive'; readonly as: TerminalStatus; readonly message: string }
   | { readonly type: 'notify'; readonly message: string }
   /** The same delivery again: print nothing, change nothing. */

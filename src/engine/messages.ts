@@ -168,9 +168,20 @@ export function iterations(count: number): string {
 
 /** Maximum length of a failed check's reason in the state and the prompt. */
 const REASON_LIMIT = 2_000;
+/** Number of output lines shown of a failed check. */
+const OUTPUT_LINES = 15;
 
+/** Returns what failed in its first line, then the output, of which the end matters most. */
 export function reasonText({ name, outcome, detail }: CheckResult): string {
-  return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT)}`;
+  return `${name}: ${outcome === 'failed' ? '' : `${outcome}: `}${shorten(detail, REASON_LIMIT, 0.25)}`;
+}
+
+/** Returns a reason as indented lines for people, with the last 15 lines of the output. */
+export function reasonLines(reason: string): string[] {
+  const [head, ...output] = reason.trimEnd().split('\n');
+  const hidden = output.length - OUTPUT_LINES;
+  const mark = hidden > 0 ? [`    [${hidden} more lines]`] : [];
+  return [`  ${head}`, ...mark, ...output.slice(-OUTPUT_LINES).map((line) => `    ${line}`)];
 }
 
 /** Returns the message of an end with its status before it, unless it begins with the status. */

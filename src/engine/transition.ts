@@ -72,7 +72,7 @@ function endedAlready(state: Extract<LoopState, { status: 'ended' }>, happened: 
     state,
     effects: [
       event(state, happened.at, 'loop.archived-late', { status: as }),
-      { type: 'archive', as, message },
+      { type: 'archive', as, message: `${as}.` },
       { type: 'allow', message },
     ],
   };

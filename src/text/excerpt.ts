@@ -1,7 +1,7 @@
-/** The first 70 % and the last 30 % of a text that is too long, with its length marked. */
-export function shorten(text: string, limit: number): string {
+/** Returns the beginning (a share of `limit`) and the end of a text that is too long, with its length between them. */
+export function shorten(text: string, limit: number, share = 0.7): string {
   if (text.length <= limit) return text;
-  const head = Math.floor(limit * 0.7);
+  const head = Math.floor(limit * share);
   return `${text.slice(0, head)}\n[... ${text.length} characters in all ...]\n${text.slice(text.length - (limit - head))}`;
 }
 

@@ -98,7 +98,7 @@ test('a claim that is rejected twice for one reason leaves one sign', async () =
       assert.equal(run.code, 2);
       assert.equal(project.ended().as, 'max-iterations');
       assert.equal(signs(), 1);
-      assert.match(project.workspace.read(guardrails), /Run proof yourself first/);
+      assert.match(project.workspace.read(guardrails), /Run each failed command yourself/);
     },
   );
 });

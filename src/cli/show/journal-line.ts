@@ -1,4 +1,4 @@
-import { dollarText } from '../../engine/messages.ts';
+import { dollarText, reasonLines } from '../../engine/messages.ts';
 import { type Paint, painter, printable } from '../../term/paint.ts';
 import { formatDuration } from '../../text/duration.ts';
 
@@ -28,7 +28,7 @@ function iterationText(entry: Entry, paint: Paint): string {
   return `${paint('bold', name)}  ${parts.join(', ')}  -> ${printable(String(decision ?? '?'))}`;
 }
 
-const NOT_DETAILS = new Set(['type', 'at', 'loopId', 'iteration', 'message', 'status']);
+const NOT_DETAILS = new Set(['type', 'at', 'loopId', 'iteration', 'message', 'status', 'reasons']);
 
 function eventText(entry: Entry, type: string, paint: Paint): string {
   const colour = /ended|rejected|failed|overridden|warning/.test(type) ? 'yellow' : 'cyan';
@@ -36,5 +36,8 @@ function eventText(entry: Entry, type: string, paint: Paint): string {
     .filter(([key, value]) => !NOT_DETAILS.has(key) && value !== null && value !== undefined)
     .map(([key, value]) => `${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const shown = [entry['status'], entry['message'], ...details].filter((part) => typeof part === 'string');
-  return `${paint(colour, printable(type))}  ${printable(shown.join('; ')).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
+  const line =
+    `${paint(colour, printable(type))}  ${printable(shown.join('; ')).replace(/\s*\n\s*/g, ' / ')}`.trimEnd();
+  const reasons = Array.isArray(entry['reasons']) ? entry['reasons'].map(String) : [];
+  return [line, ...reasons.flatMap(reasonLines).map(printable)].join('\n');
 }

@@ -1,6 +1,6 @@
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
-import { dollarText, iterations } from '../../engine/messages.ts';
+import { dollarText, iterations, reasonLines } from '../../engine/messages.ts';
 import { programName } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText } from '../../term/figures.ts';
@@ -134,16 +134,19 @@ function runLines({ status, lastIteration, torn, problem }: RunState, at: string
     if (commands.length > 0) {
       lines.push(`Commands: ${commands.map(({ name, outcome }) => `${name} ${outcome}`).join(', ')}.`);
     }
-    if (completion.promiseSeen) lines.push(claimLine(completion));
+    if (completion.promiseSeen) lines.push(...claimLines(completion));
   }
   if (torn > 0) lines.push(`${torn === 1 ? 'One line' : `${torn} lines`} of iterations.jsonl cannot be read.`);
   if (problem !== null) lines.push(problem);
   return lines.map(printable);
 }
 
-function claimLine({ gateChecked, gatePassed, reasons }: NonNullable<RunState['lastIteration']>['completion']): string {
-  if (!gateChecked) return 'The promise was seen; no gate was asked.';
-  return gatePassed
-    ? 'The promise was seen, and the gate passed.'
-    : `The promise was seen, and the gate refused: ${reasons.join('; ')}`;
+function claimLines({
+  gateChecked,
+  gatePassed,
+  reasons,
+}: NonNullable<RunState['lastIteration']>['completion']): string[] {
+  if (!gateChecked) return ['Completion was claimed; no check was run.'];
+  if (gatePassed) return ['Completion was claimed, and every check passed.'];
+  return ['Completion was claimed and rejected:', ...reasons.flatMap(reasonLines)];
 }

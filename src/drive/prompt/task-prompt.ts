@@ -14,6 +14,7 @@ import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { log } from '../../state/log.ts';
 import { type LoopFiles, makeRuntimeDir } from '../../state/loop-files.ts';
 import { makeRunDir, refuseLink, runFiles } from '../../state/task-folder/run-files.ts';
+import { missingFiles } from '../../task/commands/check-task-outputs.ts';
 import type { EvidenceWatch } from '../../task/commands/run-evidence.ts';
 import { type BodyValues, renderBody, taskCommand } from '../../task/frontmatter/placeholders.ts';
 import { readMemory, readReflection } from '../../task/memory/read-memory.ts';
@@ -86,6 +87,7 @@ export async function taskPrompt(request: TaskPromptRequest): Promise<TaskPrompt
     terms: task,
     validation: contract.validation,
     lastFailures: state.gateFailures.value,
+    missing: missingFiles(projectDir, contract.taskPath, task),
     elapsedMs: elapsed(state.startedAt, request.now()),
   });
   const whole = wholePrompt(prompt);

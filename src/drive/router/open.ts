@@ -87,8 +87,8 @@ function lookAtLoop(state: LoopState, files: LoopFiles, options: RouterOptions, 
   const stored = readContract(files);
   if (state.status === 'ended' && (stored === null || !hasUnverifiedCompletion(state))) {
     // The process that ended it died before archiving it.
-    const { as, message } = state.ended;
-    return kept(null, [{ type: 'archive', as, message }]);
+    const { as } = state.ended;
+    return kept(null, [{ type: 'archive', as, message: `${as}.` }]);
   }
   if (stored === null) return kept(trouble(files, HOOK_TEXTS.orphaned));
   const held = hold === 'mine' && state.sessionId === host.sessionId ? state : withHolder(state, host, hold);

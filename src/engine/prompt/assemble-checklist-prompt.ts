@@ -14,7 +14,7 @@ import { gateText, paceText, type TaskPromptParts } from './assemble-task-prompt
 
 export interface ChecklistPromptParts
   extends PromptParts,
-    Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'elapsedMs'> {
+    Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'missing' | 'elapsedMs'> {
   /** Of the task file, with the lines as they are there. */
   readonly items: readonly ChecklistItem[];
   /** The most items that the list has had. */

@@ -23,6 +23,8 @@ export interface TaskPromptParts extends PromptParts {
   readonly validation: readonly { readonly name: string }[];
   /** What the last rejected claim failed at, as the state keeps it (`gateFailures.value`), or null. */
   readonly lastFailures: string | null;
+  /** Files that the gate expects and that do not exist yet, relative to the project. */
+  readonly missing?: readonly string[];
   /** Since the loop began. */
   readonly elapsedMs: number;
 }
@@ -136,7 +138,7 @@ export interface ClaimWords {
 
 /** What a claim has to pass; empty without requirements. */
 export function gateText(
-  parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'notices' | 'taskPath' | 'folder'>,
+  parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'missing' | 'notices' | 'taskPath' | 'folder'>,
   { before, what }: ClaimWords,
 ): string[] {
   const { gate } = parts.terms;
@@ -149,6 +151,7 @@ export function gateText(
     lines.push(`Nobody checks this for you. Before ${before}, see to it that:`, ...unchecked);
   }
   if (checked.length > 0) lines.push(`${what}, and rejected unless:`, ...checked);
+  if (parts.missing?.length) lines.push(`Still missing: ${parts.missing.join(', ')}`);
   // A claim that was rejected just now stands above, with its reasons.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
     lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);

@@ -54,7 +54,7 @@ export function end(
     state: next,
     effects: [
       event(next, at, 'loop.ended', { status: as, message, verified }),
-      { type: 'archive', as, message },
+      { type: 'archive', as, message: typeof why === 'string' ? why : why.text },
       { type: 'allow', message },
     ],
   };

@@ -1,7 +1,7 @@
 import { shorten } from '../../text/excerpt.ts';
 import type { Effect } from '../effects.ts';
 import type { EngineEvent } from '../events.ts';
-import { reasonText } from '../messages.ts';
+import { reasonLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
 import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-order.ts';
@@ -63,7 +63,8 @@ export function planVerified(
   const told: Effect[] = notes.map((message) => ({ type: 'notify', message }));
   const named = event(state, at, `plan.task-${as}`, { task: task.id, ...(reasons.length > 0 && { reasons }) });
   const next = follow(state, at, attempt, reasons, policy, results.length > 0);
-  const verdict: Effect = { type: 'notify', message: verdictText(task, as, tasks) };
+  const message = [verdictText(task, as, tasks), ...reasons.flatMap(reasonLines)].join('\n');
+  const verdict: Effect = { type: 'notify', message };
   return { state: next.state, effects: [named, ...told, verdict, ...next.effects] };
 }
 

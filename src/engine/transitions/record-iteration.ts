@@ -69,7 +69,7 @@ export function conclude(
     toolCalls: ended.toolCalls,
     deniedCalls: ended.deniedCalls,
     outputTokens: ended.usage?.outputTokens ?? null,
-    decision: decided.status === 'ended' ? decided.ended.as : decided.status,
+    decision: decisionOf(decided),
   };
   return { state: decided, effects: [{ type: 'record-iteration', record }, named, ...verdict.effects] };
 }
@@ -77,4 +77,10 @@ export function conclude(
 /** The states that an agent named, as its event says them: not at all where there are none. */
 export function statesOf({ states }: Signals): { readonly states?: readonly string[] } {
   return states.length > 0 ? { states } : {};
+}
+
+/** A claim is recorded before its checks run; the events journal has their verdict. */
+function decisionOf(decided: LoopState): string {
+  if (decided.status === 'verifying') return 'claimed';
+  return decided.status === 'ended' ? decided.ended.as : decided.status;
 }

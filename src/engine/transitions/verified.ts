@@ -1,7 +1,7 @@
 import { render } from '../../text/message.ts';
 import type { Effect } from '../effects.ts';
 import type { CheckResult, EngineEvent } from '../events.ts';
-import { completeText, reasonText, rejectedText } from '../messages.ts';
+import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState, StateOf } from '../schema/state.ts';
@@ -41,7 +41,8 @@ function reject(state: StateOf<'verifying'>, at: string, failed: CheckResult[], 
     nextIteration(warned, at, policy),
   );
   const rejection = event(state, at, 'completion.rejected', { reasons });
-  const said: Effect = { type: 'notify', message: render(rejectedText(failed), state) };
+  const message = [render(rejectedText(failed), state), ...reasons.flatMap(reasonLines)].join('\n');
+  const said: Effect = { type: 'notify', message };
   return {
     state: next.state,
     effects: [rejection, ...repeatedSign(gateFailures.repeats, failed), said, ...next.effects],
@@ -58,7 +59,7 @@ function repeatedSign(repeats: number, failed: readonly CheckResult[]): Effect[]
       sign: {
         name: `Completion rejected twice: ${names}`,
         trigger: `Before claiming completion while ${names} may still fail.`,
-        instruction: `Run ${names} yourself first, and read the output to its end.`,
+        instruction: 'Run each failed command yourself and read its output to the end; write each missing file.',
         addedAfter: failed.map(reasonText).join('; ').slice(0, 300),
       },
     },

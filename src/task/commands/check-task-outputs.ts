@@ -28,6 +28,15 @@ export function checkTaskOutputs(
   return isOptional ? results : [...results, checkQuestions(folder)];
 }
 
+/** Returns the files that a required gate expects and that do not exist yet, relative to the project. */
+export function missingFiles(projectDir: string, taskPath: string, terms: TaskTerms): string[] {
+  if (terms.gate !== 'required') return [];
+  const questions = terms.openQuestions === 'optional' ? [] : [OPEN_QUESTIONS];
+  return [...terms.requiredOutputs.filter((path) => path !== PROGRESS_FILE), ...questions]
+    .filter((path) => !isThere(join(taskFolder(projectDir, taskPath), path)))
+    .map((path) => posix.join(relativeTaskFolder(taskPath), path));
+}
+
 interface Folder {
   readonly path: string;
   /** Relative to the project, for messages. */

@@ -42,7 +42,7 @@ const ENDS: Readonly<Record<DraftKind, string>> = {
 };
 
 const QUESTIONS =
-  'Keep `OPEN_QUESTIONS.md` in this folder: a heading `## P0` for what blocks the work and `## P1` for what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered. Create the file with both headings, empty, where it is missing.';
+  'Write what only the user can answer into `OPEN_QUESTIONS.md` in this folder: under `## P0` what blocks the work, under `## P1` what must be answered before the end, each question a list item. Delete a question, or make it `- [x]`, when it is answered.';
 
 export function draftBody({ task, kind, promise, commands }: BodyParts): string {
   const evidence = commands.flatMap((name) => [`${name}:`, `{{ commands.${name} }}`]);

@@ -74,6 +74,7 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
     stop_on_error: false,
     completion_promise: PROMISE,
     completion_gate: 'required',
+    open_questions: /\bquestions?\b/i.test(task) ? 'required' : 'optional',
     ...(limits.outputs.length === 0 ? {} : { required_outputs: limits.outputs }),
     guardrails: GUARDRAILS,
   };

@@ -32,7 +32,7 @@ describe('a claim of completion', () => {
     assert.deepEqual(recorded(effects), ['iteration.completed', 'completion.claimed']);
     assert.equal(step(effects)?.type, 'verify');
     const { claimed, decision } = effect(effects, 'record-iteration').record;
-    assert.deepEqual([claimed, decision], [true, 'verifying']);
+    assert.deepEqual([claimed, decision], [true, 'claimed']);
   });
 
   test('is accepted when every check passed', () => {
@@ -67,7 +67,10 @@ describe('a claim of completion', () => {
     const { state, effects } = transition(verifying(), verified(ok('types'), failed('tests')), policy());
     assert.deepEqual([state.status, state.turn], ['running', 'agent']);
     assert.deepEqual(effect(effects, 'prompt').notices.rejection, ['tests: 2 tests fail']);
-    assert.deepEqual(effect(effects, 'notify'), { type: 'notify', message: 'Completion rejected: tests.' });
+    assert.deepEqual(effect(effects, 'notify'), {
+      type: 'notify',
+      message: 'Completion rejected: tests.\n  tests: 2 tests fail',
+    });
     assert.deepEqual(saying(effects, 'completion.rejected')['reasons'], ['tests: 2 tests fail']);
     assert.deepEqual(state.notices.rejection, []);
   });
@@ -123,7 +126,7 @@ describe('a gate that fails', () => {
       effects.map(({ type }) => type),
       ['record-event', 'notify', 'prompt'],
     );
-    assert.equal(effect(effects, 'notify').message, 'Completion rejected: tests, types.');
+    assert.equal(effect(effects, 'notify').message, 'Completion rejected: tests, types.\n  tests: one\n  types: x');
   });
 
   test('for a script that changed is said to the user with the way to adopt it', () => {
@@ -131,8 +134,24 @@ describe('a gate that fails', () => {
     const { effects } = transition(verifying(), verified(failed('tests'), changed), policy());
     assert.equal(
       effect(effects, 'notify').message,
-      'Completion rejected: tests, types. Not run because a script changed during the loop: types. Review the change, then adopt it: ralph-loop accept.',
+      [
+        'Completion rejected: tests, types. Not run because a script changed during the loop: types. Review the change, then adopt it: ralph-loop accept.',
+        '  tests: 2 tests fail',
+        '  types: changed: check.sh was changed',
+      ].join('\n'),
     );
+  });
+
+  test('shows the user its exit code and the last 15 lines of its output', () => {
+    const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
+    const { effects } = after(running(), policy(), ...claim(['exit code 1.', ...output].join('\n')));
+    const [, head, mark, ...shown] = effect(effects, 'notify').message.split('\n');
+    assert.deepEqual([head, mark], ['  tests: exit code 1.', '    [25 more lines]']);
+    assert.deepEqual(
+      shown.slice(0, 15),
+      output.slice(-15).map((line) => `    ${line}`),
+    );
+    assert.deepEqual(shown.slice(15), ['  types: x']);
   });
 
   test('twice for the same reason leaves a sign', () => {
@@ -140,7 +159,7 @@ describe('a gate that fails', () => {
     assert.deepEqual(effect(effects, 'add-sign').sign, {
       name: 'Completion rejected twice: tests, types',
       trigger: 'Before claiming completion while tests, types may still fail.',
-      instruction: 'Run tests, types yourself first, and read the output to its end.',
+      instruction: 'Run each failed command yourself and read its output to the end; write each missing file.',
       addedAfter: 'tests: two; types: x',
     });
   });

@@ -184,7 +184,11 @@ describe('an end', () => {
     const { message } = state.ended;
     assert.deepEqual(state.ended, { at: at(60), as: 'max-iterations', message, verified: false });
     assert.deepEqual(state.lastDecision, { at: at(60), kind: 'allow', detail: 'max-iterations' });
-    assert.deepEqual(effect(effects, 'archive'), { type: 'archive', as: 'max-iterations', message });
+    assert.deepEqual(effect(effects, 'archive'), {
+      type: 'archive',
+      as: 'max-iterations',
+      message: 'Stopped after 1 iteration, the limit (max-iterations), without completion.',
+    });
     assert.deepEqual(effect(effects, 'allow'), { type: 'allow', message });
     assert.deepEqual(saying(effects, 'loop.ended'), {
       type: 'loop.ended',
@@ -215,7 +219,7 @@ describe('an end', () => {
       assert.deepEqual(effect(effects, 'archive'), {
         type: 'archive',
         as: 'complete',
-        message: 'Complete after 3 iterations.',
+        message: 'complete.',
       });
       assert.deepEqual(step(effects), { type: 'allow', message: 'Complete after 3 iterations.' });
     }

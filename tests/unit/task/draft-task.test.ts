@@ -126,3 +126,9 @@ test('whatever the task is, the draft has no problems and a name that is a plain
     { numRuns: 500 },
   );
 });
+
+test('a file of open questions is needed only where the task asks for one', () => {
+  const of = (task: string) => settingsOf(draftTask(task, NONE).text)['open_questions'];
+  assert.deepEqual(TASKS.map(of), ['optional', 'optional', 'optional', 'optional']);
+  assert.equal(of('list the open questions about billing, and have them answered'), 'required');
+});

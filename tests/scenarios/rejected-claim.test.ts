@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { project } from '../support/project.ts';
+import { agent, task } from './support/command-agent.ts';
+
+const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+
+test('a rejected claim shows the check, its exit code and the end of its output on the screen', (t) => {
+  const p = project(t);
+  p.write('check.sh', 'seq 1 30; echo "MISMATCH want 13 got 4"; exit 1\n');
+  task(p, 'max_iterations: 1\nvalidation: ["sh check.sh"]');
+  const { code, stdout } = p.ralph(['run', '--plain', '--agent', agent(p, `echo ${SIGNAL}`)]);
+  assert.equal(code, 2, stdout);
+  const lines = stdout.split('\n');
+  const from = lines.indexOf('ralph-loop: Completion rejected: sh check.sh.');
+  assert.deepEqual(lines.slice(from + 1, from + 5), [
+    '  sh check.sh: exit code 1.',
+    '    [16 more lines]',
+    '    17',
+    '    18',
+  ]);
+  assert.equal(lines[from + 17], '    MISMATCH want 13 got 4');
+});
+
+test('a claim that lacks a required file names the file on the screen', (t) => {
+  const p = project(t);
+  p.write(
+    'job/RALPH.md',
+    '---\ncompletion_promise: DONE\ncompletion_gate: required\nrequired_outputs: [FIXES.md]\nmax_iterations: 1\n---\nFix it.\n',
+  );
+  const cmd = agent(p, 'echo "$prompt" > seen.txt; echo "<promise>DONE</promise>"');
+  const { stdout } = p.ralph(['run', '--path', 'job', '--plain', '--agent', cmd]);
+  assert.match(p.read('seen.txt'), /\nStill missing: job\/FIXES\.md, job\/OPEN_QUESTIONS\.md\n/);
+  assert.match(stdout, /\n {2}required output FIXES\.md: missing FIXES\.md: create it as job\/FIXES\.md\.\n/);
+  assert.match(stdout, /\n {2}OPEN_QUESTIONS\.md: missing OPEN_QUESTIONS\.md: create it as job\/OPEN_QUESTIONS\.md\./);
+});
