@@ -10,14 +10,15 @@ import { readPlan } from '../../../src/task/plan/read-plan.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 
-/** The indented blocks of a Markdown text, as they are without their indentation. */
+/** The indented and the fenced blocks of a Markdown text, as they are without their indentation. */
 function examples(path: string): string[] {
   const text = readFileSync(join(root, path), 'utf8');
   const blocks = [...text.matchAll(/(?<=\n\n)(?: {4}[^\n]*\n|\n(?= {4}))+/g)];
-  return blocks.map(([block]) => block.replace(/^ {4}/gm, ''));
+  const fenced = [...text.matchAll(/^```\w+[^\n]*\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  return [...blocks.map(([block]) => block.replace(/^ {4}/gm, '')), ...fenced];
 }
 
-const TASKS = ['SKILL.md', 'templates/implementation-template.md'].flatMap((path) =>
+const TASKS = ['README.md', 'SKILL.md', 'templates/implementation-template.md'].flatMap((path) =>
   examples(path)
     .filter((text) => text.startsWith('---\n'))
     .map((text) => ({ path, text })),
@@ -45,7 +46,7 @@ for (const { path, text } of PLANS) {
 }
 
 test('the examples are found, and a sign and a finding are read as they are shown', () => {
-  assert.deepEqual([TASKS.length, PLANS.length], [5, 2]);
+  assert.deepEqual([TASKS.length, PLANS.length], [6, 2]);
   const skill = readFileSync(join(root, 'SKILL.md'), 'utf8').replace(/^ {6}/gm, '');
   assert.equal(parseSigns(skill)[0]?.name, 'Name');
   const [finding] = examples('SKILL.md').filter((text) => text.startsWith('### FINDING'));

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { referencePages } from '../../../scripts/build-docs.ts';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
+
+test('docs/commands.md and docs/configuration.md are what `npm run docs` writes', async () => {
+  const pages = await referencePages();
+  assert.equal(pages.length, 2);
+  for (const [path, text] of pages) {
+    assert.equal(readFileSync(join(root, path), 'utf8'), text, `${path} is out of date: run npm run docs`);
+  }
+});
