@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { COMMANDS } from '../src/cli/commands.ts';
 import { commandHelp, commandList } from '../src/cli/help.ts';
-import { BY_FILE, COMPLETION_SIGNAL, type FileDefaults } from '../src/task/settings/defaults.ts';
+import { ITERATION_CAP } from '../src/task/frontmatter/schema.ts';
+import { BY_FILE, COMPLETION_SIGNAL, DEFAULTS, type FileDefaults, IDLE } from '../src/task/settings/defaults.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -42,25 +43,40 @@ async function commandsPage(): Promise<string> {
 function configurationPage(): string {
   const path = join(root, 'schemas', 'ralph-md-frontmatter.schema.json');
   const schema = JSON.parse(readFileSync(path, 'utf8')) as Schema;
-  const rows = keyRows(schema).map(([key, value, text]) => `| \`${key}\` | ${value} | ${text} |`);
-  const table = ['| key | value | meaning |', '| --- | --- | --- |', ...rows].join('\n');
+  const table = ['| key | value | default | meaning |', '| --- | --- | --- | --- |', ...keyRows(schema, DEFAULTS)].join(
+    '\n',
+  );
   return page('Configuration', 'the schema of the task file', [
     readFixed('configuration.md').replace('{{ keys }}', table).replace('{{ by file }}', byFileTable()),
   ]);
 }
 
+/** Kinds of task file in the table of defaults by file name. */
+const KINDS = ['prompt', 'ralph-md', 'checklist'] as const;
+
 function byFileTable(): string {
-  const rows: readonly (readonly [string, (file: FileDefaults) => unknown])[] = [
-    ['`max_iterations`: default, highest', ({ maxIterations, iterationCap }) => `${maxIterations}, ${iterationCap}`],
-    ['`timeout`', ({ timeoutSeconds }) => (timeoutSeconds === null ? 'none' : `${timeoutSeconds} s`)],
-    ['`stop_on_error`', ({ stopOnError }) => stopOnError],
-    ['completion without a promise', ({ completion }) => COMPLETIONS[completion]],
-    ['`open_questions`', ({ openQuestions }) => openQuestions],
-    ['can end as `no-progress-exhaustion`', ({ tracksProgress }) => (tracksProgress ? 'yes' : 'no')],
+  const kinds = KINDS.map((kind) => BY_FILE[kind]);
+  const keys = ['max_iterations', 'timeout', 'stop_on_error', 'open_questions'] as const;
+  const rows = [
+    ...keys.map((key) => [`\`${key}\``, ...kinds.map(({ values }) => defaultText(values[key]))]),
+    ['highest `max_iterations`', ...KINDS.map((kind) => ITERATION_CAP[kind])],
+    ['completion without a promise', ...kinds.map(({ completion }) => COMPLETIONS[completion])],
+    ['can end as `no-progress-exhaustion`', ...kinds.map(({ tracksProgress }) => (tracksProgress ? 'yes' : 'no'))],
   ];
-  const { prompt, 'ralph-md': ralphMd, checklist } = BY_FILE;
-  const lines = rows.map(([name, of]) => `| ${[name, ...[prompt, ralphMd, checklist].map(of)].join(' | ')} |`);
+  const lines = rows.map((cells) => `| ${cells.join(' | ')} |`);
   return ['| | `PROMPT.md` | `RALPH.md` | `task.md` |', '| --- | --- | --- | --- |', ...lines].join('\n');
+}
+
+function defaultText(value: unknown): string {
+  if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (typeof value === 'object') return Array.isArray(value) ? `\`${value.join(', ')}\`` : '';
+  return typeof value === 'number' && value >= 30_000 ? `\`${durationText(value)}\`` : `\`${value}\``;
+}
+
+/** A duration in milliseconds as a task file writes it. */
+function durationText(ms: number): string {
+  const unit = [3_600_000, 60_000, 1000].find((size) => ms % size === 0) ?? 1000;
+  return `${ms / unit}${unit === 3_600_000 ? 'h' : unit === 60_000 ? 'm' : 's'}`;
 }
 
 const COMPLETIONS: Readonly<Record<FileDefaults['completion'], string>> = {
@@ -70,18 +86,18 @@ const COMPLETIONS: Readonly<Record<FileDefaults['completion'], string>> = {
 };
 
 /** Rows of a mapping: each key, and below it the keys of its mappings as `key.name` and of its lists as `key[].name`. */
-function keyRows(schema: Schema, prefix = ''): [string, string, string][] {
+function keyRows(schema: Schema, defaults: unknown, prefix = ''): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, value]) => {
     const key = prefix + name;
+    const byFile = prefix === '' && name in BY_FILE.prompt.values;
+    const own = defaults === null ? undefined : Reflect.get(defaults as object, name);
+    const shown = defaults === null ? '' : byFile ? 'by file' : defaultText(own);
+    const description = (value.description ?? '').replace(/[|<]/g, (char) => (char === '<' ? '&lt;' : '\\|'));
     const entries = [value.items ?? {}, ...(value.items?.anyOf ?? [])];
     return [
-      [
-        key,
-        valueText(value),
-        (value.description ?? '').replace(/[|<]/g, (char) => (char === '<' ? '&lt;' : '\\|')),
-      ] as [string, string, string],
-      ...keyRows(value, `${key}.`),
-      ...entries.flatMap((entry) => keyRows(entry, `${key}[].`)),
+      `| \`${key}\` | ${valueText(value)} | ${shown} | ${description} |`,
+      ...keyRows(value, name === 'idle' ? IDLE : (own ?? null), `${key}.`),
+      ...entries.flatMap((entry) => keyRows(entry, null, `${key}[].`)),
     ];
   });
 }
