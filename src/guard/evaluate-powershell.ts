@@ -60,6 +60,7 @@ export function readPowerShell(text: string, cwd: string, writes: boolean): Shel
     pipelines: lines.filter((line) => line.length > 1).map((line) => line.map((command) => [command])),
     writes: writes ? uses.map((use) => ({ ...use, how: 'delete' as const, recursive: true as const })) : [],
     reads: uses,
+    named: [],
     undecidable: MORE.test(text) ? [{ kind: 'powershell', text, position: 0, cwd }] : [],
   };
 }

@@ -6,9 +6,9 @@ import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluat
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Guard, mentions, type ProtectedPath } from './guard.ts';
 import { type Denial, deny, evaluateUndecided, type Verdict } from './guard-rules.ts';
-import { ownFileDenied, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
-import { controlCommandDenial, controlCopyDenial, mentionsControl } from './own-files/control-commands.ts';
-import { hitByFileAccess, shownPath } from './own-files/file-access-hit.ts';
+import { ownFileDenied, ownFileNamed, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
+import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
+import { hitByFileAccess, hitByName, shownPath } from './own-files/file-access-hit.ts';
 import { evaluatePush } from './scope/evaluate-push.ts';
 import { evaluateShellScope } from './scope/evaluate-scope.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
@@ -40,7 +40,8 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
-function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
+/** Denies what would change the files of the loop or steer it; null otherwise. */
+export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   for (const command of reading.commands) {
     const message = controlCommandDenial(command, guard);
     if (message !== undefined) return deny('control-commands', message);
@@ -54,11 +55,26 @@ function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
     if (hit !== undefined)
       return deny('own-files', ownFileDenied(shownPath(hit, guard), write.by || 'this redirection'));
   }
+  const unknown = namedOwnFile(reading, guard);
+  if (unknown !== undefined) return unknown;
   for (const piece of reading.undecidable) {
     const verdict = evaluateUndecidable(piece, guard);
     if (verdict !== undefined) return verdict;
   }
   return null;
+}
+
+/** An own file that a program gets by name of which nobody knows what it does with it. */
+function namedOwnFile(reading: ShellReading, guard: Guard): Denial | undefined {
+  for (const { command, words } of reading.named) {
+    if (runsControl(command, guard)) continue;
+    for (const word of words) {
+      const hit = hitByName(word, command.cwdTemplate, guard);
+      if (hit !== undefined)
+        return deny('own-files', ownFileNamed(shownPath(hit, guard), command.name || 'this command'));
+    }
+  }
+  return undefined;
 }
 
 function shownOpen({ kind, text }: Open): string {

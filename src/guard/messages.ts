@@ -9,6 +9,14 @@ export function ownFileDenied(path: string, by: string): string {
   );
 }
 
+export function ownFileNamed(path: string, by: string): string {
+  return (
+    `Denied by ralph-loop, rule own-files: ${by} is given ${path}, and the guard cannot tell that it only reads it. ` +
+    'The loop keeps its own files itself. To look at one, use Read, cat, grep, jq, diff or git diff; to work on other ' +
+    'files, name them without it.'
+  );
+}
+
 export function controlDenied(what: string, agentCommands: readonly string[]): string {
   return (
     `Denied by ralph-loop, rule control-commands: ${what}. Starting, stopping and steering the loop is for the user at a ` +

@@ -43,6 +43,11 @@ export function controlCommandDenial(command: ShellCommand, guard: Guard): strin
   return deny(`"${subcommand.text}" is not a command for agents`);
 }
 
+/** Returns whether this command runs the control program, so that its arguments are the control program's. */
+export function runsControl(command: ShellCommand, guard: Guard): boolean {
+  return invocationOf(command, guard) !== undefined;
+}
+
 interface Invocation {
   readonly program: string;
   readonly args: readonly ShellWord[];

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute } from 'node:path';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
-import { type FileAccess, type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
+import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
 import { hitByGlob, searchFinds } from './glob-hit.ts';
 import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn } from './own-files.ts';
 
@@ -22,6 +22,34 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
     return hitByGlob(word.pattern, cwdTemplate, removes, guard);
   }
   return hitByLiteral(use, word.text, cwdTemplate, guard);
+}
+
+/** Pieces of one word that are looked at as paths. */
+const MAX_PIECES = 64;
+
+/** The own file, or the folder below the project's root that holds one, which a word names: whole or as a part of it. */
+export function hitByName(word: ShellWord, cwd: string, guard: Guard): ProtectedPath | undefined {
+  if (word.under !== undefined) return hitBySearch(word.under, guard);
+  if (word.pattern !== undefined && word.text !== null && !cwd.includes(UNKNOWN))
+    return hitByGlob(word.pattern, cwd, true, guard);
+  for (const piece of piecesOf(word.template, guard)) {
+    const isUnknown = piece.includes(UNKNOWN) || (!piece.startsWith('/') && cwd.includes(UNKNOWN));
+    const hit = isUnknown
+      ? hitByTemplate(piece, cwd, true, guard)
+      : (hitByWrite(piece, cwd, guard) ??
+        (isBelowProject(piece, cwd, guard) ? hitByTree(piece, cwd, guard) : undefined));
+    if (hit !== undefined) return hit;
+  }
+  return undefined;
+}
+
+/** The word, what is attached to a short option (`-oF`), and what stands between marks (`--x=F`, `CREATE:F`, `'F'`). */
+function piecesOf(template: string, guard: Guard): string[] {
+  const attached = /^-[a-zA-Z](.+)$/s.exec(template)?.[1];
+  const split = template.split(/[=:,;@|<>()[\]{}"'`\s]+/).slice(0, MAX_PIECES);
+  return [...new Set([template, ...(attached === undefined ? [] : [attached]), ...split])]
+    .filter((piece) => piece !== '' && piece.length < 4096)
+    .map((piece) => (piece.startsWith('~/') ? guard.rules.home + piece.slice(1) : piece));
 }
 
 function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {

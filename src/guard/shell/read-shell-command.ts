@@ -21,6 +21,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     pipelines: [],
     writes: [],
     reads: [],
+    named: [],
     undecidable: [],
     seen: new Set(),
     called: new Set(),

@@ -79,6 +79,11 @@ export interface FileAccess {
   readonly position: number;
 }
 
+export interface NamedWords {
+  readonly command: ShellCommand;
+  readonly words: readonly ShellWord[];
+}
+
 export type UndecidableKind =
   | 'parse-error'
   | 'too-large'
@@ -107,6 +112,8 @@ export interface ShellReading {
   readonly pipelines: ReadonlyArray<ReadonlyArray<readonly ShellCommand[]>>;
   readonly writes: readonly FileAccess[];
   readonly reads: readonly FileAccess[];
+  /** Words that nothing is known about: the program may write to a file that one of them names. */
+  readonly named: readonly NamedWords[];
   readonly undecidable: readonly Undecidable[];
 }
 

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type * as Shell from '../../text/shell/parse-shell.ts';
 import {
   type FileAccess,
+  type NamedWords,
   type ReadOptions,
   type SearchedTree,
   type ShellCommand,
@@ -116,6 +117,7 @@ export interface Facts {
   readonly pipelines: Array<Array<ShellCommand[]>>;
   readonly writes: FileAccess[];
   readonly reads: FileAccess[];
+  readonly named: NamedWords[];
   readonly undecidable: Undecidable[];
   readonly seen: Set<string>;
   readonly called: Set<unknown>;

@@ -15,9 +15,6 @@ export const COPIERS: Readonly<Record<string, FileAccessRule>> = {
     else copy(access, INSTALL_VALUES);
   },
   mv: (access) => copy(access, '-t -S --target-directory --suffix', 'move'),
-  rename: (access) => {
-    for (const word of access.args) access.write(word, 'move', { recursive: true });
-  },
   ln: (access) => {
     const split = splitOptions(access.args, '-t -S --target-directory --suffix');
     const into = optionValue(split, '-t', '--target-directory');
@@ -83,11 +80,14 @@ function arrive(
   }
 }
 
+const WRITTEN =
+  '-o --output -c --cookie-jar -D --dump-header --trace --trace-ascii --stderr --etag-save --hsts --alt-svc'.split(' ');
+
 export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
   curl: (access) => {
     const split = splitOptions(
       access.args,
-      '-o -d -H -X -u -A -b -c -e -F -T -x -m -w -D -K -E --output --output-dir --data --data-binary --data-raw --data-ascii --data-urlencode --json --form --header --request --user --cookie --cookie-jar --dump-header --upload-file --max-time --config --retry --url --netrc-file --cert --key --cacert',
+      '-o -d -H -X -u -A -b -c -e -F -T -x -m -w -D -K -E --output --output-dir --data --data-binary --data-raw --data-ascii --data-urlencode --json --form --header --request --user --cookie --cookie-jar --dump-header --upload-file --max-time --config --retry --url --netrc-file --cert --key --cacert --trace --trace-ascii --stderr --etag-save --hsts --alt-svc',
     );
     for (const url of split.operands) {
       const path = /^file:\/\/(?:localhost)?(\/.*)$/is.exec(url.template)?.[1];
@@ -95,7 +95,7 @@ export const FETCHERS: Readonly<Record<string, FileAccessRule>> = {
     }
     for (const { name, value } of split.options) if (value !== undefined) sendsFile(name, value, access);
     const directory = optionValue(split, '--output-dir');
-    for (const file of optionValues(split, '-o', '--output', '-c', '--cookie-jar', '-D', '--dump-header')) {
+    for (const file of optionValues(split, ...WRITTEN)) {
       const isPlaced = directory !== undefined && !file.template.startsWith('/');
       const target = isPlaced ? wordOf(`${directory.template}/${file.template}`, file.source) : file;
       if (file.template !== '-') access.write(target, 'argument');

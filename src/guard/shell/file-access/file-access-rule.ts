@@ -1,6 +1,5 @@
 import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
-import { splitOptions } from '../words.ts';
 
 /** Recorder that a rule calls for each path its command reads or writes. */
 export interface AccessRecorder {
@@ -9,8 +8,10 @@ export interface AccessRecorder {
   readonly stdin: Stream;
   readonly state: ShellState;
   readonly write: (word: ShellWord, how: FileAccessKind, extra?: WriteDetails) => void;
-  /** `recursive`: everything below a directory too. */
-  readonly read: (word: ShellWord, recursive?: boolean) => void;
+  /** `recursive`: everything below a directory too. `unsure`: it may be written as well. */
+  readonly read: (word: ShellWord, recursive?: boolean, unsure?: boolean) => void;
+  /** Says that the program does nothing to a file which this word names. What stays unexplained may be written. */
+  readonly explain: (word: ShellWord) => void;
   /** Returns the recorder for a command that works in another directory (-C). */
   readonly inDirectory: (directory: string) => AccessRecorder;
 }
@@ -22,32 +23,6 @@ export interface WriteDetails {
 }
 
 export type FileAccessRule = (access: AccessRecorder) => void;
-
-/** Records files that a program changes in place, or only reads. */
-export function changeOrRead({ write, read }: AccessRecorder, words: readonly ShellWord[], changes: boolean): void {
-  for (const word of words)
-    if (changes) write(word, 'argument');
-    else read(word);
-}
-
-/** Returns the rule of a program that writes all its operands; `values`: its options with a value. */
-export function writesAll(values: string): FileAccessRule {
-  return (access) => changeOrRead(access, splitOptions(access.args, values).operands, true);
-}
-
-/** Returns the rule of a program that reads all its operands, but the first `skip`. */
-export function readsAll(values: string, skip = 0): FileAccessRule {
-  return (access) => changeOrRead(access, splitOptions(access.args, values).operands.slice(skip), false);
-}
-
-/** Returns the rule of a program whose first operand is its input, the second its output. */
-export function converts(values: string): FileAccessRule {
-  return (access) => {
-    const [from, to] = splitOptions(access.args, values).operands;
-    if (from !== undefined) access.read(from);
-    if (to !== undefined) access.write(to, 'argument');
-  };
-}
 
 interface Use extends WriteDetails {
   readonly word: ShellWord;

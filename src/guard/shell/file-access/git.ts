@@ -1,8 +1,8 @@
 import { gitWords } from '../program-words.ts';
 import type { ShellWord } from '../shell-reading.ts';
 import { forPrograms, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
-import { patchTargets } from './editors.ts';
 import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
+import { patchTargets } from './patches.ts';
 
 /** git subcommands that change files of the working tree. */
 export const git: FileAccessRule = (access) => {
@@ -10,8 +10,17 @@ export const git: FileAccessRule = (access) => {
   const [subcommand, ...args] = words;
   const name = subcommand?.template ?? '';
   const record = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  const own = new Set(args);
+  for (const word of access.words) if (!own.has(word) || TALKS.has(name)) access.explain(word);
   record?.(directory === undefined ? access : access.inDirectory(directory), args);
 };
+
+/** Subcommands to which paths are names in the index or in a commit; their `--output` is known of every program. */
+const TALKS = new Set(
+  'status log diff show add commit ls-files ls-tree blame annotate grep branch tag push fetch pull remote rev-parse rev-list check-ignore check-attr describe cat-file merge-base reset switch checkout restore cherry-pick revert merge rebase notes shortlog reflog whatchanged diff-tree diff-index diff-files hash-object name-rev for-each-ref symbolic-ref var version help stash rm mv clean apply show-ref count-objects fsck range-diff update-index'.split(
+    ' ',
+  ),
+);
 
 type Subcommand = (access: AccessRecorder, args: readonly ShellWord[]) => void;
 

@@ -1,10 +1,11 @@
-import { recordFileAccess } from '../file-access/record-file-access.ts';
+import { recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
 import { basenameOf, gitWords, isShell } from '../program-words.ts';
 import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import {
   type Call,
   fileKey,
   inside,
+  type Opened,
   type Outcome,
   report,
   reportCall,
@@ -63,7 +64,7 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
   const inner = { ...context, via: [...context.via, name], depth: context.depth + 1 };
   // Files that a wrapper itself reads or writes (find -delete, xargs -a, flock FILE) are recorded with the wrapper.
   if (opened.keepsItself) recordFileAccess(recordCommand(call, name, context), call, context);
-  else recordOpened(call, name, context);
+  else recordNamed(recordOpened(call, name, context), ownWords(call, opened.next), context);
   let outcome: Outcome = { states: [call.state], output: UNKNOWN_STREAM };
   for (const next of opened.next) {
     outcome =
@@ -75,6 +76,13 @@ function openWrapped(call: Call, name: string, context: ShellContext): Outcome |
     }
   }
   return { states: [call.state], output: opened.next.length === 1 ? outcome.output : UNKNOWN_STREAM };
+}
+
+/** The words of a wrapper that are not those of what it runs. */
+function ownWords(call: Call, next: readonly Opened[]): ShellWord[] {
+  const inner = new Set(next.flatMap((each) => (each.kind === 'call' ? each.call.words : [])));
+  const texts = next.flatMap((each) => (each.kind === 'text' ? [each.text] : []));
+  return call.words.slice(1).filter((word) => !inner.has(word) && !texts.some((text) => text.includes(word.template)));
 }
 
 function callFunction(call: Call, context: ShellContext): Outcome | undefined {

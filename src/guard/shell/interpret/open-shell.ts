@@ -146,8 +146,8 @@ export function recordCommand(call: Call, name: string, context: ShellContext): 
   return record(commandOf(call, name, context), 'commands', context);
 }
 
-export function recordOpened(call: Call, name: string, context: ShellContext): void {
-  record({ ...commandOf(call, name, context), opened: true }, 'opened', context);
+export function recordOpened(call: Call, name: string, context: ShellContext): ShellCommand {
+  return record({ ...commandOf(call, name, context), opened: true }, 'opened', context);
 }
 
 function commandOf(call: Call, name: string, context: ShellContext): ShellCommand {

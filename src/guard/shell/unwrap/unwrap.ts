@@ -10,6 +10,8 @@ interface Wrapper {
   readonly subcommands?: readonly string[];
   /** The option that takes a text for a shell (su -c). */
   readonly textOption?: string;
+  /** It runs a text alone: its operands are files. */
+  readonly textOnly?: true;
   /** With one of these it runs nothing (command -v). */
   readonly asks?: readonly string[];
   /** The option that names a file which it writes itself. */
@@ -54,7 +56,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   ltrace: { values: '-e -o -p -s -u', output: '-o' },
   su: { values: '-s -g -w --shell --group', skip: 1, textOption: '-c' },
   runuser: { values: '-s -g -u --shell --group --user', textOption: '-c' },
-  script: { values: '-I -O -B -E -T -m -o', textOption: '-c' },
+  script: { values: '-I -O -B -E -T -m -o', textOption: '-c', textOnly: true },
   watch: { values: '-n -s --interval', textOption: ' ' },
   npx: { values: '-p --package -w --workspace', textOption: '-c' },
   bunx: { values: '-p --package' },
@@ -130,6 +132,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
     const late = splitOptions(words, `${wrapper.values} ${wrapper.textOption}`, true);
     const text = optionValue(split, wrapper.textOption) ?? optionValue(late, wrapper.textOption, '--command');
     if (text !== undefined) return asText(text.template);
+    if (wrapper.textOnly === true) return undefined;
   }
   if (wrapper.assigns === true) words = words.slice(countAssignments(words));
   const writes = wrapper.output !== undefined && hasOption(split, wrapper.output, '--output');

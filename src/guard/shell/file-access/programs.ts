@@ -1,0 +1,279 @@
+import { type FileAccessKind, UNKNOWN } from '../shell-reading.ts';
+import { searchedTree } from '../unwrap/unwrap-find.ts';
+import { forPrograms, hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
+import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
+import { applyPatch, patch } from './patches.ts';
+import { searchFiles } from './search-files.ts';
+
+/** What a program does with the files that its arguments name. Whatever a row does not explain may be written. */
+interface ProgramFiles {
+  /** Options with a value that changes no file. */
+  readonly values?: string;
+  /** Options whose value is a file that is read, and one that is written. */
+  readonly in?: string;
+  readonly out?: string;
+  /** Operands: read by default. 'converts': the first is read, the second written. 'free': not even read. */
+  readonly operands?: FileAccessKind | 'converts' | 'free';
+  /** Leading operands that are no files, unless one of the options in `script` is given. */
+  readonly skip?: number;
+  readonly script?: string;
+  /** With such a word the operands are written in place, or only read. */
+  readonly writesWith?: RegExp;
+  readonly readsWith?: RegExp;
+  /** Options with which all below the operands is meant. */
+  readonly recursive?: string | true;
+  /** Operands may be written as well: a copy to or from another machine. */
+  readonly unsure?: true;
+}
+
+function filesOf(row: ProgramFiles): FileAccessRule {
+  const { values = '', in: reads = '', out = '', skip = 0, recursive = '' } = row;
+  return (access) => {
+    const split = splitOptions(access.args, `${values} ${reads} ${out}`);
+    for (const word of optionValues(split, ...values.split(' '))) access.explain(word);
+    for (const word of optionValues(split, ...reads.split(' '))) access.read(word);
+    for (const word of optionValues(split, ...out.split(' ')))
+      if (word.template !== '-') access.write(word, 'argument');
+    const skipped = hasOption(split, ...(row.script ?? '').split(' ')) ? 0 : skip;
+    for (const word of split.operands.slice(0, skipped)) access.explain(word);
+    const has = (pattern: RegExp | undefined): boolean =>
+      pattern !== undefined && access.args.some(({ template }) => pattern.test(template));
+    const kept = (row.writesWith !== undefined && !has(row.writesWith)) || has(row.readsWith);
+    const how = kept ? 'read' : (row.operands ?? (row.writesWith === undefined ? 'read' : 'argument'));
+    const all = recursive === true || hasOption(split, ...recursive.split(' '));
+    split.operands.slice(skipped).forEach((word, index) => {
+      if (how === 'free') access.explain(word);
+      else if (how === 'read' || (how === 'converts' && index === 0)) access.read(word, all, row.unsure);
+      else access.write(word, how === 'converts' ? 'argument' : how, { recursive: all });
+    });
+  };
+}
+
+function rows(table: Readonly<Record<string, ProgramFiles>>): Record<string, FileAccessRule> {
+  return Object.assign({}, ...Object.entries(table).map(([names, row]) => forPrograms(names, filesOf(row)))) as Record<
+    string,
+    FileAccessRule
+  >;
+}
+
+/** Everything but redirections is words to them. */
+const TALKERS =
+  'echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
+
+const ROWS = rows({
+  'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum':
+    {},
+  'bat batcat': { values: '-l -r --language --line-range' },
+  nl: { values: '-b -w -s' },
+  'head tail': { values: '-n -c -s --lines --bytes --pid' },
+  less: { values: '-p', out: '-o -O --log-file' },
+  'fold fmt base32': { values: '-w' },
+  shuf: { values: '-n', out: '-o --output' },
+  column: { values: '-s -N -o -c' },
+  'expand unexpand': { values: '-t' },
+  pv: { values: '-L -s -N -i', out: '-o --output' },
+  pygmentize: { values: '-l -f -O -S -P -F', out: '-o' },
+  hunspell: { values: '-d -p', unsure: true },
+  iconv: { values: '-f -t', out: '-o --output' },
+  'hd hexdump': { values: '-n -s -e' },
+  join: { values: '-1 -2 -t -o -j' },
+  look: { values: '-t', skip: 1 },
+  csplit: { values: '-b -n', out: '-f --prefix' },
+  sdiff: { values: '-w', out: '-o --output' },
+  'diff colordiff': { values: '-U -C --label', recursive: '-r --recursive' },
+  'open xdg-open': { values: '-a -b', unsure: true },
+  pax: { values: '-s', in: '-f', unsure: true },
+  age: { values: '-r', in: '-R -i', out: '-o --output' },
+  aws: { values: '--profile --region --output --endpoint-url', unsure: true },
+  gsutil: { values: '-o -h', unsure: true },
+  rclone: { values: '--config', recursive: true, unsure: true },
+  gh: {
+    values:
+      '-R --repo -b --body -t --title -d --desc --description -l --label -a --assignee -m --milestone -q --jq -S --search -B --base -H --head -n --notes',
+    in: '-f -F --body-file --notes-file --input --env-file',
+    unsure: true,
+  },
+  cut: { values: '-d -f -c -b --delimiter --fields' },
+  paste: { values: '-d' },
+  cmp: { values: '-n -i' },
+  uniq: { values: '-f -s -w', operands: 'converts' },
+  xxd: { values: '-c -g -l -s -n -o', operands: 'converts' },
+  split: { values: '-b -C -l -n -a --bytes --lines', operands: 'converts' },
+  base64: { values: '-w', in: '-i', out: '-o' },
+  od: { values: '-A -j -N -t -w' },
+  strings: { values: '-n -t -e' },
+  file: { values: '-m -F' },
+  b2sum: { values: '-l' },
+  'shasum cksum': { values: '-a' },
+  jq: { values: '--indent', in: '-f --from-file', skip: 1 },
+  openssl: { values: '-passin', in: '-in -inkey -key -CAfile -sign -verify', out: '-out -keyout', skip: 1 },
+  'gpg gpg2': { values: '-r -u --recipient --local-user --passphrase --homedir', out: '-o --output' },
+  pandoc: { values: '-f -t --from --to', out: '-o --output' },
+  xargs: { in: '-a --arg-file', operands: 'free' },
+  tree: { values: '-L -P -I', out: '-o', operands: 'free' },
+  'source .': { skip: 0 },
+  sort: { values: '-k -t -S -T --key --field-separator --buffer-size --temporary-directory', out: '-o --output' },
+  'sed gsed': {
+    values: '-e -l --expression --line-length',
+    in: '-f --file',
+    skip: 1,
+    script: '-e -f --expression --file',
+    writesWith: /^(-[nErszu]*[iI]|--in-place)/,
+  },
+  'awk gawk mawk nawk': {
+    values: '-i -v -F --include --assign --field-separator',
+    in: '-f --file',
+    skip: 1,
+    script: '-f --file',
+    writesWith: /^(--include=|-i)?inplace$/,
+  },
+  yq: { skip: 1, writesWith: /^(-i|--inplace)$/ },
+  prettier: { values: '--config -c', writesWith: /^(-w|--write)$/ },
+  eslint: { values: '--config -c', out: '-o', writesWith: /^--fix$/ },
+  ruff: { values: '--config', writesWith: /^(--fix|format)$/ },
+  gofmt: { writesWith: /^-w$/ },
+  'black rustfmt': { values: '--config', operands: 'argument' },
+  'tee chattr xattr sponge dos2unix unix2dos': { operands: 'argument' },
+  'vi vim nvim view vimdiff ex': { values: '-c -S -u -i -T', operands: 'argument' },
+  ed: { values: '-p', operands: 'argument' },
+  nano: { values: '-r -s -T', operands: 'argument' },
+  emacs: { values: '-l --eval --load -f', operands: 'argument' },
+  code: { values: '-g -n', operands: 'argument' },
+  'gzip gunzip bzip2 bunzip2 xz unxz zstd': {
+    values: '-S --suffix -T',
+    out: '-o',
+    operands: 'argument',
+    readsWith: /^(-[a-zA-Z]*[cktl][a-zA-Z]*|--stdout|--to-stdout|--keep|--test|--list)$/,
+  },
+  mktemp: { values: '-p --tmpdir --suffix', operands: 'argument' },
+  touch: { values: '-d -t --date', in: '-r --reference', operands: 'argument' },
+  truncate: { values: '-s --size', in: '-r --reference', operands: 'argument' },
+  'mkdir mkfifo mknod': { values: '-m --mode', operands: 'argument' },
+  setfacl: { values: '-m -x -M -X', operands: 'argument' },
+  setfattr: { values: '-n -v -x', operands: 'argument' },
+  fallocate: { values: '-l -o', operands: 'argument' },
+  'rm del unlink': { operands: 'delete', recursive: '-r -R -d --recursive --dir' },
+  'rmdir trash trash-put rimraf del-cli': { operands: 'delete', recursive: true },
+  shred: { values: '-n -s --iterations --size --random-source', operands: 'delete' },
+  rename: { operands: 'move', recursive: true },
+  'gcc g++ cc c++ clang clang++ ld rustc swiftc go dot xsltproc nasm': { out: '-o', unsure: true },
+  'aria2c time gtime strace ltrace': { out: '-o --output', operands: 'free' },
+  tcpdump: { out: '-w', operands: 'free' },
+  esbuild: { out: '--metafile', unsure: true },
+});
+
+/** chmod, chown: the first operand is the mode, unless a reference file gives it. */
+const mode: FileAccessRule = (access) => {
+  // "-w" and "-x" are modes, not options.
+  const args = access.args.filter((word) => !/^-[rwxXst]+$/.test(word.template));
+  const split = splitOptions(args, '--reference --from');
+  const given = args.length < access.args.length || hasOption(split, '--reference');
+  const recursive = hasOption(split, '-R', '--recursive');
+  for (const word of given ? split.operands : split.operands.slice(1)) access.write(word, 'mode', { recursive });
+};
+
+/** `perl -i -pe CODE FILE`, `ruby -ne CODE FILE`: the files that are edited in place, or only read. */
+const filter: FileAccessRule = (access) => {
+  const texts = access.args.map((word) => word.template);
+  const has = (letters: RegExp): boolean => texts.some((text) => letters.test(text) && !/^-[IMm]/.test(text));
+  const inPlace = has(/^-[a-zA-Z0-9]*i/);
+  if (!inPlace && !has(/^-[a-zA-Z0-9]*[npeE]/)) return;
+  access.args.forEach((word, index) => {
+    // The code itself is judged as code.
+    if (/^-[a-zA-Z0-9]*[eE]$/.test(texts[index - 1] ?? '')) access.explain(word);
+    else if (!word.template.startsWith('-')) inPlace ? access.write(word, 'argument') : access.read(word);
+  });
+};
+
+/** An interpreter that is given a script: `bash -x FILE`; `bash -n` looks at the syntax alone. Code is judged as code. */
+function runsFile(values: string, checks: RegExp, code: RegExp): FileAccessRule {
+  return (access) => {
+    const { options, operands } = splitOptions(access.args, values, true);
+    for (const { name, value } of options) if (value && code.test(name)) access.explain(value);
+    if (access.args.some(({ template }) => checks.test(template))) for (const word of operands) access.explain(word);
+    else if (operands[0] !== undefined) access.read(operands[0]);
+  };
+}
+
+const NODE = runsFile(
+  '-r -C -e -p -pe --require --import --loader --env-file --eval --print',
+  /^(-c|--check)$/,
+  /^(-e|-p|-pe|--eval|--print)$/,
+);
+
+/** `docker cp FROM TO`: paths in a container have its name before a colon. */
+const copiesOut: FileAccessRule = (access) => {
+  const [verb, from, to] = splitOptions(access.args, '-n -c --namespace --container --context').operands;
+  if (verb?.template !== 'cp') return;
+  if (from !== undefined && !from.template.includes(':')) access.read(from, true);
+  if (to !== undefined && !to.template.includes(':')) access.write(to, 'copy');
+};
+
+/** httpie: `field@FILE`, `@FILE`. */
+const sendsAt: FileAccessRule = (access) => {
+  for (const word of access.args) {
+    const path = /^[^=@/]*@(.+)$/s.exec(word.template)?.[1];
+    if (path !== undefined) access.read(wordOf(path, word.source));
+  }
+};
+
+export const PROGRAMS: Readonly<Record<string, FileAccessRule>> = {
+  ...ROWS,
+  ...forPrograms(TALKERS, (access) => access.args.forEach(access.explain)),
+  ...forPrograms('chmod chown chgrp', mode),
+  ...forPrograms('perl ruby', filter),
+  ...forPrograms('sh bash dash zsh ksh', runsFile('-o -O --rcfile --init-file', /^-[a-z]*n[a-z]*$/, /^$/)),
+  ...forPrograms('node nodejs', NODE),
+  ...forPrograms('docker podman kubectl', copiesOut),
+  ...forPrograms('http https', sendsAt),
+  ...forPrograms('apply_patch applypatch', applyPatch),
+  patch,
+  ...searchFiles,
+  'ssh-keygen': (access) => {
+    const file = optionValue(splitOptions(access.args, '-f -t -b -C -N -P -a'), '-f');
+    if (file === undefined) return;
+    access.read(file);
+    // Without one of these it makes a new key there.
+    if (!access.args.some((word) => /^-[ylFBeiHRkQY]/.test(word.template))) access.write(file, 'argument');
+  },
+  gio: (access) => {
+    if (access.args[0]?.template === 'trash')
+      for (const word of access.args.slice(1)) access.write(word, 'delete', { recursive: true });
+  },
+  dd: (access) => {
+    for (const word of access.args) {
+      const match = /^(of|if)=(.*)$/s.exec(word.template);
+      if (match === null) continue;
+      const path = { ...wordOf(match[2] ?? '', word.source), ...(word.under ? { under: word.under } : {}) };
+      if (match[1] === 'of') access.write(path, 'argument');
+      else access.read(path);
+    }
+  },
+  ...forPrograms('find gfind', (access) => {
+    access.args.forEach((word, index) => {
+      if (!/^-f(print0?|ls|printf)$/.test(access.args[index - 1]?.template ?? '')) access.explain(word);
+      else access.write(word, 'argument');
+    });
+    if (!access.args.some((word) => word.template === '-delete')) return;
+    const under = searchedTree(access.words, access.state);
+    access.write({ text: null, template: UNKNOWN, source: 'find -delete', under }, 'delete', { recursive: true });
+  }),
+};
+
+/** Options of many programs that name a file which they write, or read. */
+const OUTPUT = '--output --output-file --outfile --outFile --out-file';
+
+export function recordNamedOptions(access: AccessRecorder): void {
+  for (const { name, value } of splitOptions(access.args, OUTPUT).options)
+    if (value !== undefined && OUTPUT.split(' ').includes(name)) access.write(value, 'argument');
+  access.args.forEach((word, index) => {
+    // `docker run --env-file .env`, `kubectl … --from-file=k=.env`; most words need no look by the expression.
+    if (!word.template.startsWith('--env-file') && !word.template.startsWith('--from-')) return;
+    const match = /^--(?:env-file|env-file-if-exists|from-env-file|from-file)(?:=(?:[^=/]+=)?(.*))?$/s.exec(
+      word.template,
+    );
+    if (match === null) return;
+    const value = match[1] === undefined ? access.args[index + 1] : wordOf(match[1], word.source);
+    if (value !== undefined) access.read(value);
+  });
+}
