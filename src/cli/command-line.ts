@@ -2,7 +2,8 @@ import { withPrefix } from '../drive/turn/messages.ts';
 import { projectOfLoop } from '../drive/worktree/worktree-place.ts';
 import { projectDirOf } from '../install/places.ts';
 import { LOOP_NAME, loopFiles } from '../state/loop-files.ts';
-import { isTerminal, writeText } from '../term/write-text.ts';
+import { painter } from '../term/paint.ts';
+import { isTerminal, printText, writeText } from '../term/write-text.ts';
 import type { LoopMode, MessageContext } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import type { Command } from './command.ts';
@@ -28,7 +29,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     const { message, stack } = error as Error;
     const known = error instanceof RalphError || !stack ? message : systemErrorText(error);
     const advised = error instanceof RalphError ? error.advised : known;
-    writeText(2, withPrefix(advised ?? `internal error, please report it: ${stack}`, loop));
+    printText(2, withPrefix(advised ?? `internal error, please report it: ${stack}`, loop));
     process.exitCode = 1;
   }
 }
@@ -43,7 +44,7 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   }
   const { name, args } = commandName(argv);
   if (name === null) {
-    writeText(2, `ralph-loop: no command given.\n\n${await help()}`);
+    printText(2, `ralph-loop: no command given.\n\n${await help()}`);
     return 1;
   }
   const load = loaderOf(name);
@@ -58,14 +59,14 @@ async function unknownCommand(name: string): Promise<number> {
   const { nearestKey } = await import('../task/frontmatter/canonical-keys.ts');
   const nearest = nearestKey(name, Object.keys(COMMANDS));
   const hint = nearest?.near ? ` Did you mean ${nearest.key}?` : '';
-  writeText(2, `ralph-loop: unknown command ${name}.${hint} See: ralph-loop --help`);
+  printText(2, `ralph-loop: unknown command ${name}.${hint} See: ralph-loop --help`);
   return 1;
 }
 
 async function run(command: Command, args: readonly string[]): Promise<number> {
   const parsed = parseOptions(command, args);
   if (parsed.problem !== null) {
-    writeText(2, `ralph-loop: ${parsed.problem}\nSee: ralph-loop ${command.name} --help`);
+    printText(2, `ralph-loop: ${parsed.problem}\nSee: ralph-loop ${command.name} --help`);
     return 1;
   }
   const { values, positionals, rest } = parsed;
@@ -81,6 +82,9 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
   const name = loopName(text(values['loop']) ?? (env['RALPH_LOOP'] || null));
   loop = { name, mode: MODES[command.name] ?? 'hook' };
   const projectDir = ABOUT_A_LOOP.has(command.name) ? projectOfLoop(project, name, env) : project;
+  const forPeople = values['json'] !== true;
+  const json = (data: object): void => writeText(1, JSON.stringify(data, null, 2));
+  const atTerminal = forPeople && isTerminal(1);
   return command.run({
     values,
     positionals,
@@ -88,10 +92,15 @@ async function run(command: Command, args: readonly string[]): Promise<number> {
     env,
     projectDir,
     files: loopFiles(projectDir, name, env),
-    forPeople: values['json'] !== true && isTerminal(1),
+    forPeople,
+    atTerminal,
+    mayAsk: atTerminal && process.stdin.isTTY === true,
+    paint: painter(atTerminal, env),
     now: () => new Date().toISOString(),
-    out: (line) => writeText(1, line),
-    err: (line) => writeText(2, line),
+    out: (text) => (forPeople ? printText : writeText)(1, text),
+    err: (text) => printText(2, text),
+    json,
+    answer: (data, text) => (forPeople ? printText(1, text()) : json(data)),
   });
 }
 
@@ -100,7 +109,7 @@ async function help(): Promise<string> {
 }
 
 function say(line: string): number {
-  writeText(1, line);
+  printText(1, line);
   return 0;
 }
 

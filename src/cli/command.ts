@@ -1,5 +1,6 @@
 import type { ParseArgsConfig } from 'node:util';
 import type { LoopFiles } from '../state/loop-files.ts';
+import type { Paint } from '../term/paint.ts';
 
 export interface CommandContext {
   /** Values of the command's options, checked by node's parseArgs. */
@@ -11,11 +12,22 @@ export interface CommandContext {
   readonly projectDir: string;
   /** Files of the loop that `--loop NAME` or RALPH_LOOP names, or of the default loop. */
   readonly files: LoopFiles;
-  /** true when people read the answer: standard output is a terminal and `--json` was not given. */
+  /** true unless `--json` was given: the answer is text. */
   readonly forPeople: boolean;
+  /** true if that text goes to a terminal. */
+  readonly atTerminal: boolean;
+  /** true if the user can be asked, too: standard input is a terminal as well. */
+  readonly mayAsk: boolean;
+  /** Colours for the answer, if it goes to a terminal. */
+  readonly paint: Paint;
   readonly now: () => string;
+  /** Prints a text, in a terminal wrapped between words. */
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Prints the answer of a command: its data with `--json`, else its text. */
+  readonly answer: (data: object, text: () => string) => void;
+  /** Prints data for a program, whatever the options. */
+  readonly json: (data: object) => void;
 }
 
 export interface Command {
@@ -62,7 +74,7 @@ export function valuesOf({ values }: Pick<CommandContext, 'values'>, name: strin
 
 /** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionDefinition>> = options({
-  json: 'Print JSON, also in a terminal.',
+  json: 'Print JSON instead of text.',
   'loop NAME': 'Name of the loop (or RALPH_LOOP).',
   'project DIR': 'Project; default: the one of the current directory.',
   'h, help': 'Show this help.',

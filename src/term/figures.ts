@@ -23,9 +23,17 @@ export function turnsText(turns: number): string {
   return `${turns} turn${turns === 1 ? '' : 's'}`;
 }
 
-/** `2026-02-28 10:00:00 UTC, 12m ago` (or `in 12m`). */
+/** An instant in local time: `2026-02-28 10:00:00`; the text itself if it is no instant. */
+export function localTime(instant: string): string {
+  const date = new Date(instant);
+  if (Number.isNaN(date.getTime())) return instant;
+  const digits = (value: number, width = 2): string => String(value).padStart(width, '0');
+  const day = [digits(date.getFullYear(), 4), digits(date.getMonth() + 1), digits(date.getDate())].join('-');
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => digits(part)).join(':')}`;
+}
+
+/** `2026-02-28 10:00:00, 12m ago` (or `in 12m`), in local time. */
 export function instantText(instant: string, now: string): string {
-  const day = instant.slice(0, 19).replace('T', ' ');
   const [past, future] = [elapsed(instant, now), elapsed(now, instant)];
-  return `${day} UTC, ${future > 0 ? `in ${formatDuration(future)}` : `${formatDuration(past)} ago`}`;
+  return `${localTime(instant)}, ${future > 0 ? `in ${formatDuration(future)}` : `${formatDuration(past)} ago`}`;
 }

@@ -1,10 +1,10 @@
-import { stripVTControlCharacters } from 'node:util';
+import { paintedCells } from './wrap.ts';
 
 /** Aligns rows in columns, two spaces apart, without trailing blanks. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cellsOf(cell));
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, paintedCells(cell));
   }
   return rows
     .map((row) =>
@@ -17,12 +17,7 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 function padded(cell: string, wanted: number): string {
-  return cell + ' '.repeat(wanted - cellsOf(cell));
-}
-
-/** Counts the cells of a text without wide characters, not counting colours. */
-export function cellsOf(cell: string): number {
-  return stripVTControlCharacters(cell).length;
+  return cell + ' '.repeat(wanted - paintedCells(cell));
 }
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];

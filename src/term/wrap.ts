@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { eastAsianWidth } from 'get-east-asian-width';
 
 /** Grapheme cluster, and its width in terminal cells: 0, 1 or 2 (rarely more). */
@@ -35,6 +36,42 @@ function cellsOf(grapheme: string): number {
   }
   // Several code points shown as one picture.
   return EMOJI.test(grapheme) && sum > 0 ? 2 : sum;
+}
+
+/** Counts the cells of a text with colours. */
+export function paintedCells(text: string): number {
+  return cells(text.includes('\u001b') ? stripVTControlCharacters(text) : text);
+}
+
+/** Wraps each line of a text with colours between words; a word that is too long stays whole. */
+export function wrapText(text: string, columns: number): string {
+  return text
+    .split('\n')
+    .map((line) => (paintedCells(line) <= columns ? line : wrapLine(line, columns)))
+    .join('\n');
+}
+
+/** Indents the further rows as the line, its list item or its last column is. */
+function wrapLine(line: string, columns: number): string {
+  const hang = /^\s*(?:[-*✓✗] |\d+\. )?/.exec(line)?.[0].length ?? 0;
+  const column = [...stripVTControlCharacters(line).matchAll(/\S {2,}(?=\S)/g)].at(-1);
+  const to = column === undefined ? 0 : column.index + column[0].length;
+  const indent = ' '.repeat(to <= columns / 2 ? Math.max(hang, to) : hang);
+  let row = '';
+  let used = 0;
+  const rows: string[] = [];
+  for (const [, space = '', word = ''] of line.matchAll(/(\s*)(\S+)/g)) {
+    const wide = paintedCells(word);
+    if (used > indent.length && used + space.length + wide > columns) {
+      rows.push(row);
+      row = indent + word;
+      used = indent.length + wide;
+    } else {
+      row += space + word;
+      used += space.length + wide;
+    }
+  }
+  return [...rows, row].join('\n');
 }
 
 export interface Wrapped {

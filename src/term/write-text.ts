@@ -1,4 +1,5 @@
 import { fstatSync, readFileSync, writeSync } from 'node:fs';
+import { wrapText } from './wrap.ts';
 
 const unread = new Set<1 | 2>();
 
@@ -20,6 +21,17 @@ export function writeText(descriptor: 1 | 2, text: string): void {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
     }
   }
+}
+
+/** Writes a text with a final newline, wrapped between words at the width of the terminal. */
+export function printText(descriptor: 1 | 2, text: string): void {
+  writeText(descriptor, wrapText(text, columnsOf(descriptor)));
+}
+
+/** Returns the width of the terminal; Infinity for a pipe or a file. */
+export function columnsOf(descriptor: 1 | 2): number {
+  if (!isTerminal(descriptor)) return Number.POSITIVE_INFINITY;
+  return (descriptor === 1 ? process.stdout : process.stderr).columns || 80;
 }
 
 /** Returns true for a terminal. node's isTTY loads the network code (4 ms), so pipes and files are recognised before. */

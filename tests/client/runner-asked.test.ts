@@ -21,8 +21,8 @@ test('an agent writes a task and asks for a loop; the user agrees, and a fresh a
       [
         `mkdir -p jobs/make && printf '%s\\n' ${TASK.map((line) => `'${line}'`).join(' ')} > jobs/make/RALPH.md`,
         `${RALPH} run jobs/make > refused.txt 2>&1`,
-        `${RALPH} start --mode runner --task jobs/make > asked.json`,
-        `${RALPH} status --loop make > status.json`,
+        `${RALPH} start --mode runner --task jobs/make --json > asked.json`,
+        `${RALPH} status --loop make --json > status.json`,
         `${RALPH} run --consent make >> refused.txt 2>&1; true`,
       ].join('; '),
     ),

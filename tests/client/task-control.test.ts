@@ -96,7 +96,10 @@ test('status, stop and resume take the path of the task folder, while its loop r
   const seen: string[] = [];
   const refused: CommandRun[] = [];
   const look = (loop: TaskLoop) => {
-    seen.push(given(loop, 'status', 'my-task').stdout, given(loop, 'status', 'my-task/RALPH.md').stdout);
+    seen.push(
+      given(loop, 'status', 'my-task', '--json').stdout,
+      given(loop, 'status', 'my-task/RALPH.md', '--json').stdout,
+    );
     refused.push(loop.project.main(['resume', 'my-task']), loop.project.main(['stop', 'elsewhere']));
     given(loop, 'stop', 'my-task');
   };
@@ -119,7 +122,7 @@ test('status, stop and resume take the path of the task folder, while its loop r
       assert.match(refused[0]?.stderr ?? '', /a loop on my-task is active \(running\)\. End it first/);
       assert.match(refused[1]?.stderr ?? '', /no live loop works on elsewhere/);
 
-      const after = JSON.parse(given(loop, 'status', 'my-task').stdout);
+      const after = JSON.parse(given(loop, 'status', 'my-task', '--json').stdout);
       assert.deepEqual(
         [after.active, after.lastLoop.status, after.run.status.status, after.run.lastIteration.iteration],
         [false, 'stopped', 'stopped', 2],

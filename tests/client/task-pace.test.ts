@@ -124,7 +124,7 @@ test('a user wakes a loop out of a long delay between iterations', async () => {
     const running = loop.start();
     await until('the loop waits', () => waiting(loop));
     await until('its folder says so', () => loop.status().status === 'waiting');
-    assert.match(loop.project.main(['status', 'my-task']).stdout, /"waitingFor": "pace"/);
+    assert.match(loop.project.main(['status', 'my-task', '--json']).stdout, /"waitingFor": "pace"/);
     const wake = loop.project.main(['wake', '--loop', 'my-task']);
     assert.equal(wake.code, 0, wake.stderr);
     const run = await running.done;

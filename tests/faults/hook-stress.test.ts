@@ -47,7 +47,7 @@ function startLoop(): Loop {
   writeFileSync(task, 'Do the work.\n');
   const outside = { PATH: process.env['PATH'], HOME: directory, XDG_STATE_HOME: join(directory, 'outside') };
   const main = join(bundle, 'scripts', 'main.cjs');
-  const started = spawnSync(process.execPath, [main, 'start', '--max-iterations', '100'], {
+  const started = spawnSync(process.execPath, [main, 'start', '--json', '--max-iterations', '100'], {
     cwd: project,
     env: outside,
     encoding: 'utf8',

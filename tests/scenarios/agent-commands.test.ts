@@ -76,5 +76,5 @@ test('start by an agent starts nothing: it asks for a loop that awaits consent',
   assert.equal(p.ralph(['start', '--launch'], AGENT).code, 1);
   assert.equal(p.ralph(['start', '--consent'], AGENT).code, 1);
   assert.ok(!p.has('.claude/ralph-state.json'));
-  assert.equal(p.ralph(['start'], AGENT).json['status'], 'awaiting-consent');
+  assert.equal(p.ralph(['start', '--json'], AGENT).json['status'], 'awaiting-consent');
 });

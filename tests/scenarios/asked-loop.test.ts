@@ -16,7 +16,7 @@ function task(p: Project, name: string, more = ''): void {
 
 function ask(p: Project, name: string, args: readonly string[] = []): Answer {
   task(p, name);
-  const answer = p.ralph(['start', '--mode', 'runner', '--task', `jobs/${name}`, ...args], AGENT);
+  const answer = p.ralph(['start', '--mode', 'runner', '--task', `jobs/${name}`, '--json', ...args], AGENT);
   assert.equal(answer.code, 0, answer.stderr);
   return answer;
 }
@@ -28,7 +28,7 @@ test('an agent asks for a loop, the user agrees by one command, and it runs', (t
     ['status', 'mode', 'name', 'maxIterations', 'consent'].map((key) => json[key]),
     ['awaiting-consent', 'runner', 'fix', 3, 'ralph-loop run --consent fix'],
   );
-  assert.equal(p.ralph(['status', '--loop', 'fix'], AGENT).json['status'], 'awaiting-consent');
+  assert.equal(p.ralph(['status', '--loop', 'fix', '--json'], AGENT).json['status'], 'awaiting-consent');
   assert.match(p.ralph(['explain', '--loop', 'fix'], AGENT).stdout, /Agree: ralph-loop run --consent fix/);
   const { code, stderr, stdout } = p.ralph(['run', '--consent', 'fix', '--agent', './agent.sh']);
   assert.equal(code, 0, stderr + stdout);
@@ -104,7 +104,7 @@ test('at a terminal the user is shown the loop and asked; a no leaves it as it i
   await no.submit('n');
   assert.equal(await no.waitForExit(), 1);
   assert.match(await no.history(), /still awaits your consent\. Refuse it: ralph-loop cancel --loop fix\./);
-  assert.equal(p.ralph(['status', '--loop', 'fix']).json['status'], 'awaiting-consent');
+  assert.equal(p.ralph(['status', '--loop', 'fix', '--json']).json['status'], 'awaiting-consent');
   const changed = await peopleTerminal(t, p, '$RALPH run --consent --plain --agent ./agent.sh');
   await changed.waitFor(/Start it\? \[y\/N\]/);
   task(p, 'fix', 'validation: ["touch pwned"]\n');

@@ -127,9 +127,9 @@ for (const name of FOR_AGENTS) {
 test('options that every command has may stand before its name', (t) => {
   const p = project(t);
   mkdirSync(join(p.dir, 'sub'));
-  const expected = p.ralph(['config', '--project', 'sub', '--loop', 'docs']).json;
+  const expected = p.ralph(['config', '--project', 'sub', '--loop', 'docs', '--json']).json;
   assert.equal(expected['stateFile'], join(p.dir, 'sub/.claude/context/runtime/ralph-state.docs.json'));
-  assert.deepEqual(p.ralph(['--project', 'sub', '--loop=docs', 'config']).json, expected);
+  assert.deepEqual(p.ralph(['--project', 'sub', '--loop=docs', 'config', '--json']).json, expected);
   assert.deepEqual(p.ralph(['--json', 'config', '--project=sub'], { RALPH_LOOP: 'docs' }).json, expected);
 });
 
@@ -146,7 +146,7 @@ test('a command in a directory below the project is about the project', (t) => {
   const p = project(t);
   p.ralph(['init']);
   mkdirSync(join(p.dir, 'src/deep'), { recursive: true });
-  const { json } = p.ralph(['config'], {}, join(p.dir, 'src/deep'));
+  const { json } = p.ralph(['config', '--json'], {}, join(p.dir, 'src/deep'));
   assert.equal(json['stateFile'], join(p.dir, '.claude/context/runtime/ralph-state.json'));
 });
 

@@ -8,7 +8,7 @@ const KEYS = ['maxIterations', 'completionSignal', 'stateFile', 'promptFile', 'g
 
 test('config has exactly the keys of old, first and in order', (t) => {
   const p = project(t);
-  const { json, code } = p.ralph(['config']);
+  const { json, code } = p.ralph(['config', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(Object.keys(json).slice(0, KEYS.length), KEYS);
   assert.deepEqual(
@@ -26,10 +26,10 @@ test('config has exactly the keys of old, first and in order', (t) => {
 
 test('config --max-iterations writes the config of the project, which the next start reads', (t) => {
   const p = project(t);
-  assert.equal(p.ralph(['config', '--max-iterations', '7']).json['maxIterations'], 7);
+  assert.equal(p.ralph(['config', '--max-iterations', '7', '--json']).json['maxIterations'], 7);
   assert.deepEqual(JSON.parse(p.read(CONFIG)), { max_iterations: 7 });
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
-  assert.equal(p.ralph(['start']).json['maxIterations'], 7);
+  assert.equal(p.ralph(['start', '--json']).json['maxIterations'], 7);
 });
 
 test('config --max-iterations changes one key of the file and not a byte of the others', (t) => {
@@ -57,16 +57,16 @@ test('the environment wins over the frontmatter, and the frontmatter over the co
   const p = project(t);
   p.ralph(['config', '--max-iterations', '5']);
   p.write('.claude/ralph/PROMPT.md', '---\nmax_iterations: 6\ncompletion_signal: ALL_DONE\n---\n# Task\n');
-  const config = p.ralph(['config']).json;
+  const config = p.ralph(['config', '--json']).json;
   assert.deepEqual([config['maxIterations'], config['completionSignal']], [6, 'ALL_DONE']);
   const env = { RALPH_MAX_ITERATIONS: '9', RALPH_COMPLETION_SIGNAL: 'ENOUGH' };
-  const other = p.ralph(['config'], env).json;
+  const other = p.ralph(['config', '--json'], env).json;
   assert.deepEqual([other['maxIterations'], other['completionSignal']], [9, 'ENOUGH']);
 });
 
 test('who sets a limit that something else wins over is told so', (t) => {
   const p = project(t);
-  const { json, stderr } = p.ralph(['config', '--max-iterations', '5'], { RALPH_MAX_ITERATIONS: '9' });
+  const { json, stderr } = p.ralph(['config', '--max-iterations', '5', '--json'], { RALPH_MAX_ITERATIONS: '9' });
   assert.equal(json['maxIterations'], 9);
   assert.match(stderr, /written, but the environment says 9/);
 });

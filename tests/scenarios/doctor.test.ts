@@ -8,7 +8,7 @@ import { changeSettings, findings, healthyProject, STATE } from './support/docto
 
 test('a healthy project has nothing but good findings, and exit code 0', (t) => {
   const { p, env } = healthyProject(t);
-  const answer = p.ralph(['doctor'], env);
+  const answer = p.ralph(['doctor', '--json'], env);
   assert.deepEqual(
     findings(answer).filter(({ level }) => level !== 'ok'),
     [],
@@ -33,7 +33,7 @@ test('doctor --fix gives a project back in which a loop would run', (t) => {
   changeSettings(p, ({ hooks }) => delete hooks?.['Stop']);
   chmodSync(join(p.dir, '.claude/ralph/ralph-audit.sh'), 0o644);
   assert.equal(p.ralph(['doctor'], env).code, 1);
-  const answer = p.ralph(['doctor', '--fix'], env);
+  const answer = p.ralph(['doctor', '--fix', '--json'], env);
   assert.equal(answer.code, 0, answer.stdout);
   assert.equal(answer.json['ok'], true);
 });
@@ -64,7 +64,7 @@ test('trust in a directory above counts within one repository, and not beyond it
   const { p, env } = healthyProject(t);
   p.write('../home/.claude.json', { projects: { [join(p.dir, '..')]: { hasTrustDialogAccepted: true } } });
   const trust = (): string | undefined =>
-    findings(p.ralph(['doctor'], env)).find(({ check }) => check === 'workspace-trust')?.level;
+    findings(p.ralph(['doctor', '--json'], env)).find(({ check }) => check === 'workspace-trust')?.level;
   assert.equal(trust(), 'ok');
   mkdirSync(join(p.dir, '.git'));
   assert.equal(trust(), 'warning');

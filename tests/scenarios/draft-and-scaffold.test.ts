@@ -11,10 +11,10 @@ for (const preset of PRESETS) {
   test(`the scaffold of ${preset} is a task file without problems, and a loop can be started on it`, (t) => {
     const p = project(t);
     const args = preset === 'default' ? [] : ['--preset', preset];
-    const { code, json, stderr } = p.ralph(['scaffold', ...args, 'my-task']);
+    const { code, json, stderr } = p.ralph(['scaffold', ...args, 'my-task', '--json']);
     assert.equal(code, 0, stderr);
     assert.equal(json['path'], join(p.dir, 'my-task/RALPH.md'));
-    const checked = p.ralph(['check', 'my-task/RALPH.md']).json;
+    const checked = p.ralph(['check', 'my-task/RALPH.md', '--json']).json;
     assert.deepEqual([checked['ok'], checked['kind'], checked['problems']], [true, 'ralph-md', []]);
     assert.match(p.read('my-task/RALPH.md'), /\{\{ ralph\.name \}\}/);
     const start = p.ralph(['start', '--task', 'my-task']);
@@ -75,7 +75,7 @@ test('a draft is written to a folder named after its words, with the project’s
   const p = project(t);
   p.write('package.json', { scripts: { test: 'node --test', lint: 'eslint .' } });
   p.write('pnpm-lock.yaml', '');
-  const { code, json } = p.ralph(['draft', 'Fix the flaky auth tests']);
+  const { code, json } = p.ralph(['draft', 'Fix the flaky auth tests', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(json, {
     ...{ success: true, path: join(p.dir, 'fix-flaky-auth-tests/RALPH.md'), name: 'fix-flaky-auth-tests' },
@@ -89,7 +89,7 @@ test('a draft is written to a folder named after its words, with the project’s
 test('a second draft of the same words gets a number; a name that was given must be free', (t) => {
   const p = project(t);
   for (const expected of ['add-csv', 'add-csv-2', 'add-csv-3']) {
-    assert.equal(p.ralph(['draft', 'add', 'CSV']).json['path'], join(p.dir, expected, 'RALPH.md'));
+    assert.equal(p.ralph(['draft', 'add', 'CSV', '--json']).json['path'], join(p.dir, expected, 'RALPH.md'));
   }
   assert.equal(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).code, 0);
   assert.match(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).stderr, /is there already/);
@@ -111,11 +111,11 @@ test('draft with the path of a task folder checks and prints its RALPH.md, and c
   p.write('broken/RALPH.md', '---\nmax_iterations: 99\n---\nWork.\n');
   const tree = p.tree();
   for (const word of ['tasks/auth', './tasks/auth', 'tasks/auth/', 'tasks/auth/RALPH.md', join(p.dir, 'tasks/auth')]) {
-    const { code, json } = p.ralph(['draft', word]);
+    const { code, json } = p.ralph(['draft', word, '--json']);
     const path = join(p.dir, 'tasks/auth/RALPH.md');
     assert.deepEqual([code, json], [0, { success: true, path, problems: [], text }], word);
   }
-  const broken = p.ralph(['draft', 'broken']);
+  const broken = p.ralph(['draft', 'broken', '--json']);
   assert.deepEqual([broken.code, broken.json['success']], [1, false]);
   assert.match(broken.stdout, /max_iterations must be/);
   assert.deepEqual(p.tree(), tree);
@@ -125,12 +125,16 @@ test('a word that is a task and a task folder opens the folder, and says how to 
   const p = project(t);
   p.write('auth/RALPH.md', '---\n---\nWork.\n');
   p.write('lint/notes.md', 'no task folder');
-  const opened = p.ralph(['draft', 'auth']);
+  const opened = p.ralph(['draft', 'auth', '--json']);
   assert.match(opened.stderr, /auth is a task folder and is opened\. .* ralph-loop draft --name NAME "auth"/);
   assert.equal(opened.json['path'], join(p.dir, 'auth/RALPH.md'));
   assert.equal(p.ralph(['draft', './auth']).stderr, '', 'a path alone needs no word about it');
-  assert.equal(p.ralph(['draft', '--name', 'new', 'auth']).json['path'], join(p.dir, 'new/RALPH.md'));
-  assert.equal(p.ralph(['draft', 'lint']).json['path'], join(p.dir, 'lint/RALPH.md'), 'a folder is no task folder');
+  assert.equal(p.ralph(['draft', '--name', 'new', 'auth', '--json']).json['path'], join(p.dir, 'new/RALPH.md'));
+  assert.equal(
+    p.ralph(['draft', 'lint', '--json']).json['path'],
+    join(p.dir, 'lint/RALPH.md'),
+    'a folder is no task folder',
+  );
 });
 
 test('what is written like a path and names no task folder is not taken for a task', (t) => {

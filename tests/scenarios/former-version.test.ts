@@ -58,7 +58,7 @@ function stop(p: Project, env: NodeJS.ProcessEnv = {}): Answer {
 
 /** How the loop stands: status, mode and counted iterations. */
 function standing(p: Project, name?: string): unknown[] {
-  const { json } = p.ralph(['status', ...(name === undefined ? [] : ['--loop', name])]);
+  const { json } = p.ralph(['status', '--json', ...(name === undefined ? [] : ['--loop', name])]);
   return ['status', 'mode', 'iteration'].map((key) => json[key]);
 }
 

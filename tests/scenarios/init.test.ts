@@ -72,7 +72,7 @@ test('the control: a settings file that init reformats would be noticed', () => 
 test('a project without any .claude is empty again after uninit', (t) => {
   const p = project(t);
   assert.deepEqual(p.tree(), {});
-  const { json } = p.ralph(['init']);
+  const { json } = p.ralph(['init', '--json']);
   assert.equal(json['settings'], 'created');
   assert.ok(statSync(join(p.dir, '.claude/ralph/ralph-audit.sh')).mode & 0o100, 'the launcher can be run');
   assert.equal(p.ralph(['uninit']).code, 0);
@@ -112,7 +112,7 @@ test('init twice changes nothing the second time', (t) => {
   const p = project(t);
   p.ralph(['init']);
   const tree = p.tree();
-  const { json, code } = p.ralph(['init']);
+  const { json, code } = p.ralph(['init', '--json']);
   assert.equal(code, 0);
   assert.deepEqual([json['created'], json['updated'], json['kept'], json['settings']], [[], [], [], 'unchanged']);
   assert.deepEqual(p.tree(), tree);
@@ -130,12 +130,12 @@ test('tool hooks are not registered in settings.json, where they would cost ever
 test('what the user wrote before or changed since is kept and named, by init and by uninit', (t) => {
   const p = project(t);
   p.write('.claude/ralph/PROMPT.md', '# My task\n');
-  const first = p.ralph(['init']);
+  const first = p.ralph(['init', '--json']);
   assert.deepEqual(first.json['kept'], ['.claude/ralph/PROMPT.md']);
   p.write('.claude/ralph/guardrails.md', '### Sign: mine\n');
-  const second = p.ralph(['init']);
+  const second = p.ralph(['init', '--json']);
   assert.deepEqual(second.json['kept'], ['.claude/ralph/PROMPT.md', '.claude/ralph/guardrails.md']);
-  const { json } = p.ralph(['uninit']);
+  const { json } = p.ralph(['uninit', '--json']);
   assert.deepEqual(json['kept'], ['.claude/ralph/guardrails.md']);
   assert.equal(p.read('.claude/ralph/PROMPT.md'), '# My task\n');
   assert.equal(p.read('.claude/ralph/guardrails.md'), '### Sign: mine\n');
@@ -148,7 +148,7 @@ test('what the user wrote before or changed since is kept and named, by init and
 test('a hook file of the same name that is not ours is kept, and the answer says that loops may not work', (t) => {
   const p = project(t);
   p.write('.claude/hooks/ralph-stop-hook.cjs', 'process.exit(0)\n');
-  const { json } = p.ralph(['init']);
+  const { json } = p.ralph(['init', '--json']);
   assert.match(String(json['notes']), /ralph-stop-hook\.cjs: not ours/);
   assert.equal(p.read('.claude/hooks/ralph-stop-hook.cjs'), 'process.exit(0)\n');
 });
@@ -160,10 +160,14 @@ test('a file that an older version wrote and nobody changed is brought up to dat
   const path = '.claude/hooks/ralph-stop-hook.cjs';
   const now = p.read(path);
   p.write(path, '// an older version\n');
-  assert.deepEqual(p.ralph(['init']).json['kept'], [path], 'the control: without the manifest it is the user’s');
+  assert.deepEqual(
+    p.ralph(['init', '--json']).json['kept'],
+    [path],
+    'the control: without the manifest it is the user’s',
+  );
   manifest.files[path] = createHash('sha256').update('// an older version\n').digest('hex');
   p.write('.claude/ralph/.install.json', manifest);
-  assert.deepEqual(p.ralph(['init']).json['updated'], [path]);
+  assert.deepEqual(p.ralph(['init', '--json']).json['updated'], [path]);
   assert.equal(p.read(path), now);
 });
 
@@ -176,7 +180,7 @@ test('keys that the user adds after init survive uninit, and so do hooks beside 
   settings.hooks.Stop.unshift({ hooks: [LINT] });
   settings.hooks.SessionStart[0].hooks.push(LINT);
   p.write(SETTINGS, settings);
-  const { json } = p.ralph(['uninit']);
+  const { json } = p.ralph(['uninit', '--json']);
   assert.equal(json['settings'], 'restored');
   assert.deepEqual(JSON.parse(p.read(SETTINGS)), {
     model: 'opus',
@@ -201,7 +205,7 @@ test('init run again after the user took one hook out puts it back, and uninit s
   const settings = JSON.parse(p.read(SETTINGS));
   delete settings.hooks.Stop;
   p.write(SETTINGS, settings);
-  assert.equal(p.ralph(['init']).json['settings'], 'changed');
+  assert.equal(p.ralph(['init', '--json']).json['settings'], 'changed');
   assert.equal(JSON.parse(p.read(SETTINGS)).hooks.Stop.length, 1);
   assert.equal(JSON.parse(p.read(SETTINGS)).hooks.SessionStart.length, 1);
   p.ralph(['uninit']);
@@ -216,7 +220,7 @@ for (const manifest of ['and its manifest', 'without its manifest']) {
     const wanted = p.read(SETTINGS);
     p.write(SETTINGS, wanted.replaceAll('exec ', 'exec env OLD=1 '));
     if (manifest.startsWith('without')) rmSync(join(p.dir, '.claude/ralph/.install.json'));
-    assert.equal(p.ralph(['init']).json['settings'], 'changed');
+    assert.equal(p.ralph(['init', '--json']).json['settings'], 'changed');
     assert.deepEqual(JSON.parse(p.read(SETTINGS)), JSON.parse(wanted));
     p.ralph(['uninit']);
     assert.deepEqual(JSON.parse(p.read(SETTINGS)), { model: 'opus' });
@@ -238,7 +242,7 @@ test('init from elsewhere and then from the copy keeps the copy, and uninit from
   const p = project(t);
   p.ralph(['init']);
   const main = '.claude/skills/ralph-loop/scripts/main.cjs';
-  assert.equal(p.sh(`"${process.execPath}" ${main} init`).json['settings'], 'unchanged');
+  assert.equal(p.sh(`"${process.execPath}" ${main} init --json`).json['settings'], 'unchanged');
   assert.ok(p.has(main));
   p.sh(`"${process.execPath}" ${main} uninit`);
   assert.deepEqual(p.tree(), {});
@@ -263,7 +267,7 @@ test('uninit refuses while a loop is live, and keeps what loops have left behind
   assert.match(refused.stderr, /a loop is live in .*ralph-loop cancel/);
   assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
   p.ralph(['cancel']);
-  const { json } = p.ralph(['uninit']);
+  const { json } = p.ralph(['uninit', '--json']);
   assert.deepEqual(json['kept'], [
     '.claude/ralph/PROMPT.md',
     '.claude/context/memory/learnings.md',
@@ -276,6 +280,9 @@ test('init in a directory below a project sets up that directory', (t) => {
   const p = project(t);
   p.ralph(['init']);
   p.write('packages/one/x', '');
-  assert.equal(p.ralph(['init'], {}, join(p.dir, 'packages/one')).json['projectDir'], join(p.dir, 'packages/one'));
-  assert.equal(p.ralph(['init', '--project', 'packages/one']).json['settings'], 'unchanged');
+  assert.equal(
+    p.ralph(['init', '--json'], {}, join(p.dir, 'packages/one')).json['projectDir'],
+    join(p.dir, 'packages/one'),
+  );
+  assert.equal(p.ralph(['init', '--project', 'packages/one', '--json']).json['settings'], 'unchanged');
 });

@@ -26,7 +26,7 @@ function lines(text: string): Record<string, unknown>[] {
 }
 
 test('explain says how to begin where there has been no loop', (t) => {
-  const { json, code } = project(t).ralph(['explain']);
+  const { json, code } = project(t).ralph(['explain', '--json']);
   assert.equal(code, 0);
   assert.deepEqual([json['active'], json['status']], [false, null]);
   assert.match(String(json['next']), /ralph-loop start/);
@@ -82,7 +82,7 @@ for (const [when, state, why, next] of LIVE) {
     const p = project(t);
     started(p);
     changeState(p, { clientStartedAt: null, ...state });
-    const { json } = p.ralph(['explain']);
+    const { json } = p.ralph(['explain', '--json']);
     assert.equal(json['active'], true);
     assert.match(String(json['why']), why);
     assert.match(String(json['next']), next);
@@ -119,7 +119,7 @@ for (const [as, next] of ENDS) {
       `${RUNTIME}/ralph-events.jsonl`,
       [event, { ...event, loopId: 'another' }].map((one) => JSON.stringify(one)).join('\n'),
     );
-    const { json } = p.ralph(['explain']);
+    const { json } = p.ralph(['explain', '--json']);
     assert.deepEqual([json['active'], json['status'], json['why'], json['at']], [false, as, ended.message, at]);
     assert.match(String(json['next']), next);
   });
@@ -133,7 +133,7 @@ test('explain names what led to the end, and nothing of other loops', (t) => {
     appendFileSync(join(p.dir, RUNTIME, 'ralph-events.jsonl'), `${JSON.stringify(one)}\n`);
   }
   p.ralph(['cancel']);
-  const { json } = p.ralph(['explain']);
+  const { json } = p.ralph(['explain', '--json']);
   assert.equal(json['status'], 'cancelled');
   assert.deepEqual(json['events'], [event]);
 });
@@ -147,12 +147,12 @@ test('logs prints iterations and events in the order of time, as JSON lines', (t
     `${JSON.stringify(event('2026-01-01T00:00:01Z'))}\n${JSON.stringify(event('2026-01-01T00:00:03Z'))}\n`,
   );
   p.write(`${RUNTIME}/ralph-iterations.jsonl`, `${JSON.stringify(iteration('2026-01-01T00:00:02Z'))}\n{"torn":`);
-  assert.deepEqual(lines(p.ralph(['logs']).stdout), [
+  assert.deepEqual(lines(p.ralph(['logs', '--json']).stdout), [
     event('2026-01-01T00:00:01Z'),
     iteration('2026-01-01T00:00:02Z'),
     event('2026-01-01T00:00:03Z'),
   ]);
-  assert.equal(lines(p.ralph(['logs', '--events']).stdout).length, 2);
+  assert.equal(lines(p.ralph(['logs', '--events', '--json']).stdout).length, 2);
 });
 
 test('logs --iterations prints the last loop’s figures in plain columns, or as they lie in the journal', (t) => {
@@ -182,7 +182,7 @@ test('logs without a journal prints nothing', (t) => {
 test('a torn line within a journal is left out and counted', (t) => {
   const p = project(t);
   p.write(`${RUNTIME}/ralph-events.jsonl`, '{"type":"a","at":"1"}\n{"type":\n{"type":"b","at":"2"}\n');
-  const { stdout, stderr } = p.ralph(['logs']);
+  const { stdout, stderr } = p.ralph(['logs', '--json']);
   assert.deepEqual(
     lines(stdout).map(({ type }) => type),
     ['a', 'b'],
@@ -194,7 +194,7 @@ test('archive lists what ended and shows one of them whole, and no other file', 
   const p = project(t);
   const { loopId } = started(p);
   p.ralph(['cancel']);
-  const archived = p.ralph(['archive']).json['archived'] as { file: string; loop: Record<string, unknown> }[];
+  const archived = p.ralph(['archive', '--json']).json['archived'] as { file: string; loop: Record<string, unknown> }[];
   assert.deepEqual(
     archived.map(({ loop }) => [loop['loopId'], loop['status']]),
     [[loopId, 'cancelled']],
@@ -209,12 +209,12 @@ test('archive lists what ended and shows one of them whole, and no other file', 
 
 test('signs lists the lessons of guardrails.md', (t) => {
   const p = project(t);
-  assert.deepEqual(p.ralph(['signs']).json['signs'], []);
+  assert.deepEqual(p.ralph(['signs', '--json']).json['signs'], []);
   p.write(
     '.claude/ralph/guardrails.md',
     '# Guardrails\n\n### Sign: Read first\n\n- **Trigger**: an edit\n- **Instruction**: read the file\n- **Added after**: a lost change\n',
   );
-  assert.deepEqual(p.ralph(['signs']).json['signs'], [
+  assert.deepEqual(p.ralph(['signs', '--json']).json['signs'], [
     { name: 'Read first', trigger: 'an edit', instruction: 'read the file', addedAfter: 'a lost change' },
   ]);
 });
@@ -222,7 +222,7 @@ test('signs lists the lessons of guardrails.md', (t) => {
 test('check says what is wrong with a task file, all at once, and exits 1 on an error', (t) => {
   const p = project(t);
   p.write('task.txt', '---\nmax_iterations: 0\nfoo: 1\n---\n# Task\n');
-  const { code, json } = p.ralph(['check', 'task.txt']);
+  const { code, json } = p.ralph(['check', 'task.txt', '--json']);
   assert.equal(code, 1);
   assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems']);
   assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'task.txt', 'prompt']);
@@ -243,6 +243,6 @@ test('check without a file looks at PROMPT.md, and a warning alone is no error',
   const p = project(t);
   assert.equal(p.ralph(['check']).code, 1, 'there is none');
   p.write('.claude/ralph/PROMPT.md', '# Task\n\n## Validation Commands\n\nnpm test\n');
-  const { code, json } = p.ralph(['check']);
+  const { code, json } = p.ralph(['check', '--json']);
   assert.deepEqual([code, json['ok'], (json['problems'] as unknown[]).length], [0, true, 1]);
 });

@@ -83,8 +83,8 @@ test('a new name makes a directory to fill in, with nothing of the run in the pr
   assert.equal(code, 1);
   assert.match(stderr + stdout, /\.ralph\/site\/task\.md is there now, made from the template/);
   assert.match(p.read('.ralph/site/.gitignore'), /^\/state\.json\n\/events\.jsonl\n\/iterations\/\n/);
-  assert.equal(p.ralph(['check', 'site']).json['file'], TASK);
-  assert.match(p.ralph(['check', 'site']).stdout, /"kind": "checklist"[\s\S]*not filled in yet/);
+  assert.equal(p.ralph(['check', 'site', '--json']).json['file'], TASK);
+  assert.match(p.ralph(['check', 'site', '--json']).stdout, /"kind": "checklist"[\s\S]*not filled in yet/);
   assert.ok(!p.has('.claude/context/runtime/ralph-state.site.json'));
 });
 

@@ -8,9 +8,9 @@ const TASK = '---\nmax_iterations: 5\ncompletion_promise: DONE\n---\n\nDo it.\n'
 
 /** What start, check, status, archive and stop make of one task folder, in the order in which a user would call them. */
 function walk(p: Project, given: string, taskPath: string, name: string): void {
-  const done = (...args: string[]): Record<string, unknown> => {
-    const { code, stderr, stdout } = p.ralph(args);
-    assert.equal(code, 0, `${args.join(' ')}: ${stderr}${stdout}`);
+  const done = (command: string, ...words: string[]): Record<string, unknown> => {
+    const { code, stderr, stdout } = p.ralph([command, '--json', ...words]);
+    assert.equal(code, 0, `${command} ${words.join(' ')}: ${stderr}${stdout}`);
     return JSON.parse(stdout) as Record<string, unknown>;
   };
   assert.deepEqual(done('check', given)['problems'], []);
@@ -40,7 +40,7 @@ for (const [what, given, folder, name] of [
   test(`a task folder with ${what} is checked, started, shown, stopped and put away`, (t) => {
     const p = project(t);
     p.write(`${folder}/RALPH.md`, TASK);
-    const made = typeof name === 'string' ? name : String(p.ralph(['start', '--task', given]).json['name']);
+    const made = typeof name === 'string' ? name : String(p.ralph(['start', '--task', given, '--json']).json['name']);
     if (typeof name !== 'string') {
       assert.match(made, name);
       p.ralph(['stop', given]);
@@ -53,9 +53,9 @@ test('a word that begins with a dash can follow --', (t) => {
   const p = project(t);
   p.write('-x/RALPH.md', TASK);
   assert.match(p.ralph(['check', '-x']).stderr, /Unknown option '-x'/);
-  assert.equal(p.ralph(['check', '--', '-x']).json['ok'], true);
+  assert.equal(p.ralph(['check', '--json', '--', '-x']).json['ok'], true);
   assert.equal(p.ralph(['start', '--task=-x']).code, 0);
-  assert.equal(p.ralph(['status', '--', '-x']).json['active'], true);
+  assert.equal(p.ralph(['status', '--json', '--', '-x']).json['active'], true);
   assert.equal(p.ralph(['stop', '--', '-x/RALPH.md']).code, 0);
 });
 
@@ -64,8 +64,8 @@ test('a task folder behind a link is started where it really lies, and has one l
   p.write('tasks/a/RALPH.md', TASK);
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
   walk(p, 'short', 'tasks/a/RALPH.md', 'a');
-  assert.equal(p.ralph(['start', '--task', 'short/RALPH.md']).json['name'], 'a');
-  assert.equal(p.ralph(['status', 'tasks/a']).json['active'], true);
+  assert.equal(p.ralph(['start', '--task', 'short/RALPH.md', '--json']).json['name'], 'a');
+  assert.equal(p.ralph(['status', 'tasks/a', '--json']).json['active'], true);
   assert.match(p.ralph(['resume', 'tasks/a']).stderr, /is active/);
 });
 
@@ -144,7 +144,7 @@ test('a RALPH.md that may not be read says so', {
   p.write('a/RALPH.md', TASK, 0o000);
   assert.match(p.ralph(['start', '--task', 'a']).stderr, /Cannot read the task file a\/RALPH\.md \(EACCES\)/);
   assert.match(p.ralph(['check', 'a']).stderr, /a\/RALPH\.md: it cannot be read \(EACCES\)/);
-  assert.equal(p.ralph(['status', 'a']).json['active'], false);
+  assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
 });
 
 test('a RALPH.md that vanishes under its loop can still be shown, stopped and put away', (t) => {
@@ -152,7 +152,7 @@ test('a RALPH.md that vanishes under its loop can still be shown, stopped and pu
   p.write('a/RALPH.md', TASK);
   p.ralph(['start', '--task', 'a']);
   p.sh('rm a/RALPH.md');
-  assert.deepEqual([p.ralph(['status', 'a']).json['promptExists'], p.ralph(['stop', 'a']).code], [false, 0]);
+  assert.deepEqual([p.ralph(['status', 'a', '--json']).json['promptExists'], p.ralph(['stop', 'a']).code], [false, 0]);
   assert.equal(p.ralph(['archive', 'a']).code, 0);
   assert.match(p.ralph(['resume', 'a']).stderr, /a is no task folder: it has no RALPH\.md|a\/RALPH\.md is gone/);
 });

@@ -18,7 +18,7 @@ const PLAN = `# Plan
 test('plan check says in JSON what the tasks are, what is wrong and what comes next', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(json, {
     ok: true,
@@ -36,7 +36,7 @@ test('plan check says in JSON what the tasks are, what is wrong and what comes n
 test('a plan with an error leaves plan check with exit code 1, and every problem is told', (t) => {
   const p = project(t);
   p.write('plan.md', '- [ ] **Task 1: a**\n  - Depends on: Task 9\n');
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 1);
   const problems = json['problems'] as { line: number; rule: string }[];
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('a plan with an error leaves plan check with exit code 1, and every problem
 test('status of a plan says how many tasks are done, and which is next', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
-  const { code, json } = p.ralph(['status', 'plan.md']);
+  const { code, json } = p.ralph(['status', 'plan.md', '--json']);
   assert.equal(code, 0);
   const { tasks, ...rest } = json;
   assert.deepEqual(rest, { plan: 'plan.md', done: 1, total: 3, next: { id: 'Task 2', title: 'Service' }, stop: null });
@@ -70,7 +70,7 @@ for (const args of [['plan'], ['plan', 'check'], ['plan', 'tick', 'plan.md'], ['
 test('list and check tell a plan from a prompt', (t) => {
   const p = project(t);
   p.write('plan.md', PLAN);
-  assert.match(p.ralph(['check', 'plan.md']).stdout, /"rule": "plan-as-prompt"/);
+  assert.match(p.ralph(['check', 'plan.md', '--json']).stdout, /"rule": "plan-as-prompt"/);
   for (const words of [
     ['init', '-q'],
     ['checkout', '-qb', 'work'],
@@ -96,7 +96,7 @@ test('list and check tell a plan from a prompt', (t) => {
 test('plan check tells of a frontmatter that run would refuse, beside what is wrong with the tasks', (t) => {
   const p = project(t);
   p.write('plan.md', '---\nmax_tasks: 0\n---\n- [ ] **Task 1: a**\n  - Scope: `src`\n');
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.equal(code, 1);
   const problems = json['problems'] as { line: number; taskId: string | null; rule: string }[];
   assert.deepEqual(
@@ -111,6 +111,6 @@ test('plan check tells of a frontmatter that run would refuse, beside what is wr
 test('plan check says of a file without a task that it is no plan, and never that it is complete', (t) => {
   const p = project(t);
   p.write('plan.md', '# Notes\n');
-  const { code, json } = p.ralph(['plan', 'check', 'plan.md']);
+  const { code, json } = p.ralph(['plan', 'check', 'plan.md', '--json']);
   assert.deepEqual([code, json['ok'], json['next'], json['stop']], [1, false, null, null]);
 });

@@ -145,9 +145,9 @@ test('what a plan leaves, and what is answered about it, is as the published sch
     `n=$(echo "$prompt" | ${id} | head -1)\n[ "$n" = 3 ] && touch stray\nmkdir -p work; echo x > work/$n; echo "Summary: made $n."`,
   );
   works(p, ['run', 'PLAN.md', '--plan', '--json', ...by], 3);
-  assert.equal(against('plan-status', works(p, ['status', 'PLAN.md'])), null);
-  assert.equal(against('plan-check', works(p, ['plan', 'check', 'PLAN.md'])), null);
-  assert.equal(against('output', works(p, ['status', 'PLAN.md'])), null);
+  assert.equal(against('plan-status', works(p, ['status', 'PLAN.md', '--json'])), null);
+  assert.equal(against('plan-check', works(p, ['plan', 'check', 'PLAN.md', '--json'])), null);
+  assert.equal(against('output', works(p, ['status', 'PLAN.md', '--json'])), null);
   assertPublished(p, 'iteration-record', 'event', 'state');
 });
 

@@ -29,7 +29,7 @@ function loop(context: Parameters<typeof project>[0], args: readonly string[], t
 test('a loop that is paused in a live session resumes there', (context) => {
   const p = loop(context, ['start']);
   change(p, { ...PAUSED, sessionId: 'session-1', clientPid: process.pid, clientStartedAt: null, iteration: 2 });
-  const { json, stderr } = p.ralph(['resume']);
+  const { json, stderr } = p.ralph(['resume', '--json']);
   assert.deepEqual([json['status'], json['iteration']], ['running', 2], stderr);
   assert.equal(stateOf(p)['clientPid'], process.pid, 'the session keeps it');
   assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run/);
@@ -42,7 +42,7 @@ for (const [how, state] of [
   test(`a session's loop that ${how} and whose client is gone is made ready for a new client`, (context) => {
     const p = loop(context, ['start']);
     change(p, { ...state, iteration: 2 });
-    const { code, json, stderr } = p.ralph(['resume', '--max-iterations', '9']);
+    const { code, json, stderr } = p.ralph(['resume', '--max-iterations', '9', '--json']);
     assert.equal(code, 0, stderr);
     assert.deepEqual([json['status'], json['mode'], json['maxIterations']], ['running', 'hook', 9]);
     const { sessionId, iteration } = stateOf(p);
@@ -76,7 +76,7 @@ for (const [how, args] of [
 test("a router's loop whose session is gone is taken up as router start --resume takes it up", (context) => {
   const p = loop(context, ['router', 'start']);
   change(p, { ...GONE, iteration: 1 });
-  const { json, stderr } = p.ralph(['resume']);
+  const { json, stderr } = p.ralph(['resume', '--json']);
   assert.deepEqual([json['action'], json['iteration']], ['spawn', 2], stderr);
   assert.equal(stateOf(p)['mode'], 'router');
 });
@@ -94,7 +94,7 @@ test('a loop that awaits consent is not resumed, whatever is to drive it', (cont
 test('a loop that its user has stopped is resumed, and where there is none nothing is made', (context) => {
   const p = loop(context, ['start', '--max-iterations', '1']);
   p.ralph(['stop']);
-  const { code, json, stderr } = p.ralph(['resume']);
+  const { code, json, stderr } = p.ralph(['resume', '--json']);
   assert.deepEqual([code, json['status']], [0, 'running'], stderr);
   const empty = project(context);
   assert.match(empty.ralph(['resume']).stderr, /there is no live loop/);

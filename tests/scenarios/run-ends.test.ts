@@ -27,7 +27,7 @@ test('who said something that the loop was over too soon for is told so, and a r
   const left =
     /ended before the agent received your messages: "mind the gap", "and the step"\. They are kept\. Resume: ralph-loop resume/;
   assert.match(stdout, left);
-  assert.match(String(p.ralph(['explain']).json['why']), left);
+  assert.match(String(p.ralph(['explain', '--json']).json['why']), left);
   const more = p.ralph(['run', '--resume', '--max-iterations', '2']);
   assert.deepEqual([more.code, runs(p)], [2, 2], more.stderr);
   assert.match(p.read('prompt-2.txt'), /mind the gap.*and the step/s);

@@ -45,7 +45,7 @@ test('post-execute takes what the commands of the contract really answer, and re
   const blockingRule = (stdout: string): number | null => sh(hook('post'), stdout).code;
   write('.claude/ralph/PROMPT.md', 'Do the work.\n');
   for (const command of [['status'], ['config'], ['reset'], ['start'], ['status'], ['reset']]) {
-    const { stdout, stderr, code } = ralph(command);
+    const { stdout, stderr, code } = ralph([...command, '--json']);
     assert.equal(code, 0, stderr);
     if (command[0] === 'start') continue; // what begins a loop answers with the loop
     assert.equal(blockingRule(stdout), 0, `${command}: ${stdout}${sh(hook('post'), stdout).stderr}`);
@@ -54,7 +54,7 @@ test('post-execute takes what the commands of the contract really answer, and re
   assert.equal(blockingRule(ralph(['router', 'start']).stdout), 0);
   assert.equal(blockingRule(ralph(['router', 'status']).stdout), 0);
   write('PLAN.md', '- [ ] **Task 1: One**\n  - Acceptance: it is there\n');
-  assert.equal(blockingRule(ralph(['status', 'PLAN.md']).stdout), 0);
+  assert.equal(blockingRule(ralph(['status', 'PLAN.md', '--json']).stdout), 0);
   assert.equal(blockingRule('All done.'), 2);
   assert.equal(blockingRule('{"active": true}'), 2);
 });
@@ -69,7 +69,7 @@ test('start takes its input from a file, options win over it, and a wrong one st
   assert.equal(has('.claude/context/runtime/ralph-state.json'), false);
 
   write('input.json', { maxIterations: 7, completionSignal: 'DONE', circuitBreakerThreshold: 9, loop: 'docs', mx: 1 });
-  const started = ralph(['start', '--input', 'input.json']);
+  const started = ralph(['start', '--input', 'input.json', '--json']);
   assert.equal(started.code, 0, started.stderr);
   assert.match(started.stderr, /keys of input\.json that do nothing: mx/);
   assert.equal(started.json['maxIterations'], 7);
@@ -80,7 +80,7 @@ test('start takes its input from a file, options win over it, and a wrong one st
   assert.deepEqual(contract.contract.policy.completion, { kind: 'signal', text: 'DONE' });
   assert.equal(contract.contract.policy.breaker.findings, 9);
 
-  const other = ralph(['start', '--input', 'input.json', '--loop', 'other', '--max-iterations', '8']);
+  const other = ralph(['start', '--json', '--input', 'input.json', '--loop', 'other', '--max-iterations', '8']);
   assert.equal(other.json['maxIterations'], 8);
   assert.equal(other.json['name'], 'other');
 
@@ -95,7 +95,7 @@ test('an input says which plan is worked on, from which task, and how many of it
   const git = 'git config user.name T && git config user.email t@example.invalid && git add -A && git commit -qm x';
   assert.equal(sh(`git init -q -b work && ${git}`).code, 0);
   write('../input.json', { task: 'PLAN.md', plan: true, from: 'Task 2', maxTasks: 3 });
-  const { code, json, stderr } = ralph(['start', '--input', '../input.json']);
+  const { code, json, stderr } = ralph(['start', '--input', '../input.json', '--json']);
   assert.equal(code, 0, stderr);
   const { contract } = JSON.parse(readFileSync(String(json['contract']), 'utf8')) as {
     contract: { taskPath: string; policy: { plan: { from: string; maxTasks: number } } };

@@ -26,7 +26,7 @@ function changeState(p: Project, more: object, path = STATE): void {
 }
 
 test('status without a state is inactive with a message', (t) => {
-  const { code, json } = project(t).ralph(['status']);
+  const { code, json } = project(t).ralph(['status', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(Object.keys(json).slice(0, 2), ['active', 'message']);
   assert.deepEqual(json, { active: false, message: 'No active loop.', name: null, lastLoop: null });
@@ -35,7 +35,7 @@ test('status without a state is inactive with a message', (t) => {
 test('status of a four-key state has exactly the keys of old, first and in order', (t) => {
   const p = project(t);
   p.write(STATE, FOUR_KEYS);
-  const { json } = p.ralph(['status']);
+  const { json } = p.ralph(['status', '--json']);
   assert.deepEqual(Object.keys(json).slice(0, ACTIVE_KEYS.length), ACTIVE_KEYS);
   assert.deepEqual(
     ACTIVE_KEYS.map((key) => json[key]),
@@ -47,7 +47,7 @@ for (const unknown of [null, 'unknown']) {
   test(`a findings count of ${JSON.stringify(unknown)} is "unknown"`, (t) => {
     const p = project(t);
     p.write(STATE, { ...FOUR_KEYS, lastFindingsCount: unknown });
-    assert.equal(p.ralph(['status']).json['lastFindingsCount'], 'unknown');
+    assert.equal(p.ralph(['status', '--json']).json['lastFindingsCount'], 'unknown');
   });
 }
 
@@ -56,7 +56,7 @@ test('status sees the prompt and the guardrails', (t) => {
   p.write(STATE, FOUR_KEYS);
   p.write('.claude/ralph/PROMPT.md', 'x');
   p.write('.claude/ralph/guardrails.md', 'x');
-  const { promptExists, guardrailsExists } = p.ralph(['status']).json;
+  const { promptExists, guardrailsExists } = p.ralph(['status', '--json']).json;
   assert.deepEqual([promptExists, guardrailsExists], [true, true]);
 });
 
@@ -74,7 +74,7 @@ test('status of a started loop says more, behind the keys of old', (t) => {
 test('status tells a client that is alive from one that is gone', (t) => {
   const p = project(t);
   started(p);
-  const alive = (): unknown => p.ralph(['status']).json['clientAlive'];
+  const alive = (): unknown => p.ralph(['status', '--json']).json['clientAlive'];
   changeState(p, { sessionId: 's', clientPid: process.pid, clientStartedAt: null });
   assert.equal(alive(), true);
   changeState(p, { clientPid: spawnSync('/bin/sh', ['-c', 'exit 0']).pid });
@@ -90,16 +90,16 @@ test('status of a paused and of a waiting loop says until when and why', (t) => 
     status: 'waiting',
     waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null },
   });
-  const idle = p.ralph(['status']).json;
+  const idle = p.ralph(['status', '--json']).json;
   assert.deepEqual([idle['waitingUntil'], idle['waitingFor']], [until, 'idle']);
   changeState(p, {
     status: 'waiting',
     waiting: { since, until, delayMs: 1, last: false, woken: false, seen: null, why: 'pace' },
   });
-  const pace = p.ralph(['status']).json;
+  const pace = p.ralph(['status', '--json']).json;
   assert.deepEqual([pace['waitingUntil'], pace['waitingFor']], [until, 'pace']);
   changeState(p, { status: 'paused', paused: { since, reason: 'rate-limited', message: 'limit', resumesAt: until } });
-  assert.deepEqual(p.ralph(['status']).json['paused'], {
+  assert.deepEqual(p.ralph(['status', '--json']).json['paused'], {
     since,
     reason: 'rate-limited',
     message: 'limit',
@@ -114,7 +114,7 @@ test('a state that cannot be read, or that a newer version wrote, is inactive, n
     ['{"schemaVersion":999}', /newer ralph-loop/],
   ] as const) {
     p.write(STATE, content);
-    const { json } = p.ralph(['status']);
+    const { json } = p.ralph(['status', '--json']);
     assert.equal(json['active'], false);
     assert.match(String(json['message']), message);
     assert.equal(p.read(STATE), content);
@@ -122,7 +122,7 @@ test('a state that cannot be read, or that a newer version wrote, is inactive, n
 });
 
 test('reset without a state succeeds', (t) => {
-  const { code, json } = project(t).ralph(['reset']);
+  const { code, json } = project(t).ralph(['reset', '--json']);
   assert.equal(code, 0);
   assert.deepEqual(json, { success: true, message: 'There was no state to reset.' });
 });
@@ -131,11 +131,11 @@ test('reset moves the state, whole, into the archive, and status says how the la
   const p = project(t);
   started(p);
   const state = JSON.parse(p.read(STATE));
-  const { json } = p.ralph(['reset']);
+  const { json } = p.ralph(['reset', '--json']);
   assert.deepEqual(Object.keys(json), ['success', 'message']);
   assert.equal(json['success'], true);
   assert.ok(!p.has(STATE));
-  const last = p.ralph(['status']).json['lastLoop'] as Record<string, unknown>;
+  const last = p.ralph(['status', '--json']).json['lastLoop'] as Record<string, unknown>;
   assert.deepEqual([last['loopId'], last['status'], last['verified']], [state.loopId, 'cancelled', false]);
   const archived = p.ralph(['archive', 'show', String(last['file'])]).json;
   for (const key of ['loopId', 'startedAt', 'iteration', 'contractHash']) assert.deepEqual(archived[key], state[key]);
@@ -148,7 +148,7 @@ for (const [what, content] of [
   test(`reset puts ${what} away, and the next loop can start`, (t) => {
     const p = project(t);
     p.write(STATE, content);
-    assert.equal(p.ralph(['reset']).json['success'], true);
+    assert.equal(p.ralph(['reset', '--json']).json['success'], true);
     assert.ok(!p.has(STATE));
     assert.equal(readdirSync(join(p.dir, RUNTIME, 'ralph-archive')).length, 1);
     started(p);
@@ -163,7 +163,7 @@ test('reset refuses while the client is alive, and --force ends the loop like ca
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /is alive.*reset --force/);
   assert.ok(p.has(STATE));
-  assert.equal(p.ralph(['reset', '--force']).json['success'], true);
+  assert.equal(p.ralph(['reset', '--force', '--json']).json['success'], true);
   assert.ok(!p.has(STATE));
 });
 
@@ -178,13 +178,13 @@ test('reset leaves the state of a newer version alone', (t) => {
 
 test('a named loop has a status of its own, and list shows all of them', (t) => {
   const p = project(t);
-  assert.deepEqual(p.ralph(['list']).json, { loops: [] });
+  assert.deepEqual(p.ralph(['list', '--json']).json, { loops: [] });
   started(p, '--loop', 'docs');
   started(p);
   p.ralph(['reset', '.claude/ralph/PROMPT.md']);
-  assert.equal(p.ralph(['status']).json['active'], false);
-  assert.equal(p.ralph(['status', '--loop', 'docs']).json['active'], true);
-  const loops = p.ralph(['list']).json['loops'] as Record<string, Record<string, unknown> | null>[];
+  assert.equal(p.ralph(['status', '--json']).json['active'], false);
+  assert.equal(p.ralph(['status', '--loop', 'docs', '--json']).json['active'], true);
+  const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, Record<string, unknown> | null>[];
   assert.deepEqual(
     loops.map(({ name, live, lastLoop }) => [name, live?.['status'], lastLoop?.['status']]),
     [
@@ -203,5 +203,5 @@ test('the JSON of a paused loop shows the message that an older version stored',
     'interrupted: the client ended. Go on with: main.cjs start --resume --launch (the launcher: ralph-audit.sh --resume).';
   const paused = { since: '2026-01-01T00:00:00.000Z', reason: 'interrupted', message, resumesAt: null };
   p.write(file, { ...JSON.parse(p.read(file)), status: 'paused', paused });
-  assert.equal((p.ralph(['status']).json['paused'] as { message: string }).message, message);
+  assert.equal((p.ralph(['status', '--json']).json['paused'] as { message: string }).message, message);
 });

@@ -12,9 +12,9 @@ test('--fresh with the name of a task folder’s loop begins that task anew, and
   p.write('a/RALPH.md', TASK);
   assert.equal(p.ralph(['run', 'a', ...AGENT]).code, 2);
   assert.equal(p.ralph(['run', '--loop', 'a', '--fresh', ...AGENT]).code, 2);
-  const started = p.ralph(['start', '--loop', 'a', '--fresh']);
+  const started = p.ralph(['start', '--loop', 'a', '--fresh', '--json']);
   assert.equal(started.json['taskPath'], 'a/RALPH.md', started.stderr);
-  assert.equal(p.ralph(['start', '--loop', 'other', '--fresh']).json['taskPath'], '.claude/ralph/PROMPT.md');
+  assert.equal(p.ralph(['start', '--loop', 'other', '--fresh', '--json']).json['taskPath'], '.claude/ralph/PROMPT.md');
 });
 
 test('what lies in a task folder about its loop advises the commands that mean this loop', async (t) => {

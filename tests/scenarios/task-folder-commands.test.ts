@@ -30,7 +30,7 @@ test('list names kind, status, iteration, path and heartbeat of every loop, live
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
   p.ralph(['cancel', 'tasks/b']);
-  const loops = p.ralph(['list']).json['loops'] as Record<string, unknown>[];
+  const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
     loops.map(({ name, kind, status, iteration, path, heartbeat }) => [
       ...[name, kind, status, iteration, path],
@@ -48,12 +48,16 @@ test('status of a path tells of its live loop, and of its run when the loop is o
   const p = project(t);
   started(p, 'tasks/a');
   for (const path of ['tasks/a', 'tasks/a/', 'tasks/a/RALPH.md', join(p.dir, 'tasks/a')]) {
-    const { json } = p.ralph(['status', path]);
+    const { json } = p.ralph(['status', path, '--json']);
     assert.deepEqual([json['active'], json['name'], json['taskPath']], [true, 'a', 'tasks/a/RALPH.md'], path);
   }
-  assert.equal(p.ralph(['status', 'RALPH.md'], {}, join(p.dir, 'tasks/a')).json['active'], true, 'from its folder');
+  assert.equal(
+    p.ralph(['status', 'RALPH.md', '--json'], {}, join(p.dir, 'tasks/a')).json['active'],
+    true,
+    'from its folder',
+  );
   p.ralph(['stop', 'tasks/a']);
-  const { json } = p.ralph(['status', 'tasks/a']);
+  const { json } = p.ralph(['status', 'tasks/a', '--json']);
   assert.deepEqual(
     [json['active'], json['message'], json['name']],
     [false, 'No loop is active on tasks/a/RALPH.md.', 'a'],
@@ -72,10 +76,13 @@ test('status of a task folder shows the last iteration, and counts what cannot b
     completion: { promiseSeen: true, gateChecked: true, gatePassed: false, reasons: ['missing OUT.md'] },
   };
   p.write('a/.ralph-runner/iterations.jsonl', `{"torn":\n${JSON.stringify(iteration)}\n{"half`);
-  const run = p.ralph(['status', 'a']).json['run'] as Record<string, unknown>;
+  const run = p.ralph(['status', 'a', '--json']).json['run'] as Record<string, unknown>;
   assert.deepEqual(run, { status: null, lastIteration: iteration, torn: 2, problem: null });
   p.write('a/.ralph-runner/status.json', '{"status":');
-  assert.match(String((p.ralph(['status', 'a']).json['run'] as Record<string, unknown>)['problem']), /cannot be read/);
+  assert.match(
+    String((p.ralph(['status', 'a', '--json']).json['run'] as Record<string, unknown>)['problem']),
+    /cannot be read/,
+  );
 });
 
 test('status of a folder whose run state is a link says so, and shows nothing from behind it', (t) => {
@@ -94,7 +101,7 @@ test('the default loop is not shown in the place of a task folder whose loop is 
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
   p.write('a/RALPH.md', TASK);
-  assert.deepEqual(p.ralph(['status', 'a']).json, {
+  assert.deepEqual(p.ralph(['status', 'a', '--json']).json, {
     ...{ active: false, message: 'No loop is active on a/RALPH.md.', name: null, lastLoop: null, run: null },
   });
 });
@@ -104,8 +111,8 @@ for (const name of ['stop', 'cancel']) {
     const p = project(t);
     started(p, 'a', 'b');
     assert.equal(p.ralph([name, 'a/RALPH.md']).json['status'], 'ended');
-    assert.equal(p.ralph(['status', 'a']).json['active'], false);
-    assert.equal(p.ralph(['status', 'b']).json['active'], true);
+    assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
+    assert.equal(p.ralph(['status', 'b', '--json']).json['active'], true);
   });
 
   test(`${name} without a path asks for one where several loops are active, and lists them`, (t) => {
@@ -119,7 +126,7 @@ for (const name of ['stop', 'cancel']) {
     assert.deepEqual(p.tree(), tree);
     assert.equal(p.ralph([name, '--loop', 'a']).code, 0, 'a name will do, too');
     assert.equal(p.ralph([name]).code, 0, 'the only one that is left is meant');
-    assert.deepEqual(p.ralph(['status', 'tasks/b']).json['active'], false);
+    assert.deepEqual(p.ralph(['status', 'tasks/b', '--json']).json['active'], false);
   });
 }
 
@@ -129,8 +136,8 @@ test('a plain prompt’s loop can be named by its file', (t) => {
   p.write('.claude/ralph/PROMPT.md', '# Task\n');
   p.ralph(['start']);
   assert.equal(p.ralph(['stop', '.claude/ralph/PROMPT.md']).code, 0);
-  assert.equal(p.ralph(['status']).json['active'], false);
-  assert.equal(p.ralph(['status', 'a']).json['active'], true);
+  assert.equal(p.ralph(['status', '--json']).json['active'], false);
+  assert.equal(p.ralph(['status', 'a', '--json']).json['active'], true);
 });
 
 test('two loops on one task folder are told apart by name', (t) => {
@@ -145,11 +152,11 @@ test('two loops on one task folder are told apart by name', (t) => {
 test('resume of a path starts a new run where none is active', (t) => {
   const p = project(t);
   started(p, 'a');
-  const first = p.ralph(['status', 'a']).json['loopId'];
+  const first = p.ralph(['status', 'a', '--json']).json['loopId'];
   p.ralph(['stop', 'a']);
-  const { code, stderr } = p.ralph(['resume', 'a']);
+  const { code, stderr } = p.ralph(['resume', 'a', '--json']);
   assert.equal(code, 0, stderr);
-  const { json } = p.ralph(['status', 'a']);
+  const { json } = p.ralph(['status', 'a', '--json']);
   assert.deepEqual([json['active'], json['name'], json['iteration']], [true, 'a', 0]);
   assert.notEqual(json['loopId'], first);
 });
@@ -158,7 +165,7 @@ test('resume of a path passes the options of start on', (t) => {
   const p = project(t);
   p.write('a/RALPH.md', TASK);
   assert.equal(p.ralph(['resume', 'a', '--max-iterations', '3']).code, 0);
-  assert.equal(p.ralph(['status', 'a']).json['maxIterations'], 3);
+  assert.equal(p.ralph(['status', 'a', '--json']).json['maxIterations'], 3);
 });
 
 test('resume of a path refuses while a loop is active on it, and says how to end it', (t) => {
@@ -176,7 +183,7 @@ test('resume of a path goes on with a paused loop, with its counters kept', (t) 
   const p = project(t);
   started(p, 'a');
   changeState(p, 'a', { ...PAUSED, iteration: 2 });
-  const { code, json } = p.ralph(['resume', 'a']);
+  const { code, json } = p.ralph(['resume', 'a', '--json']);
   assert.deepEqual([code, json['status'], json['iteration']], [0, 'running', 2]);
 });
 
@@ -185,7 +192,7 @@ test('archive moves the run state, whole, under the time of now', (t) => {
   started(p, 'a');
   p.ralph(['stop', 'a']);
   const before = readdirSync(join(p.dir, 'a/.ralph-runner')).sort();
-  const { code, json, stderr } = p.ralph(['archive', 'a']);
+  const { code, json, stderr } = p.ralph(['archive', 'a', '--json']);
   assert.equal(code, 0, stderr);
   const moved = String(json['path']);
   assert.match(moved, /a\/\.ralph-runner-archive\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.\d]*Z$/);
@@ -245,7 +252,7 @@ const EXPORTED = [
 test('logs of a path exports status, journals and transcripts; flags, signs of life and links stay', (t) => {
   const p = project(t);
   aRun(p);
-  const { json, stderr } = p.ralph(['logs', 'a', '--dest', 'out/logs']);
+  const { json, stderr } = p.ralph(['logs', 'a', '--dest', 'out/logs', '--json']);
   assert.deepEqual(readdirSync(join(p.dir, 'out/logs'), { recursive: true }).sort(), EXPORTED);
   assert.equal(p.read('out/logs/transcripts/002.md'), 'content of transcripts/002.md\n');
   assert.deepEqual(json['skipped'], ['transcripts/003.md']);
@@ -369,7 +376,7 @@ test('a task folder behind a link inside the project is the same folder', (t) =>
   const p = project(t);
   started(p, 'tasks/a');
   symlinkSync(join(p.dir, 'tasks/a'), join(p.dir, 'short'));
-  assert.equal(p.ralph(['status', 'short']).json['name'], 'a');
+  assert.equal(p.ralph(['status', 'short', '--json']).json['name'], 'a');
   assert.equal(p.ralph(['stop', 'short']).code, 0);
   assert.equal(readFileSync(join(p.dir, 'short/RALPH.md'), 'utf8'), TASK);
 });

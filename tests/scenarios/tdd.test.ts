@@ -188,18 +188,18 @@ test('at a terminal the user sees the commands of the list that an agent made, a
 test('consent at a terminal to the loop of a session shows the list that an agent made', async (t) => {
   const where = aProject(t);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'node --test a.mjs'], AGENT);
-  assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook'], AGENT).json['status'], 'awaiting-consent');
+  assert.equal(where.ralph(['start', '--tdd', '--mode', 'hook', '--json'], AGENT).json['status'], 'awaiting-consent');
   const question = /node --test a\.mjs[\s\S]*Start it\? \[y\/N\]/;
   const no = await peopleTerminal(t, where, '$RALPH start --consent');
   await no.waitFor(question);
   await no.submit('n');
   assert.equal(await no.waitForExit(), 1);
-  assert.equal(where.ralph(['status']).json['status'], 'awaiting-consent');
+  assert.equal(where.ralph(['status', '--json']).json['status'], 'awaiting-consent');
   const yes = await peopleTerminal(t, where, '$RALPH start --consent');
   await yes.waitFor(question);
   await yes.submit('y');
   assert.equal(await yes.waitForExit(), 0);
-  assert.equal(where.ralph(['status']).json['status'], 'running');
+  assert.equal(where.ralph(['status', '--json']).json['status'], 'running');
   assert.equal(tdd(where, 'status').json['consented'], true);
 });
 
@@ -244,7 +244,7 @@ test('the user who agrees to a loop over scenarios sees what proves them', (t) =
   const where = aProject(t);
   where.write('agent.sh', '#!/bin/sh\ncat > /dev/null\n', 0o755);
   where.ralph(['tdd', 'init', '--scenario', 'x', '--scenario', 'y', '--command', 'node --test a.mjs'], AGENT);
-  assert.equal(where.ralph(['start', '--tdd'], AGENT).json['status'], 'awaiting-consent');
+  assert.equal(where.ralph(['start', '--tdd', '--json'], AGENT).json['status'], 'awaiting-consent');
   const { stderr } = where.ralph(['run', '--consent', '--agent', './agent.sh', '--max-iterations', '1']);
   assert.match(
     stderr,
@@ -401,11 +401,11 @@ test('a list is replaced by --fresh alone, which keeps the old one, and not whil
   const where = aProject(t);
   one(where, 'exit 1');
   assert.match(one(where, 'true').stderr, /there is a list already, 0 of 1/);
-  const started = where.ralph(['start', '--tdd']);
+  const started = where.ralph(['start', '--tdd', '--json']);
   assert.equal(started.code, 0, started.stderr);
   assert.equal(started.json['taskPath'], '.claude/ralph/TDD.md');
   assert.match(where.read('.claude/ralph/TDD.md'), /test-first/);
-  assert.deepEqual(where.ralph(['status']).json['scenarios'], { done: 0, total: 1, current: null });
+  assert.deepEqual(where.ralph(['status', '--json']).json['scenarios'], { done: 0, total: 1, current: null });
   const fresh = ['tdd', 'init', '--fresh', '--scenario', 'other', '--command', 'exit 1'];
   assert.match(where.ralph(fresh).stderr, /a loop works on it/);
   assert.equal(where.ralph(['cancel']).code, 0);

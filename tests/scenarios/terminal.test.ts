@@ -87,7 +87,7 @@ test('a started task folder tells, to be copied, what its client needs, and stat
   const shown = await peopleTerminal(t, p, 'cd jobs && $RALPH start --task "auth fix"; cd ..; $RALPH status');
   assert.equal(await shown.waitForExit(), 0);
   const screen = await shown.history();
-  const { loopId } = p.ralph(['status', 'jobs/auth fix']).json;
+  const { loopId } = p.ralph(['status', 'jobs/auth fix', '--json']).json;
   const lines = [
     `  cd '${p.dir}'`,
     '  export RALPH_ACTIVE=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0',

@@ -24,25 +24,28 @@ function stateOf(p: Project, name: string): Record<string, unknown> {
 test('status of a default loop that is not there names the loops that are', (t) => {
   const p = project(t);
   started(p, 'tasks/a', 'tasks/b');
-  assert.deepEqual(p.ralph(['status']).json, {
+  assert.deepEqual(p.ralph(['status', '--json']).json, {
     ...{ active: false, message: 'The default loop is not active.', name: null, lastLoop: null },
     loops: [
       { name: 'a', status: 'running', taskPath: 'tasks/a/RALPH.md' },
       { name: 'b', status: 'running', taskPath: 'tasks/b/RALPH.md' },
     ],
   });
-  const named = p.ralph(['status', '--loop', 'c']).json;
+  const named = p.ralph(['status', '--loop', 'c', '--json']).json;
   assert.deepEqual([named['message'], (named['loops'] as unknown[]).length], ['No active loop named c.', 2]);
   p.ralph(['stop', 'tasks/a']);
   p.ralph(['stop', 'tasks/b']);
-  assert.ok(!('loops' in p.ralph(['status']).json));
+  assert.ok(!('loops' in p.ralph(['status', '--json']).json));
 });
 
 test('status of a live default loop names no others', (t) => {
   const p = project(t);
   started(p, 'a');
   startedDefault(p);
-  assert.deepEqual([p.ralph(['status']).json['active'], 'loops' in p.ralph(['status']).json], [true, false]);
+  assert.deepEqual(
+    [p.ralph(['status', '--json']).json['active'], 'loops' in p.ralph(['status', '--json']).json],
+    [true, false],
+  );
 });
 
 /** What each command does to the loop, as its state shows it. */
@@ -94,7 +97,7 @@ for (const [name, words, done] of COMMANDS) {
 test('wake without a path wakes the only loop that is live', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.match(String(p.ralph(['wake']).json['message']), /does not wait; it is running/);
+  assert.match(String(p.ralph(['wake', '--json']).json['message']), /does not wait; it is running/);
   assert.match(p.ralph(['wake', 'tasks/b']).stderr, /no live loop works on tasks\/b/);
 });
 
@@ -102,15 +105,15 @@ test('explain takes the only live loop, asks where there are several, and advise
   const p = project(t);
   started(p, 'tasks/a');
   p.ralph(['pause']);
-  const { json } = p.ralph(['explain']);
+  const { json } = p.ralph(['explain', '--json']);
   assert.deepEqual([json['active'], json['name'], json['status']], [true, 'a', 'paused']);
   assert.match(String(json['next']), /Resume, then send any message in the session: ralph-loop resume a\./);
   startedDefault(p);
   const several = p.ralph(['explain']);
   assert.equal(several.code, 1);
   assert.match(several.stderr, /2 loops are active here\. Say which one: ralph-loop explain PATH/);
-  assert.equal(p.ralph(['explain', 'tasks/a']).json['name'], 'a');
-  assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md']).json['name'], null);
+  assert.equal(p.ralph(['explain', 'tasks/a', '--json']).json['name'], 'a');
+  assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md', '--json']).json['name'], null);
 });
 
 test('explain of a path, or without one, tells of a loop that is over', (t) => {
@@ -119,7 +122,7 @@ test('explain of a path, or without one, tells of a loop that is over', (t) => {
   p.ralph(['cancel', 'tasks/b']);
   p.ralph(['stop', 'tasks/a']);
   const seen = (...args: string[]): unknown[] => {
-    const { json } = p.ralph(['explain', ...args]);
+    const { json } = p.ralph(['explain', ...args, '--json']);
     return [json['active'], json['name'], json['status']];
   };
   assert.deepEqual(seen('tasks/b'), [false, 'b', 'cancelled']);
@@ -142,7 +145,7 @@ test('logs without a name prints the only live loop where the default one has re
 test('reset takes the only loop that lies here, asks where there are several, and takes a path', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.match(String(p.ralph(['reset']).json['message']), /^The loop is reset/);
+  assert.match(String(p.ralph(['reset', '--json']).json['message']), /^The loop is reset/);
   assert.ok(!p.has('.claude/context/runtime/ralph-state.a.json'));
   started(p, 'tasks/a', 'tasks/b');
   const tree = p.tree();
@@ -162,7 +165,7 @@ test('reset takes the only loop that lies here, asks where there are several, an
 test('start --resume without a name goes on with the only loop that lies here, and asks where there are several', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.equal(p.ralph(['start', '--resume']).json['name'], 'a');
+  assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], 'a');
   started(p, 'tasks/b');
   const several = p.ralph(['start', '--resume']);
   assert.equal(several.code, 1);
@@ -170,21 +173,21 @@ test('start --resume without a name goes on with the only loop that lies here, a
     several.stderr,
     /^ralph-loop: 2 loops lie here\. Say which one: ralph-loop start --resume --task PATH, or --loop NAME\.\n +a +running +tasks\/a/,
   );
-  assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b']).json['name'], 'b');
+  assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b', '--json']).json['name'], 'b');
 });
 
 test('start --resume without a name goes on with the only loop that has ended, unless it is complete', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
   p.ralph(['stop']);
-  assert.equal(p.ralph(['start', '--resume']).json['name'], 'a');
+  assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], 'a');
   p.ralph(['stop']);
   started(p, 'tasks/b');
   p.ralph(['stop']);
   assert.match(p.ralph(['start', '--resume']).stderr, /^ralph-loop: 2 loops have ended here\. Say which one/);
   startedDefault(p);
   p.ralph(['stop']);
-  assert.equal(p.ralph(['start', '--resume']).json['name'], null, 'the default one, as ever');
+  assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], null, 'the default one, as ever');
 });
 
 test('start --consent without a name agrees to the only loop that awaits it, and asks where there are several', (t) => {
@@ -192,11 +195,11 @@ test('start --consent without a name agrees to the only loop that awaits it, and
   const agent = { CLAUDECODE: '1' };
   const ask = (folder: string): void => {
     p.write(`${folder}/RALPH.md`, TASK);
-    assert.equal(p.ralph(['start', '--task', folder], agent).json['status'], 'awaiting-consent');
+    assert.equal(p.ralph(['start', '--task', folder, '--json'], agent).json['status'], 'awaiting-consent');
   };
   started(p, 'tasks/c');
   ask('tasks/a');
-  assert.equal(p.ralph(['start', '--consent']).json['status'], 'running');
+  assert.equal(p.ralph(['start', '--consent', '--json']).json['status'], 'running');
   assert.equal(stateOf(p, '.a')['status'], 'running');
   ask('tasks/b');
   ask('tasks/d');

@@ -62,7 +62,7 @@ test('a loop in a worktree works on a branch of its own, and the main work tree 
   assert.ok(existsSync(tree(p, '.claude/context/runtime/ralph-archive.fix')), 'its state lies in the worktree');
   const status = p.sh('git status --porcelain', '', {}).stdout;
   assert.equal(status, '');
-  const inside = p.ralph(['status', '--loop', 'fix'], {}, tree(p)).json;
+  const inside = p.ralph(['status', '--loop', 'fix', '--json'], {}, tree(p)).json;
   assert.equal((inside['lastLoop'] as { status: string }).status, 'complete');
 });
 
@@ -177,12 +177,12 @@ test('remove loses nothing without --force, and keeps the journals', (t) => {
   assert.ok(existsSync(tree(p, 'src/b.txt')));
   p.sh('rm .ralph/worktrees/fix/prompt.txt');
   git(p, 'merge -q ralph/fix');
-  const { code, json } = p.ralph(['worktree', 'remove', 'fix']);
+  const { code, json } = p.ralph(['worktree', 'remove', 'fix', '--json']);
   assert.equal(code, 0);
   assert.equal(existsSync(tree(p)), false);
   assert.equal(git(p, 'branch --list ralph/*'), '');
   assert.ok(existsSync(join(String(json['kept']), 'runtime/ralph-archive.fix')));
-  assert.equal(p.ralph(['worktree', 'list']).json['worktrees']?.toString(), '');
+  assert.equal(p.ralph(['worktree', 'list', '--json']).json['worktrees']?.toString(), '');
   assert.equal(run(p).code, 0, 'and the way is free');
   const forced = p.ralph(['worktree', 'remove', 'fix', '--force']);
   assert.equal(forced.code, 0);
@@ -228,7 +228,7 @@ test('two loops in worktrees run at once, and are seen and steered from the proj
     existsSync(at(name, 'who.txt')) ? readFileSync(at(name, 'who.txt'), 'utf8') : '';
   await until('both work', () => ['fix', 'other'].every((name) => who(name) !== ''));
   assert.deepEqual(['fix', 'other'].map(who), ['fix\n', 'other\n']);
-  const loops = p.ralph(['list']).json['loops'] as Record<string, unknown>[];
+  const loops = p.ralph(['list', '--json']).json['loops'] as Record<string, unknown>[];
   assert.deepEqual(
     loops.map(({ name, status, mode, holder, worktree }) => [
       ...[name, status, mode, (holder as { alive: boolean } | null)?.alive ?? null],
@@ -240,7 +240,7 @@ test('two loops in worktrees run at once, and are seen and steered from the proj
       ['other', 'running', 'runner', true, 'ralph/other'],
     ],
   );
-  assert.equal(p.ralph(['status', '--loop', 'fix']).json['active'], true);
+  assert.equal(p.ralph(['status', '--loop', 'fix', '--json']).json['active'], true);
   assert.match(p.ralph(['stop']).stderr, /2 loops are active here/);
   assert.equal(p.ralph(['stop', '--loop', 'fix']).code, 0);
   writeFileSync(at('fix', 'go'), '');

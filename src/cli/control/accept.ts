@@ -13,7 +13,7 @@ export const ACCEPT_COMMAND: Command = {
   options: options({ yes: 'Answer all questions with yes.' }),
   control: true,
   async run(context) {
-    const { env, now, forPeople, out } = context;
+    const { env, now, answer } = context;
     const files = chosenLoop(context, 'accept');
     const { changes, terms } = changedContract(files, env);
     const lines = changes.map((line) => `- ${line}`);
@@ -25,7 +25,7 @@ export const ACCEPT_COMMAND: Command = {
       acceptContract(files, env, now(), terms);
     }
     const message = changes.length === 0 ? 'Nothing had changed.' : ['Adopted:', ...lines].join('\n');
-    out(forPeople ? message : JSON.stringify({ success: true, message, changes }));
+    answer({ success: true, message, changes }, () => message);
     return 0;
   },
 };

@@ -49,11 +49,11 @@ export function operateOn(
   parts: Pick<OperatorCommandParts, 'answer' | 'command'>,
   context: CommandContext,
 ): number {
-  const { env, now, forPeople, out } = context;
+  const { env, now, answer } = context;
   const done = operate(files, env, now(), (state) => parts.command(context, state));
   const message = parts.answer(done);
   const { status, iteration } = done.after;
-  out(forPeople ? message : JSON.stringify({ success: true, message, status, iteration }));
+  answer({ success: true, message, status, iteration }, () => message);
   return 0;
 }
 

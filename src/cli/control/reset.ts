@@ -24,7 +24,7 @@ export const RESET_COMMAND: Command = {
   control: true,
   run(context) {
     const message = resetLoop(context);
-    context.out(context.forPeople ? message : JSON.stringify({ success: true, message }, null, 2));
+    context.answer({ success: true, message }, () => message);
     return 0;
   },
 };

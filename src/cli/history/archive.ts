@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { listArchive } from '../../state/archive.ts';
@@ -37,7 +38,7 @@ export const ARCHIVE_COMMAND: Command = {
 };
 
 function putAway(context: CommandContext, path: string): number {
-  const { projectDir, now, forPeople, out } = context;
+  const { projectDir, now, answer } = context;
   const { run } = taskPlace(projectDir, path);
   const [live] = liveLoopsOn(context, path);
   if (live !== undefined) {
@@ -45,18 +46,20 @@ function putAway(context: CommandContext, path: string): number {
     throw new RalphError('refused', message);
   }
   const moved = archiveRun(run, now());
-  out(forPeople ? `The run state lies in ${moved} now.` : JSON.stringify({ success: true, path: moved }));
+  answer({ success: true, path: moved }, () => `The run state is in ${relative(projectDir, moved)} now.`);
   return 0;
 }
 
-function listing({ files, projectDir, env, forPeople, out, now }: CommandContext): number {
+function listing({ files, projectDir, env, answer, now }: CommandContext): number {
   const archived: ArchivedFile[] = listArchive(files).map(({ file, content }) => ({
     file,
     loop: content.kind === 'loop' ? endedLoopOf(content.state, file) : null,
   }));
-  if (!forPeople) out(JSON.stringify({ directory: files.archiveDir, archived }, null, 2));
-  else if (archived.length === 0) out(emptyText(files.name, loopNames(projectDir, env)));
-  else out(table(archived.map((entry) => row(entry, now()))));
+  answer({ directory: files.archiveDir, archived }, () =>
+    archived.length === 0
+      ? emptyText(files.name, loopNames(projectDir, env))
+      : table(archived.map((entry) => row(entry, now()))),
+  );
   return 0;
 }
 
@@ -73,12 +76,13 @@ function row({ file, loop }: ArchivedFile, at: string): string[] {
   return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(loop.message)];
 }
 
-function show({ files, out }: CommandContext, wanted: string): number {
+function show({ files, json, out }: CommandContext, wanted: string): number {
   const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
   if (found === undefined) {
     const message = `there is no ${wanted} in the archive ${files.archiveDir}. ralph-loop archive lists it.`;
     throw new RalphError('usage', message);
   }
-  out(found.content.kind === 'loop' ? JSON.stringify(found.content.state, null, 2) : `${found.path} holds no loop.`);
+  if (found.content.kind === 'loop') json(found.content.state);
+  else out(`${found.path} holds no loop.`);
   return 0;
 }

@@ -6,7 +6,6 @@ import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { projectPath } from '../../task/project-file.ts';
-import { painter } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { liveLoops } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -23,7 +22,7 @@ export const LOGS_COMMAND: Command = {
   name: 'logs',
   summary: 'Print the journals of a loop, or export a run.',
   usage: '[--events | --iterations] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
-  help: 'Prints each iteration and each event of a loop in the order of time: one line each in a terminal, otherwise JSON lines. --iterations prints a table of the iterations of the last loop. With the PATH of a task folder it copies the journals and transcripts of that run into a new folder.',
+  help: 'Prints each iteration and each event of a loop in the order of time: one line each, with --json as JSON lines. --iterations prints a table of the iterations of the last loop. With the PATH of a task folder it copies the journals and transcripts of that run into a new folder.',
   example: 'ralph-loop logs --follow',
   options: options({
     events: 'Print events only.',
@@ -51,7 +50,7 @@ export const LOGS_COMMAND: Command = {
       for (const entry of entries) print(entry, context);
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
-          context.out(
+          context.err(
             'Nothing has been recorded yet. ralph-loop list shows all loops; --loop NAME prints those of one.',
           );
         }
@@ -65,7 +64,7 @@ export const LOGS_COMMAND: Command = {
 };
 
 /** Prints the iterations of the loop recorded last. */
-function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: CommandContext): number {
+function tableOf(files: LoopFiles, { values, atTerminal, paint, out, err }: CommandContext): number {
   for (const other of ['events', 'follow']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
@@ -74,7 +73,7 @@ function tableOf(files: LoopFiles, { values, env, forPeople, out, err }: Command
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
     err('ralph-loop: no iteration has been recorded yet. ralph-loop list shows all loops.');
-  else out(forPeople ? iterationTable(entries, painter(true, env)) : iterationColumns(entries));
+  else out(atTerminal ? iterationTable(entries, paint) : iterationColumns(entries));
   return 0;
 }
 
@@ -98,8 +97,8 @@ function readNew(journal: Journal): Lines {
   return lines;
 }
 
-function print(entry: Readonly<Record<string, unknown>>, { forPeople, env, out }: CommandContext): void {
-  out(forPeople ? journalLine(entry, env) : JSON.stringify(entry));
+function print(entry: Readonly<Record<string, unknown>>, { forPeople, paint, out }: CommandContext): void {
+  out(forPeople ? journalLine(entry, paint) : JSON.stringify(entry));
 }
 
 /** Returns the time of an event, or the end of an iteration. */
@@ -114,7 +113,7 @@ export function wantsExport({ values, positionals }: CommandContext): boolean {
 
 /** Copies the run of a task folder to a folder of its own. Throws RalphError for every misuse. */
 export function exportLogs(context: CommandContext): number {
-  const { values, projectDir, env, now, forPeople, out, err } = context;
+  const { values, projectDir, env, now, answer, err } = context;
   for (const name of ['events', 'follow', 'loop']) {
     if (values[name] !== undefined) {
       throw new RalphError('usage', `--${name} is for printing journals; the run of a task folder is copied whole.`);
@@ -127,10 +126,10 @@ export function exportLogs(context: CommandContext): number {
   const dest = isAgent(env) ? placeForAgent(projectDir, named) : named;
   const { exported, skipped } = exportRun(run, dest);
   for (const path of skipped) err(`ralph-loop: ${path} is no plain file and stays behind.`);
-  out(
-    forPeople
-      ? `${exported.length} files of ${taskPath} are in ${dest}.`
-      : JSON.stringify({ success: true, dest, exported, skipped }),
+  const shown = relative(process.cwd(), dest);
+  answer(
+    { success: true, dest, exported, skipped },
+    () => `Copied ${exported.length} files of ${taskPath} to ${shown}.`,
   );
   return 0;
 }

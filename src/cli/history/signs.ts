@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSigns } from '../../engine/prompt/signs.ts';
-import { painter, printable } from '../../term/paint.ts';
+import { printable } from '../../term/paint.ts';
 import type { Command, CommandContext } from '../command.ts';
 
 const GUARDRAILS = '.claude/ralph/guardrails.md';
@@ -16,15 +16,13 @@ export const SIGNS_COMMAND: Command = {
   control: false,
   run(context) {
     const signs = parseSigns(read(join(context.projectDir, GUARDRAILS)));
-    if (!context.forPeople) context.out(JSON.stringify({ file: GUARDRAILS, signs }, null, 2));
-    else context.out(forReading(signs, context));
+    context.answer({ file: GUARDRAILS, signs }, () => forReading(signs, context));
     return 0;
   },
 };
 
-function forReading(signs: ReturnType<typeof parseSigns>, { env, forPeople }: CommandContext): string {
+function forReading(signs: ReturnType<typeof parseSigns>, { paint }: CommandContext): string {
   if (signs.length === 0) return `There are no signs in ${GUARDRAILS} yet.`;
-  const paint = painter(forPeople, env);
   return signs
     .map(({ name, trigger, instruction, addedAfter }) =>
       [

@@ -13,8 +13,8 @@ import { statusText } from '../show/status-text.ts';
  * Returns the context to continue with, or null to start nothing. Without a terminal it asks nothing, and the start refuses.
  */
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | null> {
-  const { forPeople, err } = context;
-  if (!forPeople || process.stdin.isTTY !== true || !isRunning(context)) return context;
+  const { mayAsk, err } = context;
+  if (!mayAsk || !isRunning(context)) return context;
   err(withPrefix(`the loop ${context.files.name ?? 'of this project'} runs already.`));
   for (;;) {
     const answer = await ask('[w]atch it, [s]top it after this iteration, [a]nother one beside it, [c]ancel: ');

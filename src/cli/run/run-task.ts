@@ -71,8 +71,8 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
 }
 
 /** Returns '' without a terminal, or without an answer. */
-async function askGoal({ forPeople, values, err }: CommandContext, name: string): Promise<string> {
-  if (!forPeople || values['yes'] === true || process.stdin.isTTY !== true) return '';
+async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string> {
+  if (!mayAsk || values['yes'] === true) return '';
   err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
   return (await ask('What is to be achieved (an empty line only makes the file)? ')) ?? '';
 }

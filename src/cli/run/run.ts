@@ -68,7 +68,7 @@ async function runToEnd(run: CommandContext, projectDir: string, requested: Cont
   const waits = runnerTimeouts(env);
   rateLimitWait(env, 0); // throws for an invalid value
   refuseOverLoop(context, files);
-  const plan = await planToStart(context, files, task, context.forPeople && process.stdin.isTTY === true);
+  const plan = await planToStart(context, files, task, context.mayAsk);
   const client = once(() => requireClient(env));
   const request = startRequest(context, target, {
     plan,
@@ -113,12 +113,12 @@ interface View {
 }
 
 /** Shows the loop: live in a terminal, in plain lines elsewhere, as data with --json. */
-async function show({ values, env, forPeople, out }: CommandContext): Promise<View> {
+async function show({ values, env, mayAsk, out }: CommandContext): Promise<View> {
   const close = (): void => undefined;
   if (values['json'] === true) {
     return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
   }
-  const watched = forPeople && values['plain'] !== true && process.stdin.isTTY === true;
+  const watched = mayAsk && values['plain'] !== true;
   if (watched && env['TERM'] !== 'dumb' && inForeground()) {
     const { liveView } = await import('../../term/live/live-view.ts');
     return liveView(process.stdin, process.stdout, env);
@@ -142,7 +142,7 @@ async function askForMode(context: CommandContext, run: (context: CommandContext
     return await run(context);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    if (!context.forPeople || process.stdin.isTTY !== true || context.values['yes'] === true) throw error;
+    if (!context.mayAsk || context.values['yes'] === true) throw error;
     context.err(withPrefix(error.message));
     const mode = await ask(QUESTION);
     if (mode === null || mode === '') return 1;

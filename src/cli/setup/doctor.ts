@@ -3,7 +3,7 @@ import { examine, type Finding } from '../../install/doctor/checks.ts';
 import type { Examined } from '../../install/doctor/finding.ts';
 import { bundleDir } from '../../install/places.ts';
 import { settingsSources } from '../../install/settings/settings-sources.ts';
-import { painter, printable } from '../../term/paint.ts';
+import { printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { VERSION } from '../help.ts';
@@ -36,7 +36,7 @@ export const DOCTOR_COMMAND: Command = {
       findings = examine(examined(context));
     }
     const ok = !findings.some(({ level }) => level === 'error');
-    context.out(context.forPeople ? forReading(findings, fixed, context) : asJson(ok, findings, fixed));
+    context.answer(asJson(ok, findings, fixed), () => forReading(findings, fixed, context));
     return ok ? 0 : 1;
   },
 };
@@ -77,15 +77,15 @@ function settingsOf(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettin
   }
 }
 
-function asJson(ok: boolean, findings: readonly Finding[], fixed: readonly string[]): string {
+function asJson(ok: boolean, findings: readonly Finding[], fixed: readonly string[]): object {
   const shown = findings.map(({ repair, ...finding }) => ({ ...finding, fixable: repair !== undefined }));
-  return JSON.stringify({ ok, findings: shown, fixed }, null, 2);
+  return { ok, findings: shown, fixed };
 }
 
 const MARKS = { ok: ['green', 'ok     '], warning: ['yellow', 'warning'], error: ['red', 'error  '] } as const;
 
 function forReading(findings: readonly Finding[], fixed: readonly string[], context: CommandContext): string {
-  const paint = painter(context.forPeople, context.env);
+  const { paint } = context;
   const lines = findings.map(({ check, level, message, fix, repair }) => {
     const [style, mark] = MARKS[level];
     const advice = fix === null ? '' : `\n         -> ${printable(fix)}${repair ? ' (doctor --fix does it)' : ''}`;

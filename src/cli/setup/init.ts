@@ -12,15 +12,11 @@ export const INIT_COMMAND: Command = {
   example: 'ralph-loop init',
   options: {},
   control: true,
-  run({ projectDir, env, forPeople, out }) {
+  run({ projectDir, env, answer }) {
     refuseClientDir(projectDir, env);
     const report = initProject({ projectDir, bundle: bundleDir(), version: VERSION });
     const notes = notesOn(report);
-    out(
-      forPeople
-        ? forReading(projectDir, report, notes)
-        : JSON.stringify({ success: true, projectDir, ...report, notes }),
-    );
+    answer({ success: true, projectDir, ...report, notes }, () => forReading(projectDir, report, notes));
     return 0;
   },
 };

@@ -5,17 +5,14 @@ import { routerCall } from '../../drive/router/call.ts';
 import { holdOf } from '../../drive/router/holder.ts';
 import { GIVE_TEXT } from '../../drive/router/messages.ts';
 import { plainReport, REPORT_LIMIT, type Report } from '../../drive/router/report.ts';
-import type { RouterAnswer, RouterOptions } from '../../drive/router/router.ts';
+import type { RouterOptions } from '../../drive/router/router.ts';
 import { assignedSpawn, lastSpawn } from '../../drive/router/spawn-record.ts';
 import { isDriven, startRouter } from '../../drive/router/start.ts';
 import { over } from '../../drive/router/status-answers.ts';
-import { withPrefix } from '../../drive/turn/messages.ts';
-import { withStatus } from '../../engine/messages.ts';
 import { bundleDir } from '../../install/places.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
-import { printable } from '../../term/paint.ts';
 import { isTerminal } from '../../term/write-text.ts';
 import { parseDuration } from '../../text/duration.ts';
 import { shellWord } from '../../text/quote.ts';
@@ -63,10 +60,10 @@ export const ROUTER_COMMAND: Command = {
     const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
     // A loop that the user starts goes to the first session that calls `next`.
-    if (action === 'start' && context.forPeople && !isAgent(context.env)) return ready(context, loop);
+    if (action === 'start' && context.atTerminal && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), report);
     if (answer === null) return 143;
-    context.out(context.forPeople ? routerText(answer) : JSON.stringify(answer, null, 2));
+    context.json(answer);
     return 0;
   },
 };
@@ -182,8 +179,7 @@ function routerLoop(context: CommandContext, action: string): LoopFiles {
 
 /** Prints the status of a router loop, its driver and the assigned spawn. Changes nothing. */
 function routerStatus(context: CommandContext, files: LoopFiles): number {
-  const status = statusOf(context, files);
-  context.out(context.forPeople ? withPrefix(status.message) : JSON.stringify(status, null, 2));
+  context.json(statusOf(context, files));
   return 0;
 }
 
@@ -220,26 +216,4 @@ function statusOf({ env }: CommandContext, files: LoopFiles) {
     handedOut: lastSpawn(files, state),
     message: `${status}, ${iteration} of ${maxIterations} iterations done, on ${taskPath}.`,
   };
-}
-
-/** Returns an answer of the router for people. */
-function routerText(answer: RouterAnswer): string {
-  const notes = answer.notes.map((note) => withPrefix(printable(note)));
-  switch (answer.action) {
-    case 'spawn': {
-      const { iteration, maxIterations, agentType, spawn, prompt } = answer;
-      const head = `spawn ${spawn}: iteration ${iteration} of ${maxIterations}, for a subagent of type ${agentType}.`;
-      return [...notes, withPrefix(head), printable(answer.next), '', printable(prompt)].join('\n');
-    }
-    case 'wait':
-      return [
-        ...notes,
-        withPrefix(`wait (${answer.why}): ${printable(answer.message)}`),
-        ...(answer.commands ?? []).map((run) => `  ${printable(run)}`),
-      ].join('\n');
-    case 'stop':
-      return [...notes, withPrefix(withStatus(answer.status, printable(answer.message)))].join('\n');
-    default:
-      return answer satisfies never;
-  }
 }

@@ -5,7 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { instantText } from '../../term/figures.ts';
-import { painter, printable } from '../../term/paint.ts';
+import { printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
@@ -23,7 +23,7 @@ export const EXPLAIN_COMMAND: Command = {
   control: false,
   run(context) {
     const explanation = explain(explainedLoop(context));
-    context.out(context.forPeople ? forReading(explanation, context) : JSON.stringify(explanation, null, 2));
+    context.answer(explanation, () => forReading(explanation, context));
     return 0;
   },
 };
@@ -120,8 +120,7 @@ function tellingEvents(files: LoopFiles, loopId: string): Explanation['events'] 
     .slice(-MAX_EVENTS);
 }
 
-function forReading(explanation: Explanation, { env, forPeople, now }: CommandContext): string {
-  const paint = painter(forPeople, env);
+function forReading(explanation: Explanation, { paint, now }: CommandContext): string {
   const { name, status, at, why, next, events, iteration } = explanation;
   const head =
     status === null
@@ -129,7 +128,7 @@ function forReading(explanation: Explanation, { env, forPeople, now }: CommandCo
       : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${iteration === null ? '' : ` after iteration ${iteration}`}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
   return [
     head,
-    ...(events.length === 0 ? [] : ['', 'What led to it:', ...events.map((event) => `  ${journalLine(event, env)}`)]),
+    ...(events.length === 0 ? [] : ['', 'What led to it:', ...events.map((event) => `  ${journalLine(event, paint)}`)]),
     '',
     `Next: ${next}`,
   ].join('\n');

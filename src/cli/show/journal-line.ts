@@ -1,15 +1,15 @@
 import { dollarText, reasonLines } from '../../engine/messages.ts';
-import { type Paint, painter, printable } from '../../term/paint.ts';
+import { localTime } from '../../term/figures.ts';
+import { type Paint, printable } from '../../term/paint.ts';
 import { formatDuration } from '../../text/duration.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Formats a journal entry for people. Unknown types are shown as they are: newer versions add some. */
-export function journalLine(entry: Entry, env: NodeJS.ProcessEnv): string {
-  const paint = painter(true, env);
+export function journalLine(entry: Entry, paint: Paint): string {
   const at = String(entry['at'] ?? entry['endedAt'] ?? '');
   const what = typeof entry['type'] === 'string' ? eventText(entry, entry['type'], paint) : iterationText(entry, paint);
-  return `${paint('dim', at.slice(0, 19).replace('T', ' '))}  ${what}`;
+  return `${paint('dim', localTime(at))}  ${what}`;
 }
 
 function iterationText(entry: Entry, paint: Paint): string {

@@ -11,8 +11,10 @@ import {
   taskKind,
 } from '../../task/task-file.ts';
 import { instantText } from '../../term/figures.ts';
-import { type Paint, painter, printable } from '../../term/paint.ts';
-import { cellsOf, table } from '../../term/table.ts';
+import { type Paint, printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import { paintedCells } from '../../term/wrap.ts';
+import { columnsOf } from '../../term/write-text.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checklistText } from './status-text.ts';
@@ -27,7 +29,7 @@ export const LIST_COMMAND: Command = {
   control: false,
   run(context) {
     const loops = listedLoops(context);
-    context.out(context.forPeople ? forReading(loops, context) : JSON.stringify({ loops }, null, 2));
+    context.answer({ loops }, () => forReading(loops, context));
     return 0;
   },
 };
@@ -119,9 +121,8 @@ const HEAD = [
   'LAST ENDED AS',
 ];
 
-function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: CommandContext): string {
+function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
   if (loops.length === 0) return 'There has been no loop in this project. Start one: ralph-loop start.';
-  const paint = painter(forPeople, env);
   const at = now();
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree } = loop;
@@ -142,7 +143,7 @@ function forReading(loops: readonly ListedLoop[], { now, env, forPeople }: Comma
   const told = HEAD.map((_, index) => rows.some((row) => row[index] !== ''));
   const shown = (row: readonly string[]): string[] => row.filter((_, index) => told[index]);
   const wide = table([shown(HEAD).map((title) => paint('dim', title)), ...rows.map((row) => shown(row).map(orDash))]);
-  const fits = wide.split('\n').every((line) => cellsOf(line) <= (process.stdout.columns || 80));
+  const fits = wide.split('\n').every((line) => paintedCells(line) <= columnsOf(1));
   return fits ? wide : rows.map((row) => block(row, paint)).join('\n\n');
 }
 

@@ -4,7 +4,7 @@ import { dollarText, iterations, reasonLines } from '../../engine/messages.ts';
 import { programName } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText } from '../../term/figures.ts';
-import { type Paint, painter, printable } from '../../term/paint.ts';
+import { type Paint, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { elapsed } from '../../text/instant.ts';
@@ -33,8 +33,7 @@ interface InactiveLoop {
 
 /** Formats a status for people. */
 export function statusText(status: Status, context: CommandContext): string {
-  const { now, env, forPeople } = context;
-  const paint = painter(forPeople, env);
+  const { now, paint } = context;
   const at = now();
   const run = status.run ? runLines(status.run, at) : [];
   const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];

@@ -16,13 +16,9 @@ export const STATUS_COMMAND: Command = {
   control: false,
   async run(context) {
     const path = pathOrLoop(context, 'status');
-    const plan = path === null ? null : (await import('../task/plan.ts')).planStatus(context, path);
-    if (plan !== null) {
-      context.out(plan);
-      return 0;
-    }
+    if (path !== null && (await import('../task/plan.ts')).printPlanStatus(context, path)) return 0;
     const status = path === null ? statusHere(context) : statusOnPath(context, path);
-    context.out(context.forPeople ? statusText(status, context) : JSON.stringify(status, null, 2));
+    context.answer(status, () => statusText(status, context));
     return 0;
   },
 };

@@ -24,15 +24,16 @@ export const WORKTREE_COMMAND: Command = {
   },
 };
 
-function list({ projectDir, env, forPeople, out }: CommandContext): number {
+function list({ projectDir, env, answer }: CommandContext): number {
   const worktrees = worktreePlaces(projectDir).map((place) => ({
     ...place,
     loss: worktreeLoss(projectDir, place, env),
   }));
-  if (!forPeople) out(JSON.stringify({ worktrees }, null, 2));
-  else if (worktrees.length === 0)
-    out('There is no worktree of a loop here. Make one: ralph-loop run TASK --worktree.');
-  else out(table(worktrees.map(row)));
+  answer({ worktrees }, () =>
+    worktrees.length === 0
+      ? 'There is no worktree of a loop here. Make one: ralph-loop run TASK --worktree.'
+      : table(worktrees.map(row)),
+  );
   return 0;
 }
 
@@ -42,17 +43,13 @@ function row({ loss, ...place }: WorktreePlace & { loss: ReturnType<typeof workt
 }
 
 function remove(context: CommandContext, name: string): number {
-  const { projectDir, env, values, now, forPeople, out } = context;
+  const { projectDir, env, values, now, answer } = context;
   refuseAgent(`worktree remove ${name}`, env);
   if (!LOOP_NAME.test(name)) throw new RalphError('usage', WORKTREE_TEXTS.noWorktree(name));
   const running = liveLoop(worktreePlace(projectDir, name).projectDir, env);
   if (running !== null) throw new RalphError('refused', WORKTREE_TEXTS.live(name, running.status));
   const { place, tip, kept } = removeWorktree(projectDir, name, { force: values['force'] === true, env, at: now() });
   const { branch, dir } = place;
-  out(
-    forPeople
-      ? WORKTREE_TEXTS.removed(name, branch, tip, kept)
-      : JSON.stringify({ success: true, name, branch, dir, tip, kept }),
-  );
+  answer({ success: true, name, branch, dir, tip, kept }, () => WORKTREE_TEXTS.removed(name, branch, tip, kept));
   return 0;
 }

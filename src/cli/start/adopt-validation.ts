@@ -41,7 +41,8 @@ export async function adoptValidation(context: CommandContext, task: string | nu
 }
 
 async function agreed(context: CommandContext): Promise<boolean> {
-  if (!context.forPeople) throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
+  if (!context.atTerminal)
+    throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
   return agrees('Write them into the frontmatter?');
 }
 

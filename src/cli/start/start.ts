@@ -70,7 +70,7 @@ export const START_COMMAND: Command = {
       const { adoptValidation } = await import('./adopt-validation.ts');
       if (!(await adoptValidation(context, task))) return 1;
     }
-    const asks = !byAgent && mayAsk(context);
+    const asks = !byAgent && asksQuestions(context);
     // A test-first loop is proved by its scenarios.
     if (asks && values['tdd'] !== true) {
       const { askValidation } = await import('./adopt-validation.ts');
@@ -181,8 +181,8 @@ async function consent(context: CommandContext, byAgent: boolean): Promise<numbe
 }
 
 /** Returns whether the user sits at a terminal and has not answered every question beforehand. */
-function mayAsk({ files, forPeople, values }: CommandContext): boolean {
+function asksQuestions({ files, mayAsk, values }: CommandContext): boolean {
   // A start over an existing loop may be refused, which would waste the answer.
   if (values['resume'] === true || readState(files.state).kind !== 'absent') return false;
-  return forPeople && process.stdin.isTTY === true && values['yes'] !== true && values['headless'] !== true;
+  return mayAsk && values['yes'] !== true && values['headless'] !== true;
 }

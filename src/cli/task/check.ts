@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
 import { DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
-import { painter, printable } from '../../term/paint.ts';
+import { printable } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { pathNamed, readTaskText } from '../task-place.ts';
@@ -28,9 +28,7 @@ export const CHECK_COMMAND: Command = {
     const file = isFolder ? join(shown ?? '', inside) : (shown ?? DEFAULT_TASK);
     const { kind, problems } = checkTaskFile(path, readTaskText(path, file, howToGet(file)));
     const ok = !problems.some(({ severity }) => severity === 'error');
-    context.out(
-      context.forPeople ? forReading(file, problems, context) : JSON.stringify({ ok, file, kind, problems }, null, 2),
-    );
+    context.answer({ ok, file, kind, problems }, () => forReading(file, problems, context));
     return ok ? 0 : 1;
   },
 };
@@ -41,8 +39,7 @@ function howToGet(file: string): string {
     : 'Name a task file or a task folder; ralph-loop scaffold NAME makes one.';
 }
 
-function forReading(file: string, problems: readonly Problem[], { env, forPeople }: CommandContext): string {
-  const paint = painter(forPeople, env);
+function forReading(file: string, problems: readonly Problem[], { paint }: CommandContext): string {
   if (problems.length === 0) return `${file} is fine.`;
   return problems
     .map(({ line, column, severity, message }) => {

@@ -38,7 +38,7 @@ export const CONFIG_COMMAND: Command = {
       maxIterationsFrom: source,
     };
     const rows = Object.entries(answer).map(([key, value]) => [key, String(value)]);
-    context.out(context.forPeople ? table(rows) : JSON.stringify(answer, null, 2));
+    context.answer(answer, () => table(rows));
     return 0;
   },
 };

@@ -21,7 +21,7 @@ export const DRAFT_COMMAND: Command = {
   options: options({ 'name NAME': 'Name of the new task folder; default: from the words of TEXT.' }),
   control: false,
   async run(context) {
-    const mayAsk = context.forPeople && process.stdin.isTTY === true;
+    const { mayAsk } = context;
     const there = taskToOpen(context);
     if (there !== null) return openTask(context, there, mayAsk);
     const draft = draftOf(context, context.positionals.join(' ').trim());
@@ -57,12 +57,12 @@ export function placeFor(context: CommandContext, { name }: Draft): string {
   }
 }
 
-function write({ forPeople, out, err }: CommandContext, draft: Draft, path: string): number {
+function write({ forPeople, json, out, err }: CommandContext, draft: Draft, path: string): number {
   writeTaskFile(path, draft.text);
   const { name, kind, commands, notes } = draft;
   const { problems } = checkTaskFile(path, draft.text);
   if (!forPeople) {
-    out(JSON.stringify({ success: true, path, name, kind, commands, notes, problems }));
+    json({ success: true, path, name, kind, commands, notes, problems });
     return 0;
   }
   for (const note of notes) err(`ralph-loop: ${note}`);
@@ -89,12 +89,12 @@ async function review(context: CommandContext, draft: Draft, path: string): Prom
  * Starting needs a review at a terminal, or --yes.
  */
 export async function draftToRun(context: CommandContext, words: string): Promise<string | null> {
-  const { forPeople, values, out, err } = context;
+  const { mayAsk, values, out, err } = context;
   const draft = draftOf(context, words);
   const path = placeFor(context, draft);
   const shown = relative(process.cwd(), path);
   const agreed = values['yes'] === true;
-  if (forPeople && process.stdin.isTTY === true && !agreed) {
+  if (mayAsk && !agreed) {
     const { answer, text } = await reviewDraft(context, draft, shown);
     if (answer === 'cancel') {
       out('Cancelled; nothing was written.');

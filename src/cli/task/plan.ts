@@ -3,10 +3,13 @@ import type { PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { nextPlanTask, type PlanChoice } from '../../engine/plan/task-order.ts';
 import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { show } from '../../state/process/program.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { type Paint, painter, printable } from '../../term/paint.ts';
+import { type Paint, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
+import { advise } from '../../text/message.ts';
+import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { readTaskText } from '../task-place.ts';
@@ -25,7 +28,7 @@ export const PLAN_COMMAND: Command = {
       throw new RalphError('usage', 'write it as ralph-loop plan check FILE.');
     }
     const checked = checkedPlan(resolve(file), file);
-    context.out(context.forPeople ? forReading(file, checked, context) : JSON.stringify(answer(checked), null, 2));
+    context.answer(answer(checked), () => forReading(file, checked, context));
     return checked.ok ? 0 : 1;
   },
 };
@@ -43,8 +46,7 @@ function published(tasks: PlanFile['tasks']): PlanCheckAnswer['tasks'] {
   });
 }
 
-function forReading(file: string, checked: CheckedPlan, { env, forPeople }: CommandContext): string {
-  const paint = painter(forPeople, env);
+function forReading(file: string, checked: CheckedPlan, { paint }: CommandContext): string {
   const problems = checked.problems.map(({ line, severity, message }) => {
     return `${file}:${line}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
   });
@@ -116,23 +118,16 @@ function whatIsNext(tasks: PlanFile['tasks'], { next, stop, passed }: PlanChoice
 /** Above the limit of a plan, so that a plan that is too long is still read and reported. */
 const MOST_BYTES = 2 * 1024 * 1024;
 
-/** Status of a plan file as a table or as JSON; null if the file holds no tasks. */
-export function planStatus({ projectDir, forPeople, env }: CommandContext, given: string): string | null {
+/** Prints the status of a plan file; returns false if the file holds no tasks. */
+export function printPlanStatus({ projectDir, answer, paint }: CommandContext, given: string): boolean {
   const path = resolve(given);
-  if (['RALPH.md', 'task.md'].includes(basename(path))) return null;
+  if (['RALPH.md', 'task.md'].includes(basename(path))) return false;
   const text = readRegularFile(path, MOST_BYTES);
   const plan = text === null ? null : readPlan(text);
-  if (plan === null || plan.tasks.length === 0) return null;
+  if (plan === null || plan.tasks.length === 0) return false;
   const { tasks, problems } = plan;
   const choice = nextPlanTask(tasks);
   const shown = relative(projectDir, path).split('\\').join('/');
-  if (forPeople) {
-    const errors = problems.filter(({ severity }) => severity === 'error').length;
-    const wrong =
-      errors === 0 ? [] : [`It has ${errors === 1 ? 'an error' : `${errors} errors`}: ralph-loop plan check ${given}`];
-    const paint = painter(forPeople, env);
-    return [printable(shown), '', planTable({ plan, choice }, paint), ...wrong.map(printable)].join('\n');
-  }
   const { next, stop } = choice;
   const status: PlanStatusAnswer = {
     plan: shown,
@@ -142,5 +137,21 @@ export function planStatus({ projectDir, forPeople, env }: CommandContext, given
     stop,
     tasks: published(tasks),
   };
-  return JSON.stringify(status, null, 2);
+  answer(status, () => {
+    const errors = problems.filter(({ severity }) => severity === 'error').length;
+    const wrong =
+      errors === 0
+        ? []
+        : [
+            show(
+              advise(
+                `It has ${errors === 1 ? 'an error' : `${errors} errors`}.`,
+                'Show them',
+                `plan check ${quoted(given)}`,
+              ),
+            ),
+          ];
+    return [printable(shown), '', planTable({ plan, choice }, paint), ...wrong.map(printable)].join('\n');
+  });
+  return true;
 }

@@ -119,7 +119,7 @@ export async function openTask(context: CommandContext, path: string, mayAsk: bo
   return START_COMMAND.run({ ...context, values: { ...context.values, task: path, launch: true }, positionals: [] });
 }
 
-function printTask({ forPeople, out, err }: CommandContext, path: string, shown: string): number {
+function printTask({ forPeople, json, out, err }: CommandContext, path: string, shown: string): number {
   const text = readTaskText(path, shown);
   if (forPeople) {
     const ok = tellProblems(text, err, path);
@@ -128,6 +128,6 @@ function printTask({ forPeople, out, err }: CommandContext, path: string, shown:
   }
   const { problems } = checkTaskFile(path, text);
   const success = !problems.some(({ severity }) => severity === 'error');
-  out(JSON.stringify({ success, path, problems, text }));
+  json({ success, path, problems, text });
   return success ? 0 : 1;
 }

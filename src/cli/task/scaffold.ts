@@ -2,7 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { safePath } from '../../install/files/project-files.ts';
 import { bundleDir } from '../../install/places.ts';
+import { show } from '../../state/process/program.ts';
 import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
+import { advise } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -21,7 +23,7 @@ export const SCAFFOLD_COMMAND: Command = {
   options: options({ 'preset P': `One of ${PRESETS.slice(1).join(', ')}.` }),
   control: false,
   run(context) {
-    const { values, positionals, forPeople, out } = context;
+    const { values, positionals, answer } = context;
     const [name, ...more] = positionals;
     if (name === undefined) throw new RalphError('usage', 'name the task folder: ralph-loop scaffold NAME.');
     if (more.length > 0) {
@@ -31,10 +33,8 @@ export const SCAFFOLD_COMMAND: Command = {
     const path = newTaskFile(baseDir(context), name);
     writeTaskFile(path, readFileSync(join(bundleDir(), 'templates', 'presets', preset, 'RALPH.md'), 'utf8'));
     const shown = relative(process.cwd(), path);
-    out(
-      forPeople
-        ? `${shown} is there. Edit it, then: ralph-loop check ${quoted(shown)}`
-        : JSON.stringify({ success: true, path, preset }),
+    answer({ success: true, path, preset }, () =>
+      show(advise(`Created ${shown}.`, 'Edit it, then check it', `check ${quoted(shown)}`)),
     );
     return 0;
   },

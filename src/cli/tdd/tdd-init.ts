@@ -9,7 +9,6 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment, makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
-import { painter } from '../../term/paint.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -32,7 +31,6 @@ export async function tddInit(context: CommandContext): Promise<number> {
     throw new RalphError('usage', `--${decides[0]} is about the list that is there: it takes no --${making}.`);
   }
   const asked = decides.length > 0 ? null : askedList(context);
-  const paint = painter(context.forPeople, env);
   const approved = values['consent'] === true ? await approveScenarios(context) : null;
   if (approved === 'no') {
     context.err(
@@ -45,9 +43,7 @@ export async function tddInit(context: CommandContext): Promise<number> {
     const next = asked === null ? decided(context, found, approved) : begun(context, found, asked, { byAgent, at });
     return { next, result: next };
   });
-  context.out(
-    context.forPeople ? forReading(record, [], paint) : JSON.stringify({ success: true, ...statusOf(record) }, null, 2),
-  );
+  context.json({ success: true, ...statusOf(record) });
   return 0;
 }
 
@@ -58,7 +54,7 @@ const MAKING = ['input', 'scenario', 'command', 'timeout', 'fresh'];
 async function approveScenarios(context: CommandContext): Promise<ConsentTerms | 'no' | null> {
   const list = listThere(context.files, context.now());
   if (list.consented) return null;
-  const shown = forReading(list, [], painter(context.forPeople, context.env));
+  const shown = forReading(list, context.paint);
   const approved = await approves(context, 'An agent made this list:', [shown], 'May these commands run?');
   return approved ? listTerms(list) : 'no';
 }

@@ -3,13 +3,12 @@ import { listOf } from '../../drive/tdd/scenario-list.ts';
 import type { TddPhase } from '../../engine/schema/tdd.ts';
 import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
 import { withTdd } from '../../state/tdd-store.ts';
-import { painter, printable } from '../../term/paint.ts';
 import type { CommandContext } from '../command.ts';
 
 const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
 
 export function tddNext(context: CommandContext): number {
-  const { files, now, out, err, forPeople, env, values } = context;
+  const { files, now, answer, json, err } = context;
   const { record, scenario, notes } = withTdd(files, now(), (found) => {
     const list = listOf(found, files.name);
     const next = nextScenario(list.record);
@@ -17,7 +16,7 @@ export function tddNext(context: CommandContext): number {
   });
   for (const note of notes) err(`ralph-loop: ${note}`);
   if (scenario === null) {
-    out(values['json'] === true ? JSON.stringify({ complete: true, signal: COMPLETE }) : COMPLETE);
+    answer({ complete: true, signal: COMPLETE }, () => COMPLETE);
     return 0;
   }
   const { id, description, run: command } = scenario;
@@ -26,7 +25,7 @@ export function tddNext(context: CommandContext): number {
   const status = standingOf(record, id);
   const done = record.completed.length;
   const total = record.scenarios.length;
-  const answer = {
+  json({
     complete: false,
     scenario: { id, description, command, status },
     redEvidence: red?.output ?? null,
@@ -34,20 +33,7 @@ export function tddNext(context: CommandContext): number {
     done,
     total,
     consented: record.consented,
-  };
-  if (!forPeople) {
-    out(JSON.stringify(answer, null, 2));
-    return 0;
-  }
-  const paint = painter(forPeople, env);
-  out(
-    [
-      `${paint('bold', `${id}: ${printable(description)}`)}  (${status}, ${done} of ${total} complete)`,
-      `proved by  ${printable(command)}`,
-      ...(red === null ? [] : ['', 'It failed with:', printable(red.output)]),
-      ...(broken === null ? [] : ['', paint('red', 'It fails since the refactoring:'), printable(broken)]),
-    ].join('\n'),
-  );
+  });
   return 0;
 }
 
@@ -76,17 +62,6 @@ export async function tddPhase(context: CommandContext, phase: TddPhase, id: str
 
 function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): void {
   const { ok, ran, scenario, problem, output, bytes, exitCode, notes } = answer;
-  const next = ok ? NEXT[phase] : null;
-  if (!context.forPeople) {
-    const told = { ok, phase, scenario, ran, exitCode, problem, next, notes };
-    context.out(JSON.stringify({ ...told, bytes, output }, null, 2));
-    return;
-  }
-  const paint = painter(context.forPeople, context.env);
-  const verdict = ok
-    ? paint('green', `${scenario?.id} is ${phase}${ran ? '' : ' already'}.`)
-    : `${paint('red', `not ${phase}`)}: ${printable(problem ?? '')}`;
-  const repairs = notes.map((note) => paint('yellow', printable(note)));
-  const printed = output === '' ? [] : [printable(output), ''];
-  context.out([...repairs, ...printed, verdict, ...(next === null ? [] : [next])].join('\n'));
+  const told = { ok, phase, scenario, ran, exitCode, problem, next: ok ? NEXT[phase] : null, notes };
+  context.json({ ...told, bytes, output });
 }

@@ -2,7 +2,7 @@ import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
-import { type Paint, painter, printable } from '../../term/paint.ts';
+import { type Paint, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import type { CommandContext } from '../command.ts';
 
@@ -11,12 +11,11 @@ export function tddStatus(context: CommandContext): number {
   if (found.kind === 'none') {
     const { left } = found;
     const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
-    context.out(context.forPeople ? message : JSON.stringify({ active: false, message }, null, 2));
+    context.json({ active: false, message });
     return 0;
   }
   const { record, notes } = found;
-  if (context.forPeople) context.out(forReading(record, notes, painter(true, context.env)));
-  else context.out(JSON.stringify({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes }, null, 2));
+  context.json({ ...statusOf(record), stateFile: tddFiles(context.files).state, notes });
   return 0;
 }
 
@@ -45,7 +44,7 @@ const TAKEN_OVER = (count: number): string =>
   `${count} of the complete ones ${count === 1 ? 'was' : 'were'} taken over as complete from a tdd-state.json: nothing here has seen a run.`;
 
 /** Renders the list with each description and command on one line, free of control characters. */
-export function forReading(record: TddRecord, notes: readonly string[], paint: Paint): string {
+export function forReading(record: TddRecord, paint: Paint): string {
   const rows = record.scenarios.map(({ id, description, run }) => {
     const standing = standingOf(record, id);
     const broken = record.broken?.scenarioId === id ? paint('red', 'broken') : paint(COLOURS[standing], standing);
@@ -56,7 +55,6 @@ export function forReading(record: TddRecord, notes: readonly string[], paint: P
   );
   const takenOver = record.completed.filter(({ id }) => !proved.has(id)).length;
   return [
-    ...notes.map((note) => paint('yellow', printable(note))),
     `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
     table(rows),
     ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),

@@ -71,7 +71,7 @@ export function doctorFinds(cases: readonly DoctorCase[]): void {
       const more = { ...env, ...(typeof changed === 'object' ? changed : {}) };
       const matching = (answer: Answer): Finding[] =>
         findings(answer).filter((one) => one.check === check && one.level === level && message.test(one.message));
-      const answer = p.ralph(['doctor'], more);
+      const answer = p.ralph(['doctor', '--json'], more);
       const [found, another] = matching(answer);
       assert.ok(
         found && !another,
@@ -84,7 +84,7 @@ export function doctorFinds(cases: readonly DoctorCase[]): void {
       assert.ok(level === 'warning' || found.fix, 'an error says what to do');
       if (fix !== undefined) assert.match(found.fix ?? '', fix);
       if (level === 'error') assert.equal(answer.code, 1);
-      const after = p.ralph(['doctor', '--fix'], more);
+      const after = p.ralph(['doctor', '--fix', '--json'], more);
       assert.equal(matching(after).length, fixed ? 0 : 1, 'what --fix mends');
       if (fixed) assert.ok((after.json['fixed'] as string[]).length > 0);
     });
