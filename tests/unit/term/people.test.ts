@@ -26,9 +26,14 @@ test('columns line up by what is seen, not by the bytes of a colour', () => {
   assert.equal(table([[red, 'x'], ['bbb', 'y'], ['c']]), `${red}    x\nbbb  y\nc`);
 });
 
-test('an instant says how long ago it was, or how long it will be', () => {
-  assert.equal(instantText('2026-01-01T10:00:00Z', '2026-01-01T10:12:00Z'), '2026-01-01 10:00:00 UTC, 12m ago');
-  assert.equal(instantText('2026-01-01T11:30:00.5Z', '2026-01-01T10:00:00.5Z'), '2026-01-01 11:30:00 UTC, in 1h 30m');
+test('an instant is shown in local time, with how long ago it was or how long it will be', (t) => {
+  const { TZ = 'UTC' } = process.env;
+  t.after(() => {
+    process.env['TZ'] = TZ;
+  });
+  process.env['TZ'] = 'Asia/Tokyo';
+  assert.equal(instantText('2026-01-01T10:00:00Z', '2026-01-01T10:12:00Z'), '2026-01-01 19:00:00, 12m ago');
+  assert.equal(instantText('2026-01-01T15:30:00.5Z', '2026-01-01T14:00:00.5Z'), '2026-01-02 00:30:00, in 1h 30m');
 });
 
 test('the status line says what a loop waits for, and until when', () => {
