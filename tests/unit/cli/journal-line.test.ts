@@ -5,7 +5,10 @@ import { journalLine } from '../../../src/cli/show/journal-line.ts';
 test('a rejected claim shows its checks with their output, line by line', () => {
   const at = '2026-03-01T10:00:00Z';
   const reasons = ['sh check.sh: exit code 1.\nMISMATCH want 13 got 4\n\u001b[31mbad\u001b[0m'];
-  const line = journalLine({ type: 'completion.rejected', at, loopId: 'a', iteration: 1, reasons }, { NO_COLOR: '1' });
+  const line = journalLine(
+    { type: 'completion.rejected', at, loopId: 'a', iteration: 1, reasons },
+    (_style, text) => text,
+  );
   assert.deepEqual(line.split('\n').slice(1), ['  sh check.sh: exit code 1.', '    MISMATCH want 13 got 4', '    bad']);
   assert.doesNotMatch(line, /\\n|"/);
 });
