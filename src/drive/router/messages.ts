@@ -40,6 +40,13 @@ export const ROUTER_TEXTS = {
     `The loop awaits the user's consent, because ${settings.length > 0 ? `its start set ${settings.join(', ')}` : 'its commands were written or changed in this session, or an agent resumed it'}. The user agrees in another terminal: ${agree}`,
   idle: (until: string): string => `The agent has nothing to do; the loop waits until ${until}.`,
   pace: (until: string): string => `The task sets a delay between iterations; the loop waits until ${until}.`,
+  retry: (until: string): string =>
+    `The last subagent could not work; the loop waits until ${until} before the next one.`,
+  notCounted: (spawn: number, error: string): string =>
+    `Spawn ${spawn} was not counted, because its subagent could not work: ${error}`,
+  countedAlready: (spawn: number): string => `Spawn ${spawn} was counted already, so this report was not read.`,
+  gaveUp: (failures: number, error: string): Message =>
+    advise(`${failures} subagents in a row could not work; the last error: ${error}`, 'Fix the cause, then', 'resume'),
   working: 'An earlier call of this session is still running commands or checks of the loop.',
   promised: (spawn: number, last: number): string =>
     `Spawn ${spawn} is not in progress; the last one assigned was ${last}. Call router next.`,

@@ -1,9 +1,12 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { digest } from '../../text/digest.ts';
+import { after, isBefore } from '../../text/instant.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { dispatch } from '../turn/dispatch.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import type { Dispatched } from '../turn/turn.ts';
+import { rateLimitWait } from '../turn/wait.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import type { Router, RouterAnswer } from './router.ts';
 import { answerAfter, answerNow } from './router-driver.ts';
@@ -32,13 +35,17 @@ export async function report(router: Router, told: Report): Promise<RouterAnswer
   if (told.spawn !== null && told.spawn > last) {
     throw new RalphError('usage', ROUTER_TEXTS.promised(told.spawn, last));
   }
-  if (assigned === null || (told.spawn !== null && told.spawn !== assigned.answer.spawn)) return answerNow(router);
+  if (assigned === null || (told.spawn !== null && told.spawn !== assigned.answer.spawn)) {
+    if (told.spawn !== null && !isRepeated(state, told)) router.notes.push(ROUTER_TEXTS.countedAlready(told.spawn));
+    return answerNow(router);
+  }
+  if (told.error !== null) return answerAfter(router, await retryLater(router, assigned, told.error));
   if (told.agent !== null && told.agent === assigned.heardOf) {
     // Without a number it is the same report again.
     if (told.spawn === null) return answerNow(router);
     throw new RalphError('usage', ROUTER_TEXTS.heardOfAgent(told.agent, assigned.answer.spawn));
   }
-  if (told.spawn === null && told.error === null && isDoubtful(router, assigned, state, told.text)) {
+  if (told.spawn === null && isDoubtful(router, assigned, state, told.text)) {
     return answerNow(router);
   }
   return answerAfter(router, await endSpawn(router, assigned, told));
@@ -54,15 +61,41 @@ function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn 
   return true;
 }
 
+/** Returns whether this is the report that was counted last, sent once more. */
+function isRepeated({ lastTurn }: LoopState, { spawn, text, error }: Report): boolean {
+  if (spawn === null || lastTurn === null || error !== null) return false;
+  return lastTurn.transcriptMark === spawnMark(spawn) && lastTurn.text === digest(text);
+}
+
+/** Number of subagents that may fail to work on one spawn before the loop ends. */
+const MOST_FAILURES = 5;
+
+/**
+ * Keeps the spawn for another subagent after a wait, so that an outage costs no iteration. Ends the loop as an error
+ * after several failures. A report during the wait is the same one again.
+ */
+async function retryLater({ files, turn, notes }: Router, assigned: SpawnRecord, error: string): Promise<Dispatched> {
+  const at = turn.context.now();
+  const { failures = 0, retryAt = at } = assigned;
+  if (isBefore(at, retryAt)) return { turn, effects: [] };
+  if (failures >= MOST_FAILURES) {
+    return dispatch(turn, { type: 'agent-failed', at, message: ROUTER_TEXTS.gaveUp(failures + 1, error) });
+  }
+  const delay = rateLimitWait(turn.context.env, failures);
+  updateSpawn(files, assigned, { failures: failures + 1, retryAt: after(at, delay) });
+  notes.push(ROUTER_TEXTS.notCounted(assigned.answer.spawn, error));
+  return { turn, effects: [] };
+}
+
 async function endSpawn({ files, turn }: Router, assigned: SpawnRecord, told: Report): Promise<Dispatched> {
   const { policy, state } = turn.loaded;
-  if (told.usage === null && told.error === null && policy.budget.maxTokens !== null) {
+  if (told.usage === null && policy.budget.maxTokens !== null) {
     throw new RalphError('usage', ROUTER_TEXTS.needsAgent);
   }
-  const { error, usage } = told;
+  const { text, usage } = told;
   const ended = await endTurn(turn, {
-    ...{ text: error === null ? told.text : '', origin: 'loop', promptId: null, sessionId: state.sessionId ?? '' },
-    run: { error, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
+    ...{ text, origin: 'loop', promptId: null, sessionId: state.sessionId ?? '' },
+    run: { error: null, usage, costUsd: null, transcriptMark: spawnMark(assigned.answer.spawn) },
     isCounted: (current) => isReported(assigned, current),
   });
   // After the state, which says the same: a crash in between loses nothing.

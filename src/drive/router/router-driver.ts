@@ -10,7 +10,15 @@ import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
 import { type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
 import { assignedSpawn } from './spawn-record.ts';
-import { consentAnswer, endAnswer, over, pausedAnswer, waitingAnswer, workingAnswer } from './status-answers.ts';
+import {
+  consentAnswer,
+  endAnswer,
+  over,
+  pausedAnswer,
+  retryAnswer,
+  waitingAnswer,
+  workingAnswer,
+} from './status-answers.ts';
 
 /** Number of times that a call goes on after a change from outside before the host is asked to call again. */
 const MOST_RELEASES = 20;
@@ -32,7 +40,7 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
     deliver: async (turn, prompt) => ({ answer: assign({ ...router, turn }, prompt) }),
     wait: (turn, until) => waitInCall({ ...router, turn }, until),
     release: async (turn) => {
-      const next = byState({ ...router, turn });
+      const next = await byState({ ...router, turn });
       releases += 1;
       return 'answer' in next || releases < MOST_RELEASES ? next : { answer: workingAnswer({ ...router, turn }) };
     },
@@ -44,7 +52,7 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
   };
 }
 
-function byState(router: Router): Next<RouterAnswer> {
+async function byState(router: Router): Promise<Next<RouterAnswer>> {
   const { files, turn, options } = router;
   const { state } = turn.loaded;
   const current = readLoop(files, state.loopId);
@@ -56,13 +64,16 @@ function byState(router: Router): Next<RouterAnswer> {
   return { answer: withNotes(router, ended) };
 }
 
-function byStatus(router: Router, state: LoopState): Next<RouterAnswer> {
+async function byStatus(router: Router, state: LoopState): Promise<Next<RouterAnswer>> {
   const { files, turn } = router;
   const next = (effect: Effect): Dispatched => ({ turn, effects: [effect] });
   switch (state.status) {
     case 'running': {
       const assigned = assignedSpawn(files, state);
-      return assigned === null ? startFreshTurn(turn) : { answer: answerAgain(router, assigned) };
+      if (assigned === null) return startFreshTurn(turn);
+      return assigned.retryAt === undefined || !isBefore(turn.context.now(), assigned.retryAt)
+        ? { answer: answerAgain(router, assigned) }
+        : waitForRetry(router, assigned.retryAt);
     }
     case 'waiting':
       if (!state.waiting.woken) return next({ type: 'wait', until: state.waiting.until });
@@ -82,6 +93,15 @@ function byStatus(router: Router, state: LoopState): Next<RouterAnswer> {
 
 function withNotes(router: Router, answer: StopAnswer): StopAnswer {
   return { ...answer, notes: router.notes };
+}
+
+/** Waits for the retry of a spawn as long as this call may last. */
+async function waitForRetry(router: Router, until: string): Promise<Next<RouterAnswer>> {
+  const end = await waitInTurn(router.turn, until, Math.max(Date.now(), router.options.sitUntil));
+  if (end === 'aborted') throw new RouterLeft();
+  if (end === 'state-changed') return byState(router);
+  const assigned = end === 'deadline' ? null : assignedSpawn(router.files, router.turn.loaded.state);
+  return { answer: assigned === null ? retryAnswer(router, until) : answerAgain(router, assigned) };
 }
 
 /** Waits as long as this call may last, then answers until when the host has to wait. */

@@ -28,7 +28,7 @@ export interface Router {
 /** Thrown when this process has to exit before there is an answer. */
 export class RouterLeft extends Error {}
 
-export type WaitReason = 'idle' | 'pace' | 'paused' | 'awaiting-consent' | 'working';
+export type WaitReason = 'idle' | 'pace' | 'paused' | 'awaiting-consent' | 'working' | 'retry';
 
 interface About {
   readonly loopId: string | null;
@@ -65,6 +65,8 @@ export interface WaitAnswer extends About {
   readonly until: string | null;
   /** Seconds from now to `until`, rounded up; null as above. */
   readonly seconds: number | null;
+  /** Milliseconds from now to `until`; null without one. */
+  readonly delayMs: number | null;
   readonly message: string;
   readonly commands?: readonly string[];
 }

@@ -21,6 +21,9 @@ export interface SpawnRecord {
   readonly heardOf: string | null;
   /** Number of texts without a spawn number that may repeat the previous report. */
   readonly doubts: number;
+  /** Number of subagents that could not work on it, and when the next one may start. */
+  readonly failures?: number;
+  readonly retryAt?: string;
 }
 
 /** Maximum size, above that of a prompt with the output of all commands. */
@@ -77,7 +80,7 @@ export function assignedSpawn(files: LoopFiles, state: LoopState): SpawnRecord |
 export function updateSpawn(
   files: LoopFiles,
   of: SpawnRecord,
-  more: Partial<Pick<SpawnRecord, 'heard' | 'heardOf' | 'doubts'>>,
+  more: Partial<Pick<SpawnRecord, 'heard' | 'heardOf' | 'doubts' | 'failures' | 'retryAt'>>,
 ): void {
   withState(files, LOCK_WAIT, () => {
     const now = readSpawn(files);

@@ -41,6 +41,8 @@ export function isDriven(files: LoopFiles, request: StartRequest): boolean {
   if (hold === 'free' && state.sessionId !== null && existing === 'refuse') {
     throw new RalphError('refused', about(ROUTER_TEXTS.lies(state.taskPath, state.iteration), state));
   }
+  // Only a person can tell whether the client of a holder that is not visible from here has exited.
+  if (hold === 'unseen' && !consented) return true;
   if (hold !== 'mine' && !ready) return clientAlive(state);
   // An agent’s request that never began may be changed.
   if (existing === 'fresh' && state.status === 'awaiting-consent' && state.iteration === 0) {

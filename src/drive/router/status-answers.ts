@@ -71,10 +71,18 @@ function stop({ name }: LoopFiles, status: StopAnswer['status'], message: Messag
 
 export function waitingAnswer(router: Router, until: string): WaitAnswer {
   const { state } = router.turn.loaded;
-  const seconds = Math.max(1, Math.ceil(elapsed(router.turn.context.now(), until) / 1000));
-  const why = (state.status === 'waiting' && state.waiting.why) || 'idle';
+  return timedAnswer(router, (state.status === 'waiting' && state.waiting.why) || 'idle', until);
+}
+
+export function retryAnswer(router: Router, until: string): WaitAnswer {
+  return timedAnswer(router, 'retry', until);
+}
+
+function timedAnswer(router: Router, why: 'idle' | 'pace' | 'retry', until: string): WaitAnswer {
+  const delayMs = Math.max(1, elapsed(router.turn.context.now(), until));
+  const seconds = Math.ceil(delayMs / 1000);
   const next = (call: string): string => ROUTER_TEXTS.thenWait(call, seconds);
-  return { ...wait(router, why, ROUTER_TEXTS[why](until), next), until, seconds };
+  return { ...wait(router, why, ROUTER_TEXTS[why](until), next), until, seconds, delayMs };
 }
 
 export function pausedAnswer(router: Router, message: string): WaitAnswer {
@@ -91,7 +99,7 @@ export function consentAnswer(router: Router): WaitAnswer {
 }
 
 export function workingAnswer(router: Router): WaitAnswer {
-  return { ...wait(router, 'working', ROUTER_TEXTS.working, ROUTER_TEXTS.thenWorking), seconds: 5 };
+  return { ...wait(router, 'working', ROUTER_TEXTS.working, ROUTER_TEXTS.thenWorking), seconds: 5, delayMs: 5000 };
 }
 
 function wait(
@@ -105,6 +113,7 @@ function wait(
     why,
     until: null,
     seconds: null,
+    delayMs: null,
     message: show(message, turn.loaded.state),
     loopId: turn.loaded.state.loopId,
     loop: files.name,

@@ -127,6 +127,8 @@ export const spawnView = z.object({
   heard: z.boolean(),
   heardOf: z.string().nullable(),
   doubts: count,
+  failures: count.optional(),
+  retryAt: instant.optional(),
   answer: z.object({
     ...{
       action: z.literal('spawn'),

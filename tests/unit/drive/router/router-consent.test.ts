@@ -116,3 +116,21 @@ test('a start over the loop of a session that is gone is refused with the ways t
   assert.throws(() => startedRouter(project, { consented: false, env }), /router next.*router start --fresh/);
   assert.ok(startedRouter(project, { consented: false, env, existing: 'fresh' }) !== null);
 });
+
+test('an agent neither archives nor resumes a loop whose holder cannot be seen from here; the user may', async (t) => {
+  const project = aProject(t);
+  // No process of this test has that number: it stands for the client of a sandbox.
+  const sandboxed = host('host-1', null);
+  startedRouter(project, { env: { ...project.env, ...sandboxed } });
+  await spawned(project, null, { env: sandboxed });
+  const { loopId } = stateOf(project);
+  const other = { ...project.env, ...host('host-2', null) };
+  for (const existing of ['fresh', 'resume', 'refuse'] as const) {
+    assert.equal(startedRouter(project, { consented: false, existing, env: other }), null, existing);
+  }
+  const answer = await called(project, null, { env: host('host-2', null) });
+  assert.ok(answer.action === 'stop' && answer.status === 'busy', JSON.stringify(answer));
+  assert.equal(stateOf(project).loopId, loopId);
+  assert.ok(startedRouter(project, { existing: 'fresh', env: other }) !== null);
+  assert.notEqual(stateOf(project).loopId, loopId);
+});

@@ -114,13 +114,48 @@ test('a report that was counted by a process that died before it could answer is
   assert.equal(stateOf(project).iteration, 1);
 });
 
-test('an agent that could not work is counted as a failed iteration', async (t) => {
+test('a subagent that could not work costs no iteration, and its spawn is handed out again after a wait', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const project = aProject(t);
   startedRouter(project);
   await spawned(project);
-  await spawned(project, { spawn: 1, error: 'the API refused' });
+  const wait = await called(project, { spawn: 1, error: 'overloaded (529)' });
+  assert.ok(wait.action === 'wait' && wait.why === 'retry' && wait.delayMs === 60_000, JSON.stringify(wait));
+  assert.match(wait.notes.join(' '), /overloaded \(529\)/);
+  // Sent once more, it is the same report.
+  assert.equal((await called(project, { spawn: 1, error: 'overloaded (529)' })).action, 'wait');
+  t.mock.timers.tick(60_000);
+  assert.equal((await spawned(project)).spawn, 1);
+  const longer = await called(project, { spawn: 1, error: 'rate limited until 5pm' });
+  assert.ok(longer.action === 'wait' && longer.delayMs === 120_000, JSON.stringify(longer));
   const { iteration, breaker } = stateOf(project);
-  assert.deepEqual([iteration, breaker.sameError.value], [1, 'the API refused']);
+  assert.deepEqual([iteration, breaker.sameError.value, breaker.sameReply.repeats], [0, null, 0]);
+});
+
+test('six subagents in a row that could not work end the loop as an error', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  for (let failure = 1; failure <= 5; failure++) {
+    assert.equal((await called(project, { spawn: 1, error: `failure ${failure}` })).action, 'wait');
+    t.mock.timers.tick(3_600_000);
+  }
+  const end = await called(project, { spawn: 1, error: 'network down' });
+  assert.ok(end.action === 'stop' && end.status === 'error', JSON.stringify(end));
+  assert.match(end.message, /6 subagents in a row could not work; the last error: network down/);
+});
+
+test('a report for a spawn that was counted is named as unread, and the same report again is not', async (t) => {
+  const project = aProject(t);
+  startedRouter(project);
+  await spawned(project);
+  await spawned(project, { spawn: 1, text: 'Some work.' });
+  assert.deepEqual((await spawned(project, { spawn: 1, text: 'Some work.' })).notes, []);
+  assert.match(
+    (await spawned(project, { spawn: 1, text: 'Another text.' })).notes.join(),
+    /Spawn 1 was counted already/,
+  );
 });
 
 test('with a budget of tokens a report has to say who worked', async (t) => {
