@@ -121,6 +121,38 @@ test('at a terminal the user is shown the loop and asked; a no leaves it as it i
   assert.ok(p.has('prompt.txt'));
 });
 
+test('start and resume over a loop that an agent asked for show what changed, and ask', async (t) => {
+  const p = project(t);
+  ask(p, 'fix');
+  task(p, 'fix', 'timeout: 60\n');
+  for (const command of [
+    'start --mode runner --task jobs/fix',
+    'run jobs/fix --agent ./agent.sh',
+    'resume fix --agent ./agent.sh',
+  ]) {
+    const { code, stderr } = p.ralph(command.split(' '));
+    assert.equal(code, 1, command);
+    assert.match(
+      stderr,
+      /An agent asked for this loop.*Show it and approve it: ralph-loop run --consent fix\./,
+      command,
+    );
+    const no = await peopleTerminal(t, p, `$RALPH ${command}`);
+    await no.waitFor(/Start it\? \[y\/N\]/);
+    await no.submit('n');
+    assert.equal(await no.waitForExit(), 1, command);
+    const shown = await no.history();
+    assert.match(shown, /commands +ls \(60 s/, command);
+    assert.match(shown, /Changed since it was asked for:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/, command);
+    assert.equal(p.ralph(['status', '--loop', 'fix']).json['status'], 'awaiting-consent', command);
+  }
+  const yes = await peopleTerminal(t, p, '$RALPH resume fix --plain --agent ./agent.sh');
+  await yes.waitFor(/Start it\? \[y\/N\]/);
+  await yes.submit('y');
+  assert.equal(await yes.waitForExit(), 0);
+  assert.ok(p.has('prompt.txt'));
+});
+
 const ASKED = /\[w\]atch it, \[s\]top it after this iteration, \[a\]nother one beside it, \[c\]ancel:/;
 
 test('a run over a loop that runs asks at a terminal what to do, and refuses elsewhere', async (t) => {

@@ -18,7 +18,7 @@ function hook(p: Project, name: string, payload: object) {
   return stdout === '' ? null : (JSON.parse(stdout) as Record<string, unknown>);
 }
 
-test('start --launch, the launcher and run refuse a client below the floor and change nothing', (context) => {
+test('start, the launcher and run refuse a client below the floor and change nothing', (context) => {
   const p = project(context);
   p.ralph(['init']);
   p.write('.claude/ralph/PROMPT.md', 'Work.\n');
@@ -26,6 +26,7 @@ test('start --launch, the launcher and run refuse a client below the floor and c
   const before = p.tree();
   const refusals = [
     p.ralph(['start', '--launch', '--headless', '--permission-mode', 'acceptEdits'], env),
+    p.ralph(['start'], env),
     p.ralph(['run', '--permission-mode', 'acceptEdits'], env),
     p.sh('.claude/ralph/ralph-audit.sh --headless --permission-mode acceptEdits', '', env),
   ];
@@ -34,6 +35,12 @@ test('start --launch, the launcher and run refuse a client below the floor and c
     assert.match(stderr, REFUSED);
   }
   assert.deepEqual(p.tree(), before);
+});
+
+test('control: start needs no client on the PATH', (context) => {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.equal(p.ralph(['start']).code, 0);
 });
 
 test('control: run starts the oldest supported client', (context) => {

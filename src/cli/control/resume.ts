@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
+import { about } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop, liveLoops, liveLoopsOn, loopToResume } from '../choose-loop.ts';
@@ -71,6 +73,7 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
 /** Resumes a loop where it is driven, or starts its driver again. */
 function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> | number {
   const state = lastLoopIn(files);
+  if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
   if (state === null || !needsDriver(files, state)) return operateResume(context, files);
   const { command, words } = STARTERS[state.mode];
   const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
@@ -84,9 +87,21 @@ function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> 
   return command.run({ ...context, values, positionals: words, files: own });
 }
 
+/** Resuming what an agent asked for is agreeing to it: the user is shown the loop, and asked. */
+function giveConsent(context: CommandContext, files: LoopFiles, { mode }: LoopState): Promise<number> | number {
+  if (process.stdin.isTTY !== true && context.values['yes'] !== true) {
+    throw new RalphError('refused', about(START_TEXTS.needsConsent, { name: files.name, mode }));
+  }
+  const { command } = mode === 'runner' ? STARTERS.runner : STARTERS.hook;
+  const own = { consent: true, ...(files.name !== null && { loop: files.name }) };
+  return command.run({ ...context, values: { ...context.values, ...own }, positionals: [], files });
+}
+
 function isResumable(files: LoopFiles): boolean {
   const found = readState(files.state);
-  return found.kind === 'loop' && (found.state.status === 'paused' || needsDriver(files, found.state));
+  const { kind } = found;
+  if (kind !== 'loop') return false;
+  return ['paused', 'awaiting-consent'].includes(found.state.status) || needsDriver(files, found.state);
 }
 
 /** Returns whether no process drives the loop any more; a loop that awaits consent is not resumed by starting it. */

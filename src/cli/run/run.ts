@@ -5,12 +5,11 @@ import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import type { Tell } from '../../engine/runner-event.ts';
-import type { Contract } from '../../engine/schema/contract.ts';
 import { inForeground } from '../../term/write-text.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { approveList } from '../start/approve.ts';
+import { approveStart } from '../start/approve.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
@@ -18,7 +17,7 @@ import { printWarnings } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
-import { approveRequestedLoop, requestedLoop } from './requested-loop.ts';
+import { requestedLoop } from './requested-loop.ts';
 import { runTask } from './run-task.ts';
 import { runnerAgent } from './runner-agent.ts';
 import { runnerLines } from './runner-lines.ts';
@@ -50,15 +49,14 @@ export const RUN_COMMAND: Command = {
   control: true,
   async run(commandLine) {
     const input = withInput(commandLine);
-    const request = input.values['consent'] === true ? requestedLoop(input) : null;
-    const context = request?.context ?? (await runTask(input));
+    const context = input.values['consent'] === true ? requestedLoop(input) : await runTask(input);
     if (context === null) return 0;
-    return askForMode(context, (run) => runToEnd(run, input.projectDir, request?.contract ?? null));
+    return askForMode(context, (run) => runToEnd(run, input.projectDir));
   },
 };
 
-/** Starts or resumes the loop, and drives it to its end. `requested` is the contract that an agent requested. */
-async function runToEnd(run: CommandContext, projectDir: string, requested: Contract | null): Promise<number> {
+/** Starts or resumes the loop, and drives it to its end. */
+async function runToEnd(run: CommandContext, projectDir: string): Promise<number> {
   const { context: place, worktree } = await inWorktree(run);
   const context = await handleRunningLoop({ ...place, files: startTarget(place, 'run').files });
   if (context === null) return 0;
@@ -79,9 +77,7 @@ async function runToEnd(run: CommandContext, projectDir: string, requested: Cont
     clientArgs: context.rest,
     mode: 'runner',
   });
-  const approved = await (requested === null
-    ? approveList(context, files, request)
-    : approveRequestedLoop(context, requested, request));
+  const approved = await approveStart(context, files, request);
   if (approved === null) return 1;
   const start = (): StartedLoop => startLoop({ ...request, ...(approved && { approved }) });
   const { tell, live, close } = await show(context);

@@ -21,6 +21,7 @@ import { liveLoops, onlyOf } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { runnerLines } from '../run/runner-lines.ts';
+import { approveStart } from '../start/approve.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
@@ -59,6 +60,7 @@ export const ROUTER_COMMAND: Command = {
     if (action === 'status') return routerStatus(context, files);
     const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
+    if (loop === null) return 1;
     // A loop that the user starts goes to the first session that calls `next`.
     if (action === 'start' && context.atTerminal && !isAgent(context.env)) return ready(context, loop);
     const answer = await routerCall(loop, optionsFor(context, loop), report);
@@ -76,8 +78,8 @@ function actionOf({ positionals }: CommandContext): Action {
   throw new RalphError('usage', `${said}: ralph-loop router ${ACTIONS.join(', ')}.`);
 }
 
-/** Returns the files of the loop that was started, or that this session drives already. */
-async function start(context: CommandContext): Promise<LoopFiles> {
+/** Returns the files of the loop that was started, or that this session drives already; null if the user refused it. */
+async function start(context: CommandContext): Promise<LoopFiles | null> {
   const target = startTarget(context, 'router start');
   const { files, task } = target;
   const consented = !isAgent(context.env);
@@ -87,7 +89,10 @@ async function start(context: CommandContext): Promise<LoopFiles> {
   const { plan, from } = context.values;
   const requested = plan === true ? { from: typeof from === 'string' ? from : null } : null;
   if (isDriven(files, { ...request, plan: requested })) return files;
-  const started = startRouter(files, { ...request, plan: await planToStart(context, files, task, false) });
+  const planned = { ...request, plan: await planToStart(context, files, task, false) };
+  const approved = await approveStart(context, files, planned);
+  if (approved === null) return null;
+  const started = startRouter(files, { ...planned, ...(approved && { approved }) });
   if (started === null) return files;
   printWarnings(context, started);
   return files;

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
-import { CLIENT_KEYS, type StartRequest } from '../../drive/start/prepare-contract.ts';
+import { CLIENT_KEYS, type StartRequest } from '../../drive/start/read-settings.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { bundleDir } from '../../install/places.ts';

@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { requireClient } from '../../claude/find-client.ts';
+import { type FoundClient, requireClient } from '../../claude/find-client.ts';
 import { giveConsent, pendingTerms } from '../../drive/start/consent.ts';
 import { showTerms } from '../../drive/start/consent-terms.ts';
 import { launch } from '../../drive/start/launch.ts';
@@ -18,7 +18,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { handleRunningLoop } from '../run/handle-running-loop.ts';
-import { approveList, approves, REQUEST_HEADING } from './approve.ts';
+import { approveStart, approves, REQUEST_HEADING } from './approve.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget } from './start-request.ts';
@@ -80,21 +80,37 @@ export const START_COMMAND: Command = {
     const plan = await planToStart(context, files, task, asks);
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
-    const client = launched ? requireClient(context.env) : null;
+    const client = byAgent ? null : clientFor(context.env, launched);
     if (launched && !areHooksInstalled(context.projectDir)) {
       throw new RalphError('usage', 'the hooks are not installed in this project. Run: ralph-loop init.');
     }
-    const own = { launched, consented: !byAgent, clientVersion: client?.version ?? null, mode, plan };
+    const own = {
+      launched,
+      consented: !byAgent,
+      clientVersion: launched ? (client?.version ?? null) : null,
+      mode,
+      plan,
+    };
     const headless = values['headless'] === true;
     const request = startRequest(context, { ...target, files }, { ...own, headless });
-    const approved = byAgent ? undefined : await approveList(context, files, request);
+    const approved = await approveStart(context, files, request);
     if (approved === null) return 1;
     const loop = startLoop({ ...request, ...(approved && { approved }) });
     printWarnings(context, loop);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
-    return client === null ? answer(context, loop, byAgent) : launchClient(context, loop, client.path);
+    return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);
   },
 };
+
+/** Throws `client-too-old`, also for a client that the user starts by hand later. null where none is found or needed. */
+function clientFor(env: NodeJS.ProcessEnv, launched: boolean): FoundClient | null {
+  try {
+    return requireClient(env);
+  } catch (error) {
+    if (launched || !(error instanceof RalphError) || error.code !== 'client-missing') throw error;
+    return null;
+  }
+}
 
 async function launchClient(context: CommandContext, loop: StartedLoop, client: string): Promise<number> {
   const { env, values, rest } = context;

@@ -7,7 +7,7 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { giveConsent, pendingTerms } from '../start/consent.ts';
-import type { StartRequest } from '../start/prepare-contract.ts';
+import type { StartRequest } from '../start/read-settings.ts';
 import { type StartedLoop, startLoop } from '../start/start-loop.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { holdOf } from './holder.ts';

@@ -21,7 +21,7 @@ export function withConsentDigest(contract: Contract, list: TddRecord | null): S
 }
 
 /** Returns the terms of a loop that is about to be started. `list` is what it works on by tests first, if anything. */
-export function preparedTerms({ terms }: PreparedContract, list: TddRecord | null): ConsentTerms {
+export function preparedTerms({ terms }: Pick<PreparedContract, 'terms'>, list: TddRecord | null): ConsentTerms {
   return consentTerms(buildContract({ ...terms, loopId: 'any' }).contract, list);
 }
 

@@ -12,7 +12,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { restoreState } from '../turn/tampering.ts';
-import type { StartRequest } from './prepare-contract.ts';
+import type { StartRequest } from './read-settings.ts';
 
 /** Throws RalphError `refused` where a start must leave the existing loop alone. Changes nothing. */
 export function checkExistingLoop(
@@ -34,7 +34,7 @@ function isUntouched({ sessionId, iteration, status }: LoopState): boolean {
 }
 
 /** Archives or resumes the existing state. Returns the loop to continue, or null for a new one. */
-export function loopToContinue(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
+export function continueExistingLoop(current: ReadState, request: StartRequest, files: LoopFiles): LoopState | null {
   const { at, existing, consented } = request;
   checkExistingLoop(current, request);
   switch (current.kind) {

@@ -1,14 +1,39 @@
-import { realpathSync, statSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
+import { regularFile } from '../../state/files/read-regular-file.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import type { Problem } from '../../task/frontmatter/problem.ts';
+import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { CHECKLIST_FILE, DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
 import { digest } from '../../text/digest.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { START_TEXTS } from '../turn/messages.ts';
+
+/** A task file as it was read once, with its checked frontmatter. */
+export interface FoundTask {
+  readonly taskPath: string;
+  /** Everything before the body. */
+  readonly head: string;
+  /** The frontmatter's text. */
+  readonly frontmatter: string;
+  readonly body: string;
+  readonly checked: ReturnType<typeof checkTaskFile>;
+}
+
+/** Finds, reads and checks the task file. Throws RalphError `task-missing` or `task-invalid`. */
+export function findTask(projectDir: string, task: string | null, isPlan: boolean): FoundTask {
+  const taskPath = taskPathOf(projectDir, task);
+  const text = readTaskText(join(projectDir, taskPath), taskPath);
+  const { frontmatter, body } = splitFrontmatter(text);
+  const checked = checkTaskFile(taskPath, text, isPlan ? 'plan' : undefined);
+  refuseErrors(checked.problems, taskPath);
+  return { taskPath, head: text.slice(0, text.length - body.length), frontmatter, body, checked };
+}
 
 /**
  * Returns the task file that `task` names, relative to the project, with `/`: a file, or a folder's RALPH.md or task.md;
@@ -52,6 +77,29 @@ function kindOf(path: string): 'folder' | 'file' | null {
     const { code } = error as NodeJS.ErrnoException;
     throw new RalphError('task-missing', START_TEXTS.taskUnreadable(path, `${code}`), error);
   }
+}
+
+function readTaskText(path: string, shown: string): string {
+  let text: string;
+  try {
+    text = readFileSync(regularFile(path), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'no regular file'), error);
+  }
+  if (text.trim() === '') throw new RalphError('task-missing', START_TEXTS.taskEmpty(shown));
+  return text;
+}
+
+/** Throws RalphError `task-invalid` with every error among the problems. */
+export function refuseErrors(problems: readonly Problem[], taskPath: string): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return;
+  const list = errors.map(
+    ({ line, path, message }) =>
+      `  ${line !== null && line > 0 ? `line ${line}: ` : ''}${path !== '' && !message.includes(path) ? `${path}: ` : ''}${message}`,
+  );
+  throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, list.join('\n')));
 }
 
 /** Leaves room for a digest: a loop's name has at most 64 characters. */

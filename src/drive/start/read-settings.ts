@@ -1,13 +1,98 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { hasRules } from '../../guard/guard-rules.ts';
 import { regularFile } from '../../state/files/read-regular-file.ts';
+import { costProblem } from '../../task/frontmatter/key-problems.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
+import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
 import { loopDirectory, RUN_CONFIG } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { START_TEXTS } from '../turn/messages.ts';
+import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
+import type { ConsentTerms } from './consent-terms.ts';
+import { type FoundTask, refuseErrors } from './find-task.ts';
 
 const PROJECT_CONFIG = '.claude/ralph/config.json';
+
+export interface ContractRequest {
+  readonly projectDir: string;
+  readonly name: string | null;
+  /** A task file or a task folder, absolute or relative to the project; null is PROMPT.md. */
+  readonly task: string | null;
+  /** Values of the task's arguments, by name. Default: none. */
+  readonly args?: Readonly<Record<string, string>>;
+  /** Former values, used for declared arguments that `args` lacks. */
+  readonly formerArgs?: Readonly<Record<string, string>>;
+  readonly flags: Readonly<Record<string, string | number | boolean>>;
+  readonly env: NodeJS.ProcessEnv;
+  readonly at: string;
+  /** The user has agreed to the loop; false if an agent asks for it. */
+  readonly consented: boolean;
+  readonly headless: boolean;
+  /** A launcher starts the client, with our status line and a known permission mode. */
+  readonly launched: boolean;
+  /** A function is called only if the agent is Claude Code; its errors are thrown. */
+  readonly clientVersion: string | null | (() => string | null);
+  readonly bundleDir: string | null;
+  readonly clientArgs?: readonly string[];
+  /** The task is a plan; `from` is the id of the task to begin from. */
+  readonly plan?: { readonly from: string | null } | null;
+  /** Driver of the loop. Default: the Stop hook. */
+  readonly mode?: LoopState['mode'];
+}
+
+export interface StartRequest extends ContractRequest {
+  /** Treatment of an existing state: resume it, archive it (fresh), or refuse. */
+  readonly existing: 'resume' | 'fresh' | 'refuse';
+  /** Works test-first on the existing list. A resumed TDD loop does so by default. */
+  readonly tdd?: boolean;
+  /** Terms that the user was shown and approved; no others are started. */
+  readonly approved?: ConsentTerms;
+}
+
+/** Settings that only Claude Code honours. */
+export const CLIENT_KEYS = ['permission_mode', 'model', 'effort', 'isolation'];
+
+export type Resolved = Extract<ResolvedPolicy, { ok: true }>;
+
+/** Resolves all settings and checks that the loop's agent honours them. Throws RalphError with every problem. */
+export function readSettings(request: ContractRequest, { taskPath, checked }: FoundTask): Resolved {
+  const { projectDir, env, flags } = request;
+  const driven = request.mode === 'runner';
+  const resolved = resolvePolicy({
+    kind: checked.kind,
+    flags,
+    env,
+    frontmatter: checked.frontmatter,
+    ...readConfigs(projectDir, taskPath, env, driven || checked.kind === 'checklist'),
+  });
+  refuseErrors(resolved.problems, taskPath);
+  if (!resolved.ok) throw new RalphError('task-invalid', START_TEXTS.invalid(taskPath, ''));
+  const agent = driven ? resolved.settings.agent : null;
+  if (agent !== null) refuseForCommand(agent, resolved, request);
+  if (agent === null && request.launched && request.headless && resolved.settings.permissionMode === null) {
+    throw new RalphError('mode-missing', LAUNCH_TEXTS.needsMode);
+  }
+  // The client tells its cost to the runner, and to a status line, which it runs only in a terminal.
+  const cost = costProblem(resolved.policy.budget, driven || (request.launched && !request.headless));
+  if (cost !== null) throw new RalphError('task-invalid', cost);
+  return resolved;
+}
+
+/** Refuses what cannot be enforced on an agent command. */
+function refuseForCommand(
+  agent: string,
+  { settings, policy, sources }: Resolved,
+  { clientArgs = [] }: ContractRequest,
+): void {
+  if (hasRules(settings.guardrails)) throw new RalphError('task-invalid', AGENT_TEXTS.noGuardrails(agent));
+  if (policy.budget.maxCostUsd !== null) throw new RalphError('task-invalid', AGENT_TEXTS.untold('budget.max_cost'));
+  if (policy.budget.maxTokens !== null) throw new RalphError('task-invalid', AGENT_TEXTS.untold('budget.max_tokens'));
+  const idle = CLIENT_KEYS.filter((key) => sources[key] === 'flag');
+  if (idle.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsAlone(idle));
+  if (clientArgs.length > 0) throw new RalphError('usage', AGENT_TEXTS.clientsOptions(clientArgs));
+}
 
 /** Reads the configuration files of a task; `runs` includes `.ralph/config.json`. Throws RalphError `task-invalid`. */
 export function readConfigs(

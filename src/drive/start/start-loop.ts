@@ -25,8 +25,9 @@ import { bindList, tddTerms } from '../tdd/tdd-terms.ts';
 import { START_TEXTS } from '../turn/messages.ts';
 import { preparedTerms, withConsentDigest } from './consent.ts';
 import { requireApproved } from './consent-terms.ts';
-import { loopToContinue } from './existing-loop.ts';
-import { type PreparedContract, prepareContract, type StartRequest } from './prepare-contract.ts';
+import { continueExistingLoop } from './existing-loop.ts';
+import { type PreparedContract, prepareContract } from './prepare-contract.ts';
+import type { StartRequest } from './read-settings.ts';
 
 export interface StartedLoop {
   readonly loopId: string;
@@ -39,64 +40,66 @@ export interface StartedLoop {
 
 /** Starts a loop and fixes its contract. Throws RalphError with every problem, with nothing changed. */
 export function startLoop(request: StartRequest): StartedLoop {
-  const { projectDir, name, env, at, mode = 'hook' } = request;
+  const { projectDir, name, env, at } = request;
   const files = loopFiles(projectDir, name, env);
   const prepared = prepareContract(request);
   tidy(files, at);
   makeRuntimeDir(files);
   const { started, event } = withState(files, LOCK_WAIT, (current) => {
-    const before = loopToContinue(current, request, files);
-    const loopId = before?.loopId ?? `loop-${randomUUID()}`;
-    const tdd = tddTerms(files, request, before?.loopId ?? null);
-    const list = tdd === undefined ? null : peekTdd(files);
-    if (request.approved !== undefined) requireApproved(request.approved, preparedTerms(prepared, list));
-    const { contract } = buildContract({ ...prepared.terms, loopId, ...(tdd && { tdd }) });
-    const stored = withConsentDigest(contract, list);
-    const { maxIterations } = prepared.resolved.policy;
-    const base: LoopState =
-      before ??
-      initialState({
-        loopId,
-        name,
-        mode,
-        taskPath: prepared.terms.taskPath,
-        contractHash: stored.hash,
-        maxIterations,
-        at,
-        consented: request.consented,
-        checklist: prepared.checklist,
-      });
-    if (before === null) refuseFinished(prepared);
-    const state: LoopState = {
-      ...base,
-      mode,
-      contractHash: stored.hash,
-      maxIterations,
-      taskPath: prepared.terms.taskPath,
-      program: programName(),
-      ...(prepared.terms.policy.plan && { plan: resumedPlan(base, prepared.terms.policy.plan.maxTasks) }),
-      // A resumed loop takes its list as it stands.
-      ...(before !== null && prepared.checklist && { checklist: counted(prepared.checklist, undefined) }),
-    };
-    if (state.iteration >= maxIterations) {
-      throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
-    }
-    // List and contract first: after a crash in between both are without a loop and have no effect.
-    if (tdd) bindList(files, tdd, { loopId, at, consented: request.consented, env });
-    writeContract(files, stored);
-    removeIfThere(files.cancellation);
-    if (before === null) {
-      dropPromptedTurn(files);
-      dropOpenTask(files);
-    }
-    const event = startedEvent(state, at, before !== null);
-    recordJournal(files, at, [event]);
-    const { settings } = prepared.resolved;
-    const started = { loopId, files, state, stored, settings, warnings: prepared.warnings };
-    return { next: state, result: { started, event } };
+    const before = continueExistingLoop(current, request, files);
+    const result = createLoop(request, files, prepared, before);
+    return { next: result.started.state, result };
   });
   projectionOf(files, at, started.stored.contract).begin(event, countedBy(started.state));
   return started;
+}
+
+interface Created {
+  readonly started: StartedLoop;
+  readonly event: Effect;
+}
+
+/** Checks the user's approval and stores list, contract and journal entry; `before` is a loop to continue. Under the lock. */
+function createLoop(
+  request: StartRequest,
+  files: LoopFiles,
+  { resolved, terms, checklist, warnings }: PreparedContract,
+  before: LoopState | null,
+): Created {
+  const { env, at, mode = 'hook', consented } = request;
+  const { taskPath } = terms;
+  const { maxIterations } = resolved.policy;
+  const loopId = before?.loopId ?? `loop-${randomUUID()}`;
+  const tdd = tddTerms(files, request, before?.loopId ?? null);
+  const list = tdd === undefined ? null : peekTdd(files);
+  if (request.approved !== undefined) requireApproved(request.approved, preparedTerms({ terms }, list));
+  const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
+  const stored = withConsentDigest(contract, list);
+  if (before === null) refuseFinished(checklist, taskPath);
+  const fixed = { mode, maxIterations, taskPath, contractHash: stored.hash };
+  const base = before ?? initialState({ ...fixed, loopId, name: files.name, at, consented, checklist });
+  const state: LoopState = {
+    ...base,
+    ...fixed,
+    program: programName(),
+    ...(terms.policy.plan && { plan: resumedPlan(base, terms.policy.plan.maxTasks) }),
+    // A resumed loop takes its list as it stands.
+    ...(before !== null && checklist && { checklist: counted(checklist, undefined) }),
+  };
+  if (state.iteration >= maxIterations) {
+    throw new RalphError('usage', about(START_TEXTS.noIterationsLeft(state.iteration, maxIterations), state));
+  }
+  // List and contract first: after a crash in between both are without a loop and have no effect.
+  if (tdd) bindList(files, tdd, { loopId, at, consented, env });
+  writeContract(files, stored);
+  removeIfThere(files.cancellation);
+  if (before === null) {
+    dropPromptedTurn(files);
+    dropOpenTask(files);
+  }
+  const event = startedEvent(state, at, before !== null);
+  recordJournal(files, at, [event]);
+  return { started: { loopId, files, state, stored, settings: resolved.settings, warnings }, event };
 }
 
 /** Starts a loop by hand, from the SessionStart hook. Returns the problem, or warnings. */
@@ -132,9 +135,9 @@ export function startByHand(
 }
 
 /** Refuses a checklist with nothing open: an agent would look for work. */
-function refuseFinished({ checklist, terms }: PreparedContract): void {
+function refuseFinished(checklist: PreparedContract['checklist'], taskPath: string): void {
   if (checklist === null || checklist.total === 0 || checklist.done < checklist.total) return;
-  throw new RalphError('usage', START_TEXTS.allChecked(terms.taskPath, checklist.total));
+  throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
 }
 
 function startedEvent(state: LoopState, at: string, resumed: boolean): Effect {

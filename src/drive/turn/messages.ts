@@ -122,6 +122,13 @@ export const START_TEXTS = {
   finished: advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', 'start'),
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),
+  needsConsent: {
+    text: 'An agent asked for this loop, and only a user at a terminal can approve it.',
+    advice: [
+      { verb: 'Show it and approve it', command: 'consent' },
+      { verb: 'Refuse it', command: 'cancel' },
+    ],
+  },
   noContract: advise("This loop's contract is missing.", 'Start it again', 'resume'),
   noIterationsLeft: (iteration: number, max: number): Message =>
     advise(`This loop has used ${iteration} of ${max} iterations.`, 'Grant more', 'resume', { 'max-iterations': 'N' }),

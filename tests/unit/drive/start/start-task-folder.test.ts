@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { acceptContract, changedContract } from '../../../../src/drive/start/consent.ts';
 import { taskLoopName, taskPathOf } from '../../../../src/drive/start/find-task.ts';
-import type { StartRequest } from '../../../../src/drive/start/prepare-contract.ts';
+import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
 import { startLoop } from '../../../../src/drive/start/start-loop.ts';
 import type { Contract } from '../../../../src/engine/schema/contract.ts';
 import { readContract } from '../../../../src/state/contract-store.ts';
