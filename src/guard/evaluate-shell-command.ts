@@ -40,6 +40,14 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
   return { decision: 'allow', recorded: [...new Set([...recordedOf(reading), ...user.open.map(shownOpen)])] };
 }
 
+/** Evaluates code for an interpreter that a tool runs: by the names in it, since nobody reads it. */
+export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
+  const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
+  const { guardrails } = guard.rules;
+  const denial = evaluateUndecidable(piece, guard) ?? (guardrails ? evaluateUndecided([piece], guardrails) : null);
+  return denial ?? { decision: 'allow', recorded: [shownOpen(piece)] };
+}
+
 /** Denies what would change the files of the loop or steer it; null otherwise. */
 export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   for (const command of reading.commands) {

@@ -39,6 +39,10 @@ export function tooManyGlobs(): string {
   );
 }
 
+export function tooManyPaths(): string {
+  return 'Denied by ralph-loop, rule own-files: this call names too many files to be checked. Split it into several calls.';
+}
+
 export const UNREADABLE: Readonly<Record<string, string>> = {
   'parse-error': 'this command cannot be parsed',
   'too-large': 'this command is too large to be checked (16 KiB outside heredocs)',

@@ -152,8 +152,9 @@ export function reachedByTool(
   call: ToolCall,
   guard: Guard,
   budget: Budget,
+  sureOnly = false,
 ): { readonly reached: readonly Reached[]; readonly reads: boolean } {
-  const { paths, access, removes } = toolPaths(call, guard);
+  const { paths, access, removes } = toolPaths(call, guard, sureOnly);
   const reached = (path: string): Reached => ({ forms: pathForms(path, call.cwd, guard), shown: path });
   const reads = access === 'reads';
   if (call.tool === 'Glob') return { reached: globbed(call, paths).map(reached), reads };

@@ -1,62 +1,76 @@
 import type { Guardrails } from '../../engine/schema/contract.ts';
+import { classOf, isRemoval } from '../client-tools.ts';
 import type { Guard } from '../guard.ts';
 import type { ToolCall } from '../guard-rules.ts';
 
-const FILE_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit']);
-const FILE_READERS = new Set(['Read', 'NotebookRead', 'Grep', 'Glob']);
 const PATH_KEY =
   /^(file_?path|notebook_?path|path|paths|file|files|file_?name|target_?file|target|uri|url|source|destination|dest|(old|new|from|to|src|dst|source|target|absolute|relative|directory|dir|folder)_?(path|file)|directory|dir)$/i;
-const READS = /(^|_)(read|get|list|search|find|view|stat|tree|info|glob|grep|describe|fetch|query|open|show|lookup)/i;
-const WRITES =
-  /(write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|put|apply|set|upload|download)/i;
-const REMOVES = /(delete|move|remove|rename)/i;
-const MAX_DEPTH = 4;
+/** What people and models are told: a single word in it is no path. */
+const PROSE_KEY =
+  /^(prompt|question|content|contents|text|title|body|description|message|subject|summary|comment|header|labels?|(new|old)_?(string|str|text|source))$/i;
+const MAX_DEPTH = 40;
+const MAX_LENGTH = 4096;
+/** Paths of one call that are looked at; a call with more is denied. */
+export const MAX_PATHS = 1000;
 
 export interface ToolPaths {
   readonly paths: readonly string[];
   readonly access: 'changes' | 'reads' | 'none';
   /** The paths themselves go away, with all below them. */
   readonly removes: boolean;
+  /** Nothing is known about the tool: a folder that it is given is as much as what it holds. */
+  readonly unknown: boolean;
 }
 
-/** Returns the paths of a call of a file tool or MCP tool; shell tools are evaluated elsewhere. */
-export function toolPaths(call: ToolCall, guard: Guard): ToolPaths {
+/** Returns the paths of a call of a file tool or of an unknown tool; texts that are run are evaluated elsewhere. */
+export function toolPaths(call: ToolCall, guard: Guard, sureOnly = false): ToolPaths {
   const access = accessOf(call.tool);
-  if (access === 'none') return { paths: [], access, removes: false };
-  const removes = access === 'changes' && call.tool.startsWith('mcp__') && REMOVES.test(verbOf(call.tool));
-  return { paths: pathsIn(call.input, 0).map((path) => asPath(path, guard)), access, removes };
+  const unknown = classOf(call.tool) === 'unknown';
+  if (access === 'none') return { paths: [], access, removes: false, unknown };
+  const found: string[] = [];
+  collect('', call.input, 0, !unknown ? 'keys' : sureOnly ? 'sure' : 'all', found);
+  return {
+    paths: [...new Set(found)].map((path) => asPath(path, guard)),
+    access,
+    removes: access === 'changes' && isRemoval(call.tool),
+    unknown,
+  };
 }
 
 export function accessOf(tool: string): ToolPaths['access'] {
-  if (FILE_TOOLS.has(tool)) return 'changes';
-  if (FILE_READERS.has(tool)) return 'reads';
-  if (!tool.startsWith('mcp__')) return 'none';
-  return isReader(tool) ? 'reads' : 'changes';
+  const kind = classOf(tool);
+  if (kind === 'reads' || kind === 'changes') return kind;
+  return kind === 'unknown' ? 'changes' : 'none';
 }
 
-function isReader(tool: string): boolean {
-  const verb = verbOf(tool);
-  return READS.test(verb) && !WRITES.test(verb);
+/** keys: texts under a key for paths. sure: absolute ones and the like as well. all: every single word besides. */
+type Wanted = 'keys' | 'sure' | 'all';
+
+function collect(key: string, value: unknown, depth: number, wanted: Wanted, found: string[]): void {
+  if (depth > MAX_DEPTH || found.length > MAX_PATHS) return;
+  if (typeof value === 'string') {
+    const isWord = wanted === 'all' && !PROSE_KEY.test(key) && isOneWord(value);
+    if (PATH_KEY.test(key) || isWord || (wanted !== 'keys' && isPlainPath(value))) found.push(value);
+  } else if (Array.isArray(value)) for (const each of value) collect(key, each, depth + 1, wanted, found);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [name, each] of Object.entries(value)) {
+      if (wanted === 'all' && name.includes('/') && isOneWord(name)) found.push(name);
+      collect(name, each, depth + 1, wanted, found);
+    }
+  }
 }
 
-function verbOf(tool: string): string {
-  return tool.slice(tool.lastIndexOf('__') + 2);
+/** Absolute, from here, from home, or an address of a file. */
+function isPlainPath(text: string): boolean {
+  return text.length < MAX_LENGTH && /^(\/|\.{1,2}\/|~\/|[a-zA-Z]:[\\/]|file:)[^\n]*$/.test(text);
 }
 
-function pathsIn(input: unknown, depth: number): string[] {
-  if (depth > MAX_DEPTH || typeof input !== 'object' || input === null) return [];
-  if (Array.isArray(input)) return input.flatMap((each) => pathsIn(each, depth + 1));
-  return Object.entries(input).flatMap(([key, value]) => {
-    if (!PATH_KEY.test(key)) return pathsIn(value, depth + 1);
-    if (typeof value === 'string') return [value];
-    if (Array.isArray(value))
-      return value.flatMap((each) => (typeof each === 'string' ? [each] : pathsIn(each, depth + 1)));
-    return pathsIn(value, depth + 1);
-  });
+function isOneWord(text: string): boolean {
+  return text.length < MAX_LENGTH && text !== '' && !/[\s\0]/.test(text) && !/^[a-z][a-z\d+.-]+:\/\//i.test(text);
 }
 
 function asPath(given: string, guard: Guard): string {
-  if (/^file:\/\//i.test(given)) {
+  if (/^file:/i.test(given)) {
     try {
       // file:///C:/x is C:/x on Windows.
       return decodeURIComponent(new URL(given).pathname).replace(/^\/(?=[a-zA-Z]:)/, '');

@@ -27,7 +27,7 @@ export async function evaluateShellScope(
 /** Denies a call of a file tool outside the scope of the current task; null otherwise. */
 export async function evaluateToolScope(call: ToolCall, guard: Guard, scope: TaskScope): Promise<Denial | null> {
   const allows = await allowedBy(scope, guard);
-  const outside = reachedByTool(call, guard, newBudget()).reached.find((each) => !allows(each, true));
+  const outside = reachedByTool(call, guard, newBudget(), true).reached.find((each) => !allows(each, true));
   return outside === undefined ? null : deny('scope', scopeDenied(outside.shown, call.tool, scope.task));
 }
 

@@ -1,0 +1,115 @@
+import { resolve } from 'node:path';
+import type { ToolCall } from './guard-rules.ts';
+
+/**
+ * shell, powershell: run a text. code: run code of another language. reads, changes: take paths. talks: their texts are
+ * for people and models, and they touch no file by name. unknown: every text that looks like a path may be written.
+ */
+export type ToolClass = 'shell' | 'powershell' | 'code' | 'reads' | 'changes' | 'talks' | 'unknown';
+
+const CLASSES: Readonly<Record<string, string>> = {
+  shell: 'Bash Monitor',
+  powershell: 'PowerShell',
+  code: 'Workflow',
+  reads: 'Read NotebookRead Grep Glob LS LSP',
+  changes: 'Write Edit MultiEdit NotebookEdit',
+  talks:
+    'Agent AskUserQuestion BashOutput CronCreate CronDelete CronList DeferredToolPlaceholder EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree KillShell ListAgents ListMcpResourcesTool PushNotification ReadMcpResourceTool ReportFindings ScheduleWakeup SendMessage Skill StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch WebFetch WebSearch',
+};
+
+const CLASS_OF = new Map(
+  Object.entries(CLASSES).flatMap(([kind, names]) =>
+    names.split(' ').map((name) => [name, kind as ToolClass] as const),
+  ),
+);
+
+const READS = /^(read|get|list|search|find|view|stat|tree|info|glob|grep|describe|fetch|query|open|show|lookup)$/i;
+/** A tool whose name has one of these as well does more than read. */
+const WRITES =
+  /^(and|or|then|write|edit|create|delete|move|remove|rename|copy|append|replace|insert|patch|update|save|store|put|apply|set|upload|download|export|import|sync|push|commit|clear|reset|run|exec|execute|add|make|new|install|publish|send|modify|change|convert|generate|format|fix|dump|extract|restore|merge|archive|open|to)$/i;
+const REMOVES = /^(delete|move|remove|rename)$/i;
+
+export function isClassified(tool: string): boolean {
+  return CLASS_OF.has(tool);
+}
+
+/** A tool of an MCP server is a reader only where its verb reads and nothing in its name says anything else. */
+export function classOf(tool: string): ToolClass {
+  const known = CLASS_OF.get(tool);
+  if (known !== undefined || !tool.startsWith('mcp__')) return known ?? 'unknown';
+  const [verb = '', ...rest] = wordsOf(tool);
+  return READS.test(verb) && !rest.some((word) => WRITES.test(word)) ? 'reads' : 'unknown';
+}
+
+/** Its paths go away, with all below them. */
+export function isRemoval(tool: string): boolean {
+  return tool.startsWith('mcp__') && wordsOf(tool).some((word) => REMOVES.test(word));
+}
+
+function wordsOf(tool: string): string[] {
+  return tool
+    .slice(tool.lastIndexOf('__') + 2)
+    .replace(/([a-z])(?=[A-Z])/g, '$1_')
+    .split(/[_\W]+/);
+}
+
+export interface RunText {
+  readonly kind: 'shell' | 'powershell' | 'code';
+  readonly text: string;
+  readonly cwd: string;
+}
+
+const SHELL_KEY =
+  /^(commands?|cmds?|command_?line|cmd_?line|scripts?|shell|shell_?(command|script|text)|bash|sh|exec|execute|run|program|executable|binary|argv)$/i;
+const CODE_KEY = /^(code|snippet|python|javascript|js|typescript|ruby|perl|eval|expression|function|source_?code)$/i;
+const POWERSHELL_KEY = /^(powershell|pwsh|ps1?)(_?(command|script))?$/i;
+const ARGS_KEY = /^(args|arguments|argv|params|parameters)$/i;
+const CWD_KEY = /^(cwd|workdir|working_?dir(ectory)?)$/i;
+/** A list under such a key is of commands, not of one command's words. */
+const PLURAL = /s$/i;
+const MAX_DEPTH = 40;
+
+/** The texts of a call that something runs, at any depth of its input. */
+export function runTexts(call: ToolCall): RunText[] {
+  const kind = classOf(call.tool);
+  if (kind === 'reads' || kind === 'changes') return [];
+  const found: RunText[] = [];
+  const visit = (value: unknown, cwd: string, depth: number): void => {
+    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+    if (Array.isArray(value)) {
+      for (const each of value) visit(each, cwd, depth + 1);
+      return;
+    }
+    const entries = Object.entries(value);
+    const given = entries.find(([key, each]) => CWD_KEY.test(key) && typeof each === 'string')?.[1];
+    const here = typeof given === 'string' ? resolve(cwd, given) : cwd;
+    const args = entries.find(([key]) => ARGS_KEY.test(key))?.[1];
+    for (const [key, each] of entries) {
+      if (POWERSHELL_KEY.test(key)) add('powershell', textsOf(key, each, args), here);
+      else if (CODE_KEY.test(key) || (kind === 'code' && typeof each === 'string'))
+        add('code', textsOf(key, each, undefined), here);
+      else if (SHELL_KEY.test(key)) add(kind === 'powershell' ? kind : 'shell', textsOf(key, each, args), here);
+      visit(each, here, depth + 1);
+    }
+  };
+  const add = (of: RunText['kind'], texts: readonly string[], cwd: string): void => {
+    for (const text of texts) found.push({ kind: of, text, cwd });
+  };
+  visit(call.input, call.cwd, 0);
+  return found;
+}
+
+function textsOf(key: string, value: unknown, args: unknown): string[] {
+  if (Array.isArray(value)) {
+    const words = value.filter((each) => typeof each === 'string');
+    return PLURAL.test(key) || /\s/.test(words[0] ?? '') ? words : words.length === 0 ? [] : [commandOf(words)];
+  }
+  if (typeof value !== 'string') return [];
+  if (typeof args === 'string') return [`${value} ${args}`];
+  if (!Array.isArray(args)) return [value];
+  return [`${value} ${commandOf(args.filter((each) => typeof each === 'string'))}`];
+}
+
+function commandOf(words: readonly string[]): string {
+  return words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+}
