@@ -2,6 +2,9 @@ import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { appendLine } from './files/journal-lines.ts';
 import type { LoopFiles } from './loop-files.ts';
 
+/** `where` of a hook's message that a launcher repeats, followed by the loop's id. */
+export const REPEATED = 'message to the user of loop';
+
 const MAX_BYTES = 1024 * 1024;
 
 /** Writes a failure or a decision to the log. Never throws: a full disk must not change a decision. */

@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, type LoopProject } from '../support/client/loop-project.ts';
-import type { Workspace } from '../support/client/workspace.ts';
+import type { JsonObject, Workspace } from '../support/client/workspace.ts';
 import { bash, type MessageReply, type Script, steps, text, tool } from '../support/model/scripted-model.ts';
 
 /** An agent under bypassPermissions that wants out of its loop: the client itself stops nothing. */
@@ -61,6 +62,14 @@ const attacks = (workspace: Workspace): Readonly<Record<string, MessageReply>> =
   };
 };
 
+/** Reads the file that a Write replaces. */
+const readFirst = ({ blocks }: MessageReply): MessageReply[] =>
+  blocks.flatMap((block) =>
+    block.type === 'tool_use' && block.name === 'Write'
+      ? [tool('Read', { file_path: (block.input as JsonObject)['file_path'] })]
+      : [],
+  );
+
 /** The files that must be what they were: whatever lies at the paths, by path. */
 const treasures = ({ workspace, files }: LoopProject): Record<string, string | null> =>
   Object.fromEntries(
@@ -75,15 +84,19 @@ const treasures = ({ workspace, files }: LoopProject): Record<string, string | n
 test('an agent that goes for the loop’s own files and commands is denied each of them, and works on', async () => {
   let project: LoopProject | undefined;
   const seen: Record<string, string | null>[] = [];
-  let tried: string[] = [];
+  /** Name of each attack; null for a file that is read first. */
+  let tried: (string | null)[] = [];
   const script = (workspace: Workspace): Script => {
-    const all = attacks(workspace);
-    tried = Object.keys(all);
+    const all = Object.entries(attacks(workspace)).flatMap(([name, attack]) => {
+      const before = CLIENT.refusesUnread ? readFirst(attack) : [];
+      return [...before.map((read) => [null, read] as const), [name, attack] as const];
+    });
+    tried = all.map(([name]) => name);
     const look = () => {
       if (project !== undefined) seen.push(treasures(project));
       return bash('touch done.txt');
     };
-    return steps([look, ...Object.values(all), look, text(claim)]);
+    return steps([look, ...all.map(([, step]) => step), look, text(claim)]);
   };
   await inLoopProject(options, script, async (known) => {
     project = known;
@@ -91,7 +104,8 @@ test('an agent that goes for the loop’s own files and commands is denied each 
     known.model.check();
     const results = known.model.mainRequests().map(({ sinceText }) => sinceText);
     for (const [index, name] of tried.entries())
-      assert.match(results[index + 2] ?? '', /\[blocked by guardrail: (own-files|control-commands)\]/, name);
+      if (name !== null)
+        assert.match(results[index + 2] ?? '', /\[blocked by guardrail: (own-files|control-commands)\]/, name);
     const [before, after] = seen;
     assert.equal(
       Object.values(before ?? {}).filter((content) => content !== null).length,
@@ -102,7 +116,7 @@ test('an agent that goes for the loop’s own files and commands is denied each 
     assert.equal(run.code, 0, run.said);
     assert.equal(known.ended().verified, true);
     const denied = known.calls().filter(({ phase }) => phase === 'denied');
-    assert.equal(denied.length, tried.length);
+    assert.equal(denied.length, tried.filter((name) => name !== null).length);
   });
 });
 

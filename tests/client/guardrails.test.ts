@@ -154,7 +154,7 @@ test('three iterations of nothing but denials trip the breaker, whatever rules t
   const main = steps([
     ...[push, bash('echo allowed'), text('one')],
     ...[push, text('two')],
-    ...[tool('Write', { file_path: 'config/deps.lock', content: 'x' }), text('three')],
+    ...[tool('Write', { file_path: 'config/new.lock', content: 'x' }), text('three')],
     ...[bash('cat private/plan.txt'), push, text('four')],
   ]);
   await inTaskFolder({ ralph: withRules(GUARDRAILS), files }, main, async ({ run, project }) => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
+import type { JsonObject } from '../support/client/workspace.ts';
 import { type Script, text } from '../support/model/scripted-model.ts';
 
 /** Another text each time, and no tool call: what the client's own cap on blocks counts. */
@@ -36,16 +38,24 @@ test("under the client's own cap on blocks the same loop dies early, and the nex
     assert.equal(first.result?.['result'], '');
     const session = String(project.state()?.['sessionId']);
     const second = await runClient({ ...client, prompt: 'and now?', args: ['--resume', session] });
-    assert.equal(project.events('block.overridden').length, 1);
-    assert.match(second.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
+    if (CLIENT.recordsStops) {
+      assert.equal(project.events('block.overridden').length, 1);
+      assert.match(second.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
+    } else {
+      const { status, paused } = project.state() ?? {};
+      assert.deepEqual([status, (paused as JsonObject)['reason']], ['paused', 'interrupted']);
+      assert.equal(project.events('block.overridden').length, 0);
+    }
   });
 });
 
-test('a Stop hook that is registered twice counts each turn once', async () => {
+test('a Stop hook that is registered three times counts each turn once', async () => {
   await inLoopProject({ frontmatter: 'max_iterations: 8' }, talker, async (project) => {
     const [group] = project.settings('any').hooks.Stop ?? [];
-    const again = group?.hooks.map((hook) => ({ ...hook, command: `${hook.command} # in another place` }));
-    // Not settings.json, which init has written: a second source, with a command that the client takes for another.
+    // Not settings.json, which init has written: a second source, with commands that the client takes for others.
+    const again = ['second', 'third'].flatMap((name) =>
+      (group?.hooks ?? []).map((hook) => ({ ...hook, command: `echo ${name} >> ../stops; ${hook.command}` })),
+    );
     project.workspace.write('.claude/settings.local.json', { hooks: { Stop: [{ hooks: again }] } });
     const run = await project.run();
     assert.equal(run.code, 2, run.said);
@@ -54,9 +64,15 @@ test('a Stop hook that is registered twice counts each turn once', async () => {
       [1, 2, 3, 4, 5, 6, 7, 8],
     );
     assert.equal(project.model.mainRequests().length, 8);
+    const ran = project.workspace.read('../stops').trim().split('\n').sort();
+    assert.deepEqual(
+      ran,
+      ['second', 'third'].flatMap((name) => Array<string>(8).fill(name)),
+      'control: the client ran both at each Stop',
+    );
     const summaries = project.workspace
       .jsonLines(project.workspace.transcripts()[0] ?? '')
       .filter(({ subtype }) => subtype === 'stop_hook_summary');
-    assert.equal(summaries[0]?.['hookCount'], 2, 'control: the client did run both');
+    assert.equal(summaries[0]?.['hookCount'], CLIENT.recordsStops ? 3 : undefined, 'control: and the one of init');
   });
 });

@@ -3,7 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { dollarText } from '../../src/engine/messages.ts';
 import type { EnvironmentChanges } from '../support/client/client-environment.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { mainPath } from '../support/client/loop-project.ts';
 import { bash, hang, type Script, slowly, status, steps, text, together } from '../support/model/scripted-model.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
@@ -39,6 +41,7 @@ const live = (
 const masked = (screen: string): string =>
   screen
     .replace(/\b\d+(?:ms|s|m)(?: \d+s)?(?=[ ).]|$)/gm, 'TIME')
+    .replace(/\$(\d\.\d{4})/g, (_, price: string) => dollarText(Number(price) / CLIENT.priceFactor))
     .replace(/ +$/gm, '')
     .replace(/\n\s*Pane is dead .*/, '')
     .trimEnd();
@@ -258,7 +261,7 @@ describe('the live view', { concurrency: 2 }, () => {
       await terminal.key('C-c');
       assert.equal(await terminal.waitForExit(), 0);
     };
-    await live(steps([overloaded, done]), body, {
+    await live(steps([...Array(CLIENT.triesOfOverloaded).fill(overloaded), done]), body, {
       env: { RALPH_RETRY_WAIT: '5m', CLAUDE_CODE_MAX_RETRIES: '1' },
     });
   });

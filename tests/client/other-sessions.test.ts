@@ -148,7 +148,7 @@ test('control: with the same state in mode hook a client started by hand takes t
       await runClient({ workspace, model, prompt: 'begin', env: { RALPH_ACTIVE: '1' } });
       model.check();
       assert.equal(project.ended().as, 'max-iterations');
-      assert.ok(toldOfMemory(model.requests[0]), 'a new context is told of the memory');
+      assert.ok(toldOfMemory(model.mainRequests()[0]), 'a new context is told of the memory');
     },
   );
 });
@@ -164,7 +164,7 @@ test('RALPH_ACTIVE=1 and a PROMPT.md are enough to start a loop by hand', async 
       assert.match(run.stdout, /A loop has started because RALPH_ACTIVE=1 is set/);
       assert.match(run.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/, 'a start by hand says what to export');
       assert.equal(project.ended().as, 'max-iterations');
-      assert.ok(toldOfMemory(model.requests[0]), 'a new context is told of the memory');
+      assert.ok(toldOfMemory(model.mainRequests()[0]), 'a new context is told of the memory');
     },
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
 import { createWorkspace } from '../support/client/workspace.ts';
 import { startScriptedModel, steps, text } from '../support/model/scripted-model.ts';
@@ -33,16 +34,19 @@ const secondPrompt = async (body: string, frontmatter = 'max_iterations: 2'): Pr
   return sent;
 };
 
-test('a task of 3 KB goes back whole in the reason, which the client hands over twice', async () => {
+test('a task of 3 KB goes back whole in the reason, as often as the client hands that over', async () => {
   const sent = await secondPrompt(taskOf(3_000));
-  assert.deepEqual([count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')], [2, 2]);
+  assert.deepEqual(
+    [count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')],
+    [CLIENT.reasonsPerBlock, CLIENT.reasonsPerBlock],
+  );
   assert.doesNotMatch(sent, preview);
 });
 
 test('a task of 8 KB goes back whole and once, as context with a short reason', async () => {
   const sent = await secondPrompt(taskOf(8_000));
   assert.deepEqual([count(sent, 'FIRST-LINE'), count(sent, 'LAST-LINE')], [1, 1]);
-  assert.equal(count(sent, 'Go on: the task is in the context'), 2);
+  assert.equal(count(sent, 'Go on: the task is in the context'), CLIENT.reasonsPerBlock);
   assert.doesNotMatch(sent, preview);
 });
 

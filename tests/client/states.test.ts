@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject, promptFile } from '../support/client/loop-project.ts';
 import type { Workspace } from '../support/client/workspace.ts';
 import { type Script, type Step, steps, text } from '../support/model/scripted-model.ts';
@@ -101,7 +102,9 @@ for (const [finished, turns] of [
         workspace.write(stateFile, fourKeys);
         const run = await runClient({ workspace, model, prompt: 'go on', env: { RALPH_ACTIVE: '1' } });
         model.check();
-        assert.match(run.stdout, /Stopped after 25 iterations, the limit/);
+        const message = /Stopped after 25 iterations, the limit/;
+        assert.equal(message.test(run.stdout), CLIENT.printsStopMessages);
+        assert.match(project.ended().message, message);
         assert.equal(project.ended().as, 'max-iterations');
         const archived = project.archive()[0]?.state;
         assert.equal(archived?.['iteration'], 25);

@@ -21,7 +21,8 @@ test('a user with a name may log in', () => require('node:assert').ok(login('ada
 test('the auth example works through its tests, its gate and its guardrails to a verified end', async () => {
   const script = steps([
     bash('git push origin main'),
-    tool('Write', { file_path: '.env', content: 'KEY=second\n' }),
+    // A new file: an older client itself refuses to write over one that was not read.
+    tool('Write', { file_path: '.env.local', content: 'KEY=second\n' }),
     promise('It should work now.'),
     bash(`sed -i 's/99/0/' auth/login.js && npm test`),
     tool('Write', { file_path: 'my-task/AUTH_FIXES.md', content: 'login took no short names.\n' }),
@@ -40,6 +41,7 @@ test('the auth example works through its tests, its gate and its guardrails to a
     assert.match(pushed, /\[blocked by guardrail: git\\s\+push\]/);
     assert.match(written, /\[blocked by guardrail: protected_files: \.env\*\]/);
     assert.equal(workspace.read('.env'), 'KEY=first\n');
+    assert.equal(workspace.has('.env.local'), false);
     assert.match(second, /Your claim of completion was rejected/);
     assert.match(second, /missing AUTH_FIXES\.md: create it as my-task\/AUTH_FIXES\.md/);
     assert.match(second, /missing OPEN_QUESTIONS\.md/);
@@ -137,7 +139,7 @@ test('the parameterised example fills its arguments into text and commands, as o
     'secrets/key.txt': 'first\n',
   };
   const script = steps([
-    tool('Write', { file_path: 'secrets/key.txt', content: 'second\n' }),
+    tool('Write', { file_path: 'secrets/new.txt', content: 'second\n' }),
     bash('echo third > config/../secrets/other.txt'),
     text('one'),
     text('two'),
@@ -154,6 +156,7 @@ test('the parameterised example fills its arguments into text and commands, as o
     for (const denied of [told[1], told[2]])
       assert.match(denied ?? '', /\[blocked by guardrail: protected_files: policy:secret-bearing-paths\]/);
     assert.equal(loop.workspace.read('secrets/key.txt'), 'first\n');
+    assert.equal(loop.workspace.has('secrets/new.txt'), false);
     assert.equal(loop.workspace.has('secrets/other.txt'), false);
     assert.equal(loop.workspace.has('pwned'), false);
     assert.equal(loop.project.ended().as, 'no-progress-exhaustion');

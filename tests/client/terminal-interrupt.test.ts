@@ -4,7 +4,7 @@ import { bash, hang, steps, text } from '../support/model/scripted-model.ts';
 import type { Terminal } from '../support/terminal/terminal.ts';
 import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 
-const forEver = 'tail -f /dev/null';
+const forEver = 'until [ -e never ]; do sleep 0.05; done';
 const wayOut =
   /Paused: the turn was interrupted\. Resume in another terminal, then send any message in the session: ralph-loop resume/g;
 

@@ -7,7 +7,7 @@ import type { Terminal } from '../support/terminal/terminal.ts';
 import { complete, idle, inTerminal, type TerminalLoop } from '../support/terminal/terminal-loop.ts';
 import { until } from '../support/until.ts';
 
-const forEver = 'tail -f /dev/null';
+const forEver = 'until [ -e never ]; do sleep 0.05; done';
 const wayBack = /^ralph-loop: Interrupted: the client exited while the loop was live\. Resume: ralph-loop resume/m;
 
 /** The launcher has left, and the loop lies there, interrupted after its first iteration. */

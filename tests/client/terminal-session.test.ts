@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { bash, rateLimited, type Script, status, steps, text } from '../support/model/scripted-model.ts';
 import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 
@@ -9,23 +10,30 @@ const login = { ANTHROPIC_API_KEY: undefined, CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-o
 // One of them has to wait a minute for the client, and the others need not wait for it.
 describe('a session', { concurrency: 2 }, () => {
   test('with a login goes on by itself when its usage limit has reset, and that is the loop’s next iteration', async () => {
-    const script = steps([
-      text('one'),
-      () => rateLimited(Math.ceil(Date.now() / 1000) + 2),
-      text('two'),
-      text(`over\n\n${complete}`),
-    ]);
+    const limit = () => rateLimited(Math.ceil(Date.now() / 1000) + 2);
+    const after = CLIENT.continuesAfterLimit ? 'two' : 'going on';
+    const script = steps([text('one'), limit, text(after), text(`over\n\n${complete}`)]);
     await inTerminal({ env: login }, script, async (loop) => {
       const terminal = await loop.launch();
       const limited = await loop.waitForState('the pause', (state) => state.status === 'paused');
       assert.deepEqual([limited.paused?.reason, limited.iteration], ['rate-limited', 1]);
-      const resets = limited.paused?.resumesAt ?? '';
-      assert.ok(Math.abs(Date.parse(resets) - Date.now()) < 60_000, resets);
-      await terminal.waitFor(`ralph-loop: Paused by a rate limit until ${resets}.`);
+      const resets = limited.paused?.resumesAt ?? null;
+      if (CLIENT.continuesAfterLimit) {
+        assert.ok(Math.abs(Date.parse(resets ?? '') - Date.now()) < 60_000, String(resets));
+        await terminal.waitFor(`ralph-loop: Paused by a rate limit until ${resets}.`);
+      } else {
+        assert.equal(resets, null);
+        await terminal.waitFor('Stop and wait for limit to reset');
+        await terminal.key('Escape');
+        await terminal.waitFor('paused (rate-limited)');
+        loop.main('resume');
+        await terminal.submit('go on');
+      }
       const ended = await loop.waitForEnd();
-      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', 3]);
-      assert.match(loop.model.mainRequests()[2]?.sinceText ?? '', /usage limit has reset/);
-      assert.match(loop.model.mainRequests()[3]?.sinceText ?? '', /Iteration 3 of 25/);
+      assert.deepEqual([ended.ended?.as, ended.iteration], ['complete', CLIENT.continuesAfterLimit ? 3 : 2]);
+      const requests = loop.model.mainRequests().map(({ sinceText }) => sinceText);
+      assert.match(requests[2] ?? '', CLIENT.continuesAfterLimit ? /usage limit has reset/ : /go on/);
+      assert.match(requests[3] ?? '', CLIENT.continuesAfterLimit ? /Iteration 3 of 25/ : /Iteration 2 of 25/);
     });
   });
 

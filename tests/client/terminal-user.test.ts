@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CLIENT } from '../support/client/client-facts.ts';
 import { bash, type Reply, steps, text } from '../support/model/scripted-model.ts';
 import { complete, idle, inTerminal } from '../support/terminal/terminal-loop.ts';
 
@@ -45,7 +46,7 @@ describe('a user who speaks', { concurrency: 2 }, () => {
       const terminal = await loop.launch();
       await loop.waitForState('the first turn', ({ turn }) => turn === 'agent');
       await terminal.submit('do you see this?');
-      await terminal.waitFor(/Queued/);
+      await terminal.waitFor(CLIENT.queued);
       assert.equal(loop.state()?.status, 'running', 'control: it was typed before the wait');
       queued();
       await terminal.waitFor('I see it');
@@ -67,7 +68,7 @@ describe('a user who speaks', { concurrency: 2 }, () => {
       const terminal = await loop.launch();
       await terminal.waitFor(/; echo slept/);
       await terminal.submit('mind the gap');
-      await terminal.waitFor(/Queued/);
+      await terminal.waitFor(CLIENT.queued);
       loop.workspace.write('go', '');
       const ended = await loop.waitForEnd();
       assert.match(loop.model.mainRequests()[1]?.sinceText ?? '', /slept[\s\S]*mind the gap/);

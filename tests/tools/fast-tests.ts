@@ -1,28 +1,22 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import * as esbuild from 'esbuild';
+import { fileURLToPath } from 'node:url';
+import { bundleFastTests, fastTestFiles } from './bundle-fast-tests.ts';
 
 /**
  * Runs the unit tests that start no process, in one process: `npm run test:fast`. Arguments choose: a file by its path, or
- * all files with that text in their path. A file is left out when it, or test code that it imports, imports
- * node:child_process or tests/support/starts-processes.ts.
+ * all files with that text in their path.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const FOLDERS = ['tests/unit'];
-const STARTS_PROCESSES = /from 'node:child_process'|support\/starts-processes\.ts'/;
-const IMPORTED_FILE = /(?:from|import) '(\.[^']+\.ts)'/g;
-const outfile = join(root, '.build', 'fast-tests.mjs');
-
 const parts = process.argv.slice(2);
-const files = FOLDERS.flatMap(testFiles).filter((file) => !startsProcesses(join(root, file)));
+const files = fastTestFiles();
 const chosen = parts.length === 0 ? files : parts.flatMap(filesOf);
 if (chosen.length === 0) {
   console.error(`No test that starts no process has ${parts.join(' or ')} in its path.`);
   process.exit(1);
 }
-await bundle(chosen);
+const outfile = await bundleFastTests(chosen);
 // Inside a run of node's test runner, a process with this variable would report to that run instead.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 const { status } = spawnSync(
@@ -32,69 +26,9 @@ const { status } = spawnSync(
 );
 process.exit(status ?? 1);
 
-function testFiles(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
-    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)).replaceAll('\\', '/'))
-    .sort();
-}
-
 function filesOf(part: string): string[] {
   const file = resolve(part);
   return existsSync(file) && part.endsWith('.ts')
     ? [relative(root, file).replaceAll('\\', '/')]
     : files.filter((path) => path.includes(part));
-}
-
-function startsProcesses(file: string, seen = new Set<string>()): boolean {
-  seen.add(file);
-  const text = readFileSync(file, 'utf8');
-  if (STARTS_PROCESSES.test(text)) return true;
-  const imported = [...text.matchAll(IMPORTED_FILE)].map(([, path = '']) => resolve(dirname(file), path));
-  return imported.some(
-    (path) => path.startsWith(join(root, 'tests')) && !seen.has(path) && startsProcesses(path, seen),
-  );
-}
-
-async function bundle(tests: readonly string[]): Promise<void> {
-  await esbuild.build({
-    stdin: { contents: tests.map((file) => `import './${file}';`).join('\n'), resolveDir: root, loader: 'ts' },
-    absWorkingDir: root,
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    sourcemap: 'linked',
-    logLevel: 'warning',
-    plugins: [{ name: 'fast-tests', setup }],
-  });
-}
-
-function setup(build: esbuild.PluginBuild): void {
-  build.onResolve({ filter: /^(node:)?child_process$/ }, () => ({ path: join(root, 'tests/tools/no-processes.ts') }));
-  // Each file gets a `node:test` of its own, which puts the file before the names of its tests.
-  build.onResolve({ filter: /^node:test$/ }, ({ importer, namespace }) =>
-    namespace === 'file' && /\.test\.ts$/.test(importer)
-      ? { path: relative(root, importer).replaceAll('\\', '/'), namespace: 'named' }
-      : null,
-  );
-  build.onLoad({ filter: /./, namespace: 'named' }, ({ path }) => ({ contents: namedTests(path), resolveDir: root }));
-  build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
-    const text = readFileSync(path, 'utf8');
-    if (!text.includes('import.meta.url')) return null;
-    return { contents: text.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href)), loader: 'ts' };
-  });
-}
-
-function namedTests(file: string): string {
-  return `import * as all from 'node:test';
-export * from 'node:test';
-const named = (make) => Object.assign((name, ...rest) => make('${file}: ' + name, ...rest), make);
-export const test = named(all.test);
-export const it = named(all.it);
-export const describe = named(all.describe);
-export default test;
-`;
 }

@@ -114,7 +114,14 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
       const { kind: _, ...result } = message;
       return { ...facts, result };
     }
-    default:
+    case 'request':
+    case 'text-delta':
+    case 'answered':
+    case 'window':
+    case 'acknowledged':
+    case 'compaction':
       return facts;
+    default:
+      return message satisfies never;
   }
 }

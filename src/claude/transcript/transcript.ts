@@ -37,6 +37,21 @@ export function begunBy(path: string | null, promptId: string): 'user' | 'loop' 
   return by;
 }
 
+/**
+ * Returns whether the user's own command (`!ls`) began this turn although the turn has the id of the prompt before it, as
+ * clients before 2.1.250 give it. Only text entries begin a turn: the loop's feedback, a prompt, or such a command.
+ */
+export function begunByCommand(path: string | null, promptId: string): boolean {
+  let isCommand = false;
+  scan(path, promptId, (entry) => {
+    const content = fieldsOf(entry['message'])['content'];
+    if (entry['type'] !== 'user' || entry['promptId'] !== promptId || typeof content !== 'string') return false;
+    isCommand = content.startsWith('<bash-input>');
+    return isCommand || !content.startsWith('<bash-stdout>');
+  });
+  return isCommand;
+}
+
 /** Returns whether the client reports that it overrode a block of a Stop hook after `since`. */
 export function blockOverridden(path: string | null, since: string): boolean {
   let overridden = false;

@@ -132,6 +132,7 @@ async function launchClient(context: CommandContext, loop: StartedLoop, client: 
     rest,
     env: { ...env, ...settings.env },
     say: (line) => context.err(withPrefix(line)),
+    repeat: context.err,
   });
   context.err(withPrefix(message));
   return code;

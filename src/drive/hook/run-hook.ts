@@ -1,6 +1,6 @@
 import { parseHookInput } from '../../claude/hook-io/hook-input.ts';
 import { readStdin, writeStdout } from '../../claude/hook-io/stdio.ts';
-import { log } from '../../state/log.ts';
+import { log, REPEATED } from '../../state/log.ts';
 import { loopFiles } from '../../state/loop-files.ts';
 import { instantOf } from '../../text/instant.ts';
 import { type DriverContext, driverContext } from '../turn/ownership.ts';
@@ -18,8 +18,12 @@ export async function runHook(
     if (input === null || !events.includes(input.event)) {
       throw new Error(`standard input was no ${events[0] ?? ''} event`);
     }
-    const answer = await decide(driverContext(input, process.env));
-    if (answer !== null) writeStdout(answer);
+    const context = driverContext(input, process.env);
+    const answer = await decide(context);
+    if (answer !== null) {
+      keepForLauncher(context, answer);
+      writeStdout(answer);
+    }
   } catch (error) {
     const { message, stack } = error as Error;
     const files = loopFiles(process.env['CLAUDE_PROJECT_DIR'] || process.cwd(), null, process.env);
@@ -29,4 +33,13 @@ export async function runHook(
   }
   // All output is written; exiting at once saves a millisecond of shutdown.
   process.exit();
+}
+
+/** Logs the message for the user if the launcher has to repeat it: a client before 2.1.250 does not print it under `-p`. */
+function keepForLauncher(
+  { env, files, now, input }: DriverContext,
+  { systemMessage }: { systemMessage?: string },
+): void {
+  if (env['RALPH_REPEAT'] !== '1' || input.event !== 'Stop' || systemMessage === undefined) return;
+  log(files, now(), `${REPEATED} ${env['RALPH_LOOP_ID']}`, systemMessage);
 }

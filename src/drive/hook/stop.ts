@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { begunBy, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
+import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
@@ -80,7 +80,8 @@ export async function originOf(
   known: string | null,
   signal: AbortSignal,
 ): Promise<'user' | 'loop'> {
-  if (promptId === null || known === null || known === promptId) return 'loop';
+  if (promptId === null || known === null) return 'loop';
+  if (known === promptId) return begunByCommand(transcriptPath, promptId) ? 'user' : 'loop';
   if (transcriptSize(transcriptPath) === null) return 'loop';
   for (let waited = 0; ; waited += POLL_MS) {
     const by = begunBy(transcriptPath, promptId);

@@ -5,7 +5,6 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
-import { readLoop } from '../../state/read-state.ts';
 import { beat, endBeat, prune } from '../../state/task-folder/heartbeat.ts';
 import {
   keepOutOfGit,
@@ -23,6 +22,7 @@ import {
   type TranscriptParts,
   writeTranscript,
 } from '../../state/task-folder/run-state.ts';
+import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
@@ -38,7 +38,7 @@ export interface StatusProjection {
    */
   readonly begin: (event: Effect, counted: Counted) => void;
   readonly events: (effects: readonly Effect[]) => void;
-  /** Shows the state as it is on disk; for an ended loop the given one. */
+  /** Shows the state as it is on disk, under its lock; for an ended loop the given one, whose lock the caller holds. */
   readonly status: (at: string, ended?: LoopState) => void;
   /** Shows an iteration once, after a lost one before it. */
   readonly iteration: (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts) => void;
@@ -75,12 +75,18 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
       if (directory !== null) tried(() => showEvent(directory, effect.event));
     }
   };
+  const write = (state: LoopState, now: string): void => {
+    showStatus(run, runStatus(state, contract, task, now), state, now);
+    if (directory !== null) showState(directory, state);
+  };
   const status = (now: string, ended?: LoopState): void =>
     tried(() => {
-      const state = ended ?? readLoop(files, contract.loopId);
-      if (state === null) return;
-      showStatus(run, runStatus(state, contract, task, now), state, now);
-      if (directory !== null) showState(directory, state);
+      if (ended !== undefined) return write(ended, now);
+      // Under the lock, or a state that was read before another process ended the loop could be shown after its end.
+      withState(files, LOCK_WAIT, (current) => {
+        if (current.kind === 'loop' && current.state.loopId === contract.loopId) write(current.state, now);
+        return { next: 'keep', result: undefined };
+      });
     });
   const show = (record: TaskIterationRecord, transcript: TranscriptParts, facts?: AgentFacts): void => {
     tried(() => mirrorIteration(run, record));

@@ -4,11 +4,14 @@ import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { readContract } from '../../state/contract-store.ts';
+import { readLines } from '../../state/files/journal-lines.ts';
+import { REPEATED } from '../../state/log.ts';
 import { show } from '../../state/process/program.ts';
 import { readLoop } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
 import type { Message } from '../../text/message.ts';
+import { atLeast } from '../../text/version.ts';
 import { endedLoop, standing, unheard } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
@@ -32,6 +35,8 @@ interface LaunchOptions {
   readonly rest: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly say: (text: string) => void;
+  /** Prints a hook's message, which has its prefix. */
+  readonly repeat: (text: string) => void;
 }
 
 /** A larger prompt may not fit an argument list; the client is then pointed to the file. */
@@ -39,6 +44,8 @@ const ARGUMENT_LIMIT = 100 * 1024;
 const POLL_MS = 500;
 /** Number of polls that a headless client may outlive its loop. */
 const POLLS_AFTER_END = 20;
+/** Oldest client known to print a Stop hook's messages under `-p`: for an older one the launcher repeats them. */
+const PRINTS_MESSAGES = '2.1.250';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Runs the client until the loop is over or the client has exited. Headless, it continues after a rate limit. */
@@ -48,10 +55,19 @@ export async function launch(
 ): Promise<{ readonly code: number; readonly message: string }> {
   const context = { files, env: options.env, now: () => new Date().toISOString() };
   const turn = newTurn(context, loadedUnder(stored, begun), { keepsLoopOnAbort: true });
+  const { clientVersion } = stored.contract;
+  const isMute = options.headless && clientVersion !== null && !atLeast(clientVersion, PRINTS_MESSAGES);
+  const repeat = isMute ? repeater(turn, options) : () => undefined;
   let session: string | null = null;
   for (let limits = 0; ; limits++) {
     const began = context.now();
-    await runClient(turn, options, session);
+    await runClient(
+      turn,
+      isMute ? { ...options, env: { ...options.env, RALPH_REPEAT: '1' } } : options,
+      session,
+      repeat,
+    );
+    repeat();
     if (options.headless) noteApiError(turn, began);
     const state = readLoop(files, loopId);
     const limited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
@@ -67,7 +83,12 @@ export async function launch(
 }
 
 /** Runs the client to its exit. It is not started if the user leaves or ends the loop while its prompt is made. */
-async function runClient(turn: Turn, options: LaunchOptions, session: string | null): Promise<void> {
+async function runClient(
+  turn: Turn,
+  options: LaunchOptions,
+  session: string | null,
+  repeat: () => void,
+): Promise<void> {
   const prompt = await firstPrompt(turn, options);
   if (prompt === null) return;
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
@@ -95,7 +116,7 @@ async function runClient(turn: Turn, options: LaunchOptions, session: string | n
     process.on('SIGINT', interrupt);
     process.on('SIGTERM', pass);
     process.on('SIGHUP', pass);
-    const ending = headless ? endWithLoop(child, turn) : undefined;
+    const ending = headless ? endWithLoop(child, turn, repeat) : undefined;
     const finish = (): void => {
       clearInterval(ending);
       process.off('SIGINT', interrupt);
@@ -114,13 +135,25 @@ async function runClient(turn: Turn, options: LaunchOptions, session: string | n
 }
 
 /** Ends a headless client after its loop: it would wait for background shells, ten minutes and more (measured). */
-function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn): NodeJS.Timeout {
+function endWithLoop(child: ChildProcess, { context: { files }, loaded }: Turn, repeat: () => void): NodeJS.Timeout {
   const { loopId } = loaded.state;
   let polls = 0;
   return setInterval(() => {
+    repeat();
     if (readLoop(files, loopId) !== null || endedLoop(files, loopId) === null) polls = 0;
     else if (++polls === POLLS_AFTER_END) child.kill('SIGTERM');
   }, POLL_MS);
+}
+
+/** Returns a function that prints the messages that this loop's hooks have logged since the last call. */
+function repeater({ context: { files }, loaded }: Turn, options: LaunchOptions): () => void {
+  let { next } = readLines(files.log);
+  return () => {
+    const lines = readLines(files.log, next);
+    next = lines.next;
+    for (const { where, message } of lines.entries)
+      if (where === `${REPEATED} ${loaded.state.loopId}`) options.repeat(String(message));
+  };
 }
 
 /** Makes the prompt of the client's first iteration. Returns null if the loop does not run, or no longer does. */

@@ -1,0 +1,28 @@
+import { OLDEST_CLIENT } from '../../../src/claude/find-client.ts';
+import { clientVersion } from './client-binary.ts';
+
+/** The oldest supported client is under test: `npm run test:floor`. */
+export const IS_OLDEST = clientVersion() === OLDEST_CLIENT;
+
+/**
+ * What the client under test does that the oldest supported one does not, and the other way round. Measured on both;
+ * docs/differences.md says what the user notices. No test asks for a version itself.
+ */
+export const CLIENT = {
+  /** Number of times that the reason of a block reaches the model. */
+  reasonsPerBlock: IS_OLDEST ? 1 : 2,
+  /** Notes in the transcript of `-p` that it overrode a block, and how many Stop hooks it ran. */
+  recordsStops: !IS_OLDEST,
+  /** Prints the messages of Stop hooks in the stream of `-p`. */
+  printsStopMessages: !IS_OLDEST,
+  /** Names the instant at which a usage limit resets, waits for it and continues by itself. */
+  continuesAfterLimit: !IS_OLDEST,
+  /** Refuses by itself to write over a file that the agent has not read, before any hook is asked. */
+  refusesUnread: IS_OLDEST,
+  /** Requests before it reports an overloaded API that says not to ask again, with CLAUDE_CODE_MAX_RETRIES=1. */
+  triesOfOverloaded: IS_OLDEST ? 2 : 1,
+  /** Price of its default model over that of the pinned client's. */
+  priceFactor: IS_OLDEST ? 1.25 : 1,
+  /** What the terminal shows beside a message that was typed while the agent works. */
+  queued: IS_OLDEST ? /Press up to edit queued messages/ : /Queued/,
+} as const;
