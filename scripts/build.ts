@@ -29,6 +29,7 @@ const LAZY: Readonly<Record<string, string>> = {
   'src/drive/hook/user-prompt-submit.ts': 'ralph-steering',
   'src/drive/plan/plan-task.ts': 'ralph-plan',
   'src/drive/start/start-loop.ts': 'ralph-start',
+  'src/drive/status/end-report.ts': 'ralph-report',
   'src/guard/commands/evaluate-rules.ts': 'ralph-evidence-guard',
   'src/guard/evaluate-powershell.ts': 'ralph-powershell-guard',
   'src/guard/evaluate-shell-command.ts': 'ralph-shell-guard',

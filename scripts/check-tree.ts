@@ -35,6 +35,7 @@ const CARRIES: Readonly<Record<string, RegExp | null>> = {
   'pre-execute': null,
   'post-execute': null,
   'ralph-gate': PARSERS,
+  'ralph-report': PARSERS,
   'ralph-task-commands': PARSERS,
   'ralph-fingerprint': PARSERS,
   'ralph-plan': PARSERS,

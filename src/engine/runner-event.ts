@@ -1,3 +1,4 @@
+import type { EndReport } from './end-report.ts';
 import type { UsageDelta } from './events.ts';
 import type { PauseReason, Steering, TerminalStatus } from './schema/state.ts';
 
@@ -86,6 +87,8 @@ export type RunnerEvent =
       readonly iterations: number | null;
       /** Cost of the loop in US dollars; null if unknown. */
       readonly costUsd: number | null;
+      /** Absent for a loop that has not ended. */
+      readonly report?: EndReport;
     };
 
 export type Tell = (event: RunnerEvent) => void;

@@ -54,8 +54,8 @@ test('a rejected claim goes back with its reasons, and the loop goes on until it
       assert.deepEqual(
         project.iterations().map(({ claimed, decision }) => [claimed, decision]),
         [
-          [true, 'verifying'],
-          [true, 'verifying'],
+          [true, 'claimed'],
+          [true, 'claimed'],
         ],
       );
     },

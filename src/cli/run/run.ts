@@ -13,7 +13,7 @@ import { approveStart } from '../start/approve.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart, refuseOverLoop } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
-import { printWarnings } from '../start/start-warnings.ts';
+import { printWarnings, withStartPoint } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
 import { handleRunningLoop } from './handle-running-loop.ts';
 import { inWorktree, worktreeText } from './in-worktree.ts';
@@ -79,7 +79,8 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   });
   const approved = await approveStart(context, files, request);
   if (approved === null) return 1;
-  const start = (): StartedLoop => startLoop({ ...request, ...(approved && { approved }) });
+  const noted = await withStartPoint(context, request, worktree === null);
+  const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
   const { tell, live, close } = await show(context);
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {

@@ -1,4 +1,5 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { reportLines } from '../../engine/end-report.ts';
 import { dollarText, withStatus } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { costText, timeText, turnsText } from '../../term/figures.ts';
@@ -54,7 +55,8 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
       return [withPrefix('completion claimed; checking it.')];
     case 'loop-ended': {
       const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
-      return ['', withPrefix(`${withStatus(event.status, printable(event.message))}${cost}`)];
+      const report = event.report === undefined ? [] : reportLines(event.report).map(printable);
+      return ['', withPrefix(`${withStatus(event.status, printable(event.message))}${cost}`), ...report];
     }
     default:
       return event satisfies never;

@@ -25,7 +25,7 @@ import { approveStart } from '../start/approve.ts';
 import { PLAN_OPTIONS, TASK_OPTIONS } from '../start/start-options.ts';
 import { planToStart } from '../start/start-plan.ts';
 import { startRequest, startTarget } from '../start/start-request.ts';
-import { printWarnings } from '../start/start-warnings.ts';
+import { printWarnings, withStartPoint } from '../start/start-warnings.ts';
 import { withInput } from '../start/with-input.ts';
 
 const ACTIONS = ['start', 'next', 'report', 'status'] as const;
@@ -92,7 +92,8 @@ async function start(context: CommandContext): Promise<LoopFiles | null> {
   const planned = { ...request, plan: await planToStart(context, files, task, false) };
   const approved = await approveStart(context, files, planned);
   if (approved === null) return null;
-  const started = startRouter(files, { ...planned, ...(approved && { approved }) });
+  const noted = await withStartPoint(context, planned, false);
+  const started = startRouter(files, { ...noted, ...(approved && { approved }) });
   if (started === null) return files;
   printWarnings(context, started);
   return files;

@@ -1,5 +1,6 @@
 import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
+import { type EndReport, reportLines } from '../../engine/end-report.ts';
 import { dollarText, iterations, reasonLines } from '../../engine/messages.ts';
 import { programName } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
@@ -22,6 +23,8 @@ export type Status = (InactiveLoop | LiveLoop) & {
   readonly loops?: readonly BriefLoop[];
   /** Records of the last iterations, oldest first; absent if there are none. */
   readonly recent?: readonly Readonly<Record<string, unknown>>[];
+  /** Report of the loop that ended last; absent while one is live. */
+  readonly report?: EndReport;
 };
 
 interface InactiveLoop {
@@ -39,7 +42,10 @@ export function statusText(status: Status, context: CommandContext): string {
   const figures = status.recent ? ['', iterationTable(status.recent, paint)] : [];
   if (status.active) return [activeText(status, at, paint), ...figures, ...run].join('\n');
   const ended = status.lastLoop === null ? [] : [endedText(status.lastLoop, at, paint)];
-  return [printable(status.message), ...ended, ...figures, ...run, ...othersText(status, context)].join('\n');
+  const report = status.report === undefined ? [] : reportLines(status.report).map(printable);
+  return [printable(status.message), ...ended, ...report, ...figures, ...run, ...othersText(status, context)].join(
+    '\n',
+  );
 }
 
 /** Says where to look when the requested loop is not live. */

@@ -1,4 +1,7 @@
-import { describeLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
+import { endReport } from '../../drive/status/end-report.ts';
+import { endedState } from '../../drive/status/ended-loop.ts';
+import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
+import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
 import { chosenLoop, liveLoops, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
@@ -18,10 +21,23 @@ export const STATUS_COMMAND: Command = {
     const path = pathOrLoop(context, 'status');
     if (path !== null && (await import('../task/plan.ts')).printPlanStatus(context, path)) return 0;
     const status = path === null ? statusHere(context) : statusOnPath(context, path);
-    context.answer(status, () => statusText(status, context));
+    const report =
+      status.active || status.lastLoop === null ? null : await reportOf(status.name, status.lastLoop, context);
+    const shown = report === null ? status : { ...status, report };
+    context.answer(shown, () => statusText(shown, context));
     return 0;
   },
 };
+
+async function reportOf(
+  name: string | null,
+  { loopId }: EndedLoop,
+  context: CommandContext,
+): Promise<EndReport | null> {
+  const files = loopFiles(context.projectDir, name, context.env);
+  const state = endedState(files, loopId);
+  return state && endReport(files, state, context.env);
+}
 
 const NO_LOOP = 'No active loop.';
 /** Iterations that a status shows; `logs --iterations` shows them all. */

@@ -1,14 +1,18 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
+import type { StartRequest } from '../../drive/start/read-settings.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { START_TEXTS, withPrefix } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { show } from '../../state/process/program.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
-import { taskKind } from '../../task/task-file.ts';
+import { readStartPoint } from '../../task/git/start-point.ts';
+import { DEFAULT_TASK, taskKind } from '../../task/task-file.ts';
 import type { CommandContext } from '../command.ts';
+
+const START_POINT_MS = 10_000;
 
 /** Prints the warnings about a loop that was started, on standard error. */
 export function printWarnings({ err, projectDir }: CommandContext, { warnings, stored }: StartedLoop): void {
@@ -19,6 +23,24 @@ export function printWarnings({ err, projectDir }: CommandContext, { warnings, s
     const commands = projectSignals(projectDir).commands.map(({ run }) => run);
     err(withPrefix(commands.length === 0 ? PLAN_TEXTS.nothingOffered : PLAN_TEXTS.offered(commands)));
   }
+}
+
+/** Notes the way back to the project as it is now, and names its uncommitted changes. A resumed loop keeps its own. */
+export async function withStartPoint<T extends StartRequest>(
+  { env, err, values }: CommandContext,
+  request: T,
+  canWorktree: boolean,
+): Promise<T> {
+  if (request.existing === 'resume' || values['resume'] === true) return request;
+  const { projectDir, name } = request;
+  const found = await readStartPoint(projectDir, name, { env, signal: AbortSignal.timeout(START_POINT_MS) }).catch(
+    () => null,
+  );
+  if (found === null) return request;
+  const own = dirname(request.task ?? DEFAULT_TASK);
+  const changed = found.changed.filter((path) => !path.startsWith('.claude/') && !path.startsWith(`${own}/`));
+  if (changed.length > 0) err(withPrefix(START_TEXTS.uncommitted(changed, canWorktree)));
+  return { ...request, startPoint: found.point };
 }
 
 /** Returns whether a completion would be accepted unverified. A required gate checks outputs and open questions even without commands. */

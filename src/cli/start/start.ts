@@ -22,7 +22,7 @@ import { approveStart, approves, REQUEST_HEADING } from './approve.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget } from './start-request.ts';
-import { areHooksInstalled, printManualStartWarnings, printWarnings } from './start-warnings.ts';
+import { areHooksInstalled, printManualStartWarnings, printWarnings, withStartPoint } from './start-warnings.ts';
 import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
@@ -95,7 +95,8 @@ export const START_COMMAND: Command = {
     const request = startRequest(context, { ...target, files }, { ...own, headless });
     const approved = await approveStart(context, files, request);
     if (approved === null) return 1;
-    const loop = startLoop({ ...request, ...(approved && { approved }) });
+    const noted = await withStartPoint(context, request, false);
+    const loop = startLoop({ ...noted, ...(approved && { approved }) });
     printWarnings(context, loop);
     if (!launched && !byAgent) printManualStartWarnings(context, loop);
     return launched && client !== null ? launchClient(context, loop, client.path) : answer(context, loop, byAgent);

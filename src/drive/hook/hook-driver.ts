@@ -1,3 +1,4 @@
+import type { LoopState } from '../../engine/schema/state.ts';
 import type { Driver } from '../turn/driver.ts';
 import { deliveryOf } from '../turn/make-prompt.ts';
 import { nextText, withPrefix } from '../turn/messages.ts';
@@ -16,7 +17,7 @@ export function hookDriver(notes: string[]): Driver<StopAnswer | null> {
   return {
     deliver: async (turn, prompt) => ({ answer: block(turn, prompt, notes) }),
     wait: waitStep,
-    release: async (turn, step) => ({ answer: step?.type === 'allow' ? allow(turn, step.message, notes) : null }),
+    release: async (turn, step) => ({ answer: step?.type === 'allow' ? await allow(turn, step.message, notes) : null }),
     notify: (_, message) => void notes.push(message),
     tell: () => undefined,
   };
@@ -34,9 +35,16 @@ function block(turn: Turn, prompt: Prompt, notes: readonly string[]): StopAnswer
   };
 }
 
-function allow({ signal }: Turn, message: string | null, notes: readonly string[]): StopAnswer | null {
-  const lines = message === null ? notes : [...notes, message];
+async function allow(turn: Turn, message: string | null, notes: readonly string[]): Promise<StopAnswer | null> {
+  const { signal, loaded, context } = turn;
+  const lines = message === null ? notes : [...notes, `${message}${await reportOf(loaded.state, context)}`];
   // After an abort the client reads no answer.
   if (lines.length === 0 || signal.aborted) return null;
   return { systemMessage: lines.map((each) => withPrefix(each)).join('\n') };
+}
+
+async function reportOf(state: LoopState, { files, env }: Turn['context']): Promise<string> {
+  if (state.status !== 'ended') return '';
+  const { reportText } = await import('../status/end-report.ts');
+  return reportText(files, state, env);
 }

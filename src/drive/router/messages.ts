@@ -19,7 +19,7 @@ export const ROUTER_TEXTS = {
   fenced: 'Another session took over this loop during this call.',
   tookOver: 'Took over the loop of a session that has ended. Its unfinished work will be reassigned.',
   wentOn: 'The script or terminal that drove this loop has exited; this one continues its assignment.',
-  thenStop: 'Spawn nothing more. Tell the user how the loop ended.',
+  thenStop: 'Spawn nothing more. Show the user the message and, if there is one, the report.',
   thenBusy: 'Spawn nothing. Tell the user which process drives the loop.',
   thenNone: (start: string): string => `Spawn nothing. If the user wants a loop: ${start}`,
   thenSpawn: (agentType: string, promptFile: string | null, report: string): string =>

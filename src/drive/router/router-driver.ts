@@ -2,6 +2,8 @@ import type { Effect } from '../../engine/effects.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { readLoop } from '../../state/read-state.ts';
 import { after, isBefore } from '../../text/instant.ts';
+import { reportAtEnd } from '../status/end-report.ts';
+import { endedState } from '../status/ended-loop.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
 import type { Driver, Next } from '../turn/driver.ts';
 import { runEffects } from '../turn/run-effects.ts';
@@ -42,7 +44,8 @@ function routerDriver(router: Router): Driver<RouterAnswer> {
     release: async (turn) => {
       const next = await byState({ ...router, turn });
       releases += 1;
-      return 'answer' in next || releases < MOST_RELEASES ? next : { answer: workingAnswer({ ...router, turn }) };
+      if ('answer' in next) return { answer: await withReport(router, next.answer) };
+      return releases < MOST_RELEASES ? next : { answer: workingAnswer({ ...router, turn }) };
     },
     notify: (_, message) => void notes.push(message),
     tell: options.tell,
@@ -102,6 +105,12 @@ async function waitForRetry(router: Router, until: string): Promise<Next<RouterA
   if (end === 'state-changed') return byState(router);
   const assigned = end === 'deadline' ? null : assignedSpawn(router.files, router.turn.loaded.state);
   return { answer: assigned === null ? retryAnswer(router, until) : answerAgain(router, assigned) };
+}
+
+async function withReport({ files, options }: Router, answer: RouterAnswer): Promise<RouterAnswer> {
+  if (answer.action !== 'stop' || answer.loopId === null) return answer;
+  const report = await reportAtEnd(files, endedState(files, answer.loopId), options.env);
+  return report === null ? answer : { ...answer, report };
 }
 
 /** Waits as long as this call may last, then answers until when the host has to wait. */

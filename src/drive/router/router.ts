@@ -1,3 +1,4 @@
+import type { EndReport } from '../../engine/end-report.ts';
 import type { Tell } from '../../engine/runner-event.ts';
 import type { TerminalStatus } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -80,6 +81,8 @@ export interface StopAnswer extends About {
   /** true only if checks ran and all of them passed. */
   readonly verified: boolean;
   readonly exitCode: number;
+  /** Absent for a loop that has not ended. */
+  readonly report?: EndReport;
   readonly holder?: { readonly sessionId: string | null; readonly pid: number | null };
 }
 

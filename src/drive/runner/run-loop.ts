@@ -39,7 +39,7 @@ export async function runLoop(
       const { turn, effects } = startFreshTurn(runner.begun);
       const end = await runEffects(turn, runnerDriver(runner), effects);
       clear(files);
-      return tellEnd(runner, end);
+      return await tellEnd(runner, end);
     } catch (error) {
       if (!(error instanceof RalphError)) throw error;
       if (error.code === 'no-loop') {
@@ -52,7 +52,7 @@ export async function runLoop(
       if (error.code !== 'state-fenced') throw error;
       // Another runner wrote the state before this one noticed that its lease is lost.
       runner.leave.abort('lease-lost');
-      return tellEnd(runner, runnerEnd(runner, started.state));
+      return await tellEnd(runner, runnerEnd(runner, started.state));
     } finally {
       for (const stop of quiet) stop();
       runner.agent?.end('interrupt');

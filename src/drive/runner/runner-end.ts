@@ -2,6 +2,7 @@ import { exitCode } from '../../engine/exit-code.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
+import { reportAtEnd } from '../status/end-report.ts';
 import { endedState, standing, unheard } from '../status/ended-loop.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import type { Runner } from './runner.ts';
@@ -24,7 +25,7 @@ export function runnerEnd({ files, loopId }: Runner, last: LoopState): RunnerEnd
 }
 
 /** Reports the end to the user, with the messages that no agent received. */
-export function tellEnd({ leave, files, loopId, options }: Runner, end: RunnerEnd): RunnerEnd {
+export async function tellEnd({ leave, files, loopId, options }: Runner, end: RunnerEnd): Promise<RunnerEnd> {
   const lost = leave.signal.reason === 'lease-lost';
   const told: RunnerEnd = lost
     ? { ...end, status: 'error', message: RUNNER_TEXTS.leaseLost, code: exitCode('error') }
@@ -32,6 +33,8 @@ export function tellEnd({ leave, files, loopId, options }: Runner, end: RunnerEn
   const ended = lost ? null : endedState(files, loopId);
   const message = ended && unheard(ended);
   if (message !== null) options.tell({ type: 'notice', message });
-  options.tell(told);
-  return told;
+  const report = ended && (await reportAtEnd(files, ended, options.env));
+  const reported: RunnerEnd = report === null ? told : { ...told, report };
+  options.tell(reported);
+  return reported;
 }

@@ -12,6 +12,7 @@ import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { isBefore } from '../../text/instant.ts';
 import type { Message } from '../../text/message.ts';
 import { atLeast } from '../../text/version.ts';
+import { reportText } from '../status/end-report.ts';
 import { endedLoop, standing, unheard } from '../status/ended-loop.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
@@ -213,7 +214,7 @@ function noteApiError(turn: Turn, since: string): void {
 }
 
 /** Returns how the loop ended, after its client has exited. A loop that is still live was interrupted. */
-function end(turn: Turn): { readonly code: number; readonly message: string } {
+async function end(turn: Turn): Promise<{ readonly code: number; readonly message: string }> {
   const { context, loaded } = turn;
   const { files } = context;
   const { loopId } = loaded.state;
@@ -227,7 +228,8 @@ function end(turn: Turn): { readonly code: number; readonly message: string } {
     status === 'paused' && message !== null
       ? `${shown(message)} ${shown(LAUNCH_TEXTS.stillThere)}`
       : shown(message ?? LAUNCH_TEXTS.stillThere);
-  return { code: exitCode(status), message: left === null ? text : `${text} ${left}` };
+  const report = await reportText(files, state, context.env);
+  return { code: exitCode(status), message: `${left === null ? text : `${text} ${left}`}${report}` };
 }
 
 /** Takes back a completion that was never verified, before it is archived. */

@@ -5,6 +5,7 @@ import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { regularFile } from '../../state/files/read-regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
+import type { StartPoint } from '../../task/git/start-point.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
 import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
 import { loopDirectory, RUN_CONFIG } from '../../task/task-file.ts';
@@ -47,6 +48,8 @@ export interface StartRequest extends ContractRequest {
   readonly existing: 'resume' | 'fresh' | 'refuse';
   /** Works test-first on the existing list. A resumed TDD loop does so by default. */
   readonly tdd?: boolean;
+  /** State of the repository before the start; null if unknown. */
+  readonly startPoint?: StartPoint | null;
   /** Terms that the user was shown and approved; no others are started. */
   readonly approved?: ConsentTerms;
 }

@@ -13,6 +13,7 @@ import { programName } from '../../state/process/program.ts';
 import { peekTdd } from '../../state/tdd-store.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
+import { writeStartPoint } from '../../task/git/start-point.ts';
 import { buildContract } from '../../task/settings/build-contract.ts';
 import type { Settings } from '../../task/settings/resolve.ts';
 import { about } from '../../text/message.ts';
@@ -96,6 +97,7 @@ function createLoop(
   if (before === null) {
     dropPromptedTurn(files);
     dropOpenTask(files);
+    if (request.startPoint) writeStartPoint(files, loopId, request.startPoint);
   }
   const event = startedEvent(state, at, before !== null);
   recordJournal(files, at, [event]);

@@ -80,6 +80,11 @@ export const START_TEXTS = {
       : advise(text, 'Create a task folder', 'scaffold NAME');
   },
   taskEmpty: (path: string): string => `The task file ${path} is empty. Write the task into it, then start again.`,
+  uncommitted: (paths: readonly string[], canWorktree: boolean): string => {
+    const more = paths.length > 5 ? ` and ${paths.length - 5} more` : '';
+    const apart = canWorktree ? ' To work apart from them, add --worktree.' : '';
+    return `Uncommitted changes: ${paths.slice(0, 5).join(', ')}${more}.${apart}`;
+  },
   invalid: (path: string, list: string): string => `${path} cannot be started:\n${list}`,
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>

@@ -3,6 +3,9 @@ import { SCHEMA_VERSION } from './constants.ts';
 import { planState } from './plan.ts';
 import { count, instant } from './scalars.ts';
 
+/** Outcome of one check of a gate. */
+export const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
+
 const streak = z.object({ value: z.string().nullable(), repeats: count });
 
 /** Consecutive repeats of each signal; `value` is what the iteration before showed. */
@@ -130,6 +133,10 @@ const base = {
   lastReflection: count.optional(),
   /** How far a plan has come; absent for every other task, and before the plan was read. */
   plan: planState.optional(),
+  /** Results of the last verification; absent before the first. */
+  checks: z.array(z.object({ name: z.string(), outcome: checkOutcome })).optional(),
+  /** Last lines of the agent's last message; absent before the first iteration ends. */
+  lastWords: z.array(z.string()).optional(),
   /** Background tasks that reached their maximum wait and are not waited for again. */
   waitedOut: z.array(z.string()),
 };

@@ -1,4 +1,5 @@
 import { elapsed } from '../../text/instant.ts';
+import { redact } from '../../text/redact/redact.ts';
 import type { Effect } from '../effects.ts';
 import type { EngineEvent } from '../events.ts';
 import { misplacedText } from '../messages.ts';
@@ -34,6 +35,7 @@ export function noted(
     ...counted,
     ...progress,
     lastRunAt: ended.at,
+    ...lastWords(ended.text, wanted),
     projectMark: ended.projectMark ?? counted.projectMark,
     notices: {
       ...counted.notices,
@@ -41,6 +43,20 @@ export function noted(
       warnings: [...counted.notices.warnings, ...warnings],
     },
   };
+}
+
+const MESSAGE_TAIL = 10_000;
+const MOST_LINES = 5;
+const LINE_LIMIT = 300;
+
+/** Keeps the last lines of a message, without secrets and without the signal of completion. */
+function lastWords(text: string, signal: string | null): Pick<CommonState, 'lastWords'> {
+  const lines = text
+    .slice(-MESSAGE_TAIL)
+    .split('\n')
+    .map((line) => line.trimEnd());
+  const said = lines.filter((line) => line.trim() !== '' && line.trim() !== signal).slice(-MOST_LINES);
+  return said.length === 0 ? {} : { lastWords: said.map((line) => redact(line).slice(0, LINE_LIMIT)) };
 }
 
 /** The verdict on an iteration, with its record and its event before it. */

@@ -13,9 +13,11 @@ import { planVerified } from './plan-events.ts';
 type Verified = Extract<EngineEvent, { type: 'verified' }>;
 
 /** Accepts the claim after the checks ran, or rejects it with their reasons and continues. */
-export function verified(state: LoopState, happened: Verified, policy: Policy): Transition {
+export function verified(before: LoopState, happened: Verified, policy: Policy): Transition {
   // The loop was paused or ended while the checks ran.
-  if (state.status !== 'verifying') return overtaken(state);
+  if (before.status !== 'verifying') return overtaken(before);
+  const checks = happened.results.map(({ name, outcome }) => ({ name, outcome }));
+  const state = checks.length === 0 ? before : { ...before, checks };
   if (happened.plan) return planVerified(state, happened, happened.plan, policy);
   const failed = happened.results.filter(({ outcome }) => outcome !== 'ok');
   if (failed.length === 0) {

@@ -1,3 +1,4 @@
+import { reportLines } from '../../engine/end-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import { dollarText, withStatus } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
@@ -130,12 +131,14 @@ function agentEnded(view: View, event: Told<'agent-ended'>): View {
   };
 }
 
-function loopEnded(view: View, { status, message, costUsd }: Told<'loop-ended'>, at: number): View {
+function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-ended'>, at: number): View {
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
   const spent = LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd));
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
   const told = said(closeText(view), `ralph-loop: ${withStatus(status, message)}${spent}`, style);
-  return { ...told, status: 'ended', calls: [], waiting: null, pending: [] };
+  const lines =
+    report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'wrap' }));
+  return { ...told, lines: [...told.lines, ...lines], status: 'ended', calls: [], waiting: null, pending: [] };
 }
 
 function labelOf({ tool, about }: { readonly tool: string; readonly about: string }): string {

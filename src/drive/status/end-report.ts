@@ -1,0 +1,91 @@
+import { type EndReport, reportLines } from '../../engine/end-report.ts';
+import type { LoopState, StateOf } from '../../engine/schema/state.ts';
+import { findEndedContract } from '../../state/contract-store.ts';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import { log } from '../../state/log.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { programName } from '../../state/process/program.ts';
+import { changesSince, startPointOf, wayBack } from '../../task/git/start-point.ts';
+import { changedScripts } from '../../task/pinned-scripts/contract-scripts.ts';
+import { elapsed } from '../../text/instant.ts';
+import { commandLine } from '../../text/message.ts';
+import { eventsOf } from './loop-report.ts';
+
+const TIMEOUT_MS = 10_000;
+const MOST_BYTES = 1024 * 1024;
+
+/** Returns the report of a loop that has ended: as it was stored at its end, otherwise as the project is now. */
+export async function endReport(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
+  return stored(files, state) ?? gathered(files, state, env);
+}
+
+/** Gathers the report at the end of a loop, stores it, and returns it. Never rejects: the loop has ended anyway. */
+export async function reportAtEnd(
+  files: LoopFiles,
+  state: LoopState | null,
+  env: NodeJS.ProcessEnv,
+): Promise<EndReport | null> {
+  if (state?.status !== 'ended') return null;
+  try {
+    const before = stored(files, state);
+    if (before !== null) return before;
+    const report = await gathered(files, state, env);
+    writeAtomically(pathOf(files), `${JSON.stringify({ of: keyOf(state), report })}\n`, 0o600);
+    return report;
+  } catch (error) {
+    log(files, state.ended.at, 'report', (error as Error).message);
+    return null;
+  }
+}
+
+/** Returns the lines of the report for a message, each after a line end; '' before the first iteration has ended. */
+export async function reportText(files: LoopFiles, state: LoopState | null, env: NodeJS.ProcessEnv): Promise<string> {
+  if (state?.iteration === 0) return '';
+  const report = await reportAtEnd(files, state, env);
+  return report === null ? '' : `\n${reportLines(report).join('\n')}`;
+}
+
+async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {
+  const { loopId, ended, usage, iteration, maxIterations, startedAt, checks = [], lastWords = [] } = state;
+  const point = startPointOf(files, loopId);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const changes = point && (await changesSince(files.projectDir, point, { env, signal }));
+  const commands = point && wayBack(point);
+  const contract = findEndedContract(files, loopId)?.contract;
+  const scripts = contract ? changedScripts(contract, files.projectDir, Object.keys(contract.scripts)) : [];
+  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheWriteTokens;
+  const isChanged = changes !== null && changes.stat.length + changes.newFiles.length > 0;
+  const resume = commandLine({ command: 'resume' }, { name: state.name, mode: state.mode, program: programName() });
+  return {
+    ...{ outcome: ended.as, reason: ended.message, verified: ended.verified, checks },
+    ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
+    ...{ costUsd: usage.costUsd, tokens: tokens === 0 ? null : tokens, changes },
+    changedScripts: scripts.map(({ what }) => what),
+    accepted: eventsOf(files, loopId).filter(({ type }) => type === 'operator.accept').length,
+    lastWords,
+    restore: isChanged && commands ? commands.restore : null,
+    next: ended.as !== 'complete' ? resume : isChanged && commands ? commands.show : null,
+  };
+}
+
+function stored(files: LoopFiles, state: StateOf<'ended'>): EndReport | null {
+  try {
+    const found = JSON.parse(readRegularFile(pathOf(files), MOST_BYTES) ?? 'null') as {
+      readonly of?: unknown;
+      readonly report: EndReport;
+    } | null;
+    return found?.of === keyOf(state) ? found.report : null;
+  } catch {
+    return null; // torn content: gathered again
+  }
+}
+
+/** A resumed loop ends again, under the same id. */
+function keyOf({ loopId, ended }: StateOf<'ended'>): string {
+  return `${loopId} ${ended.at}`;
+}
+
+function pathOf({ contract }: LoopFiles): string {
+  return `${contract}.report`;
+}

@@ -1,0 +1,79 @@
+import { formatDuration } from '../text/duration.ts';
+import type { CheckResult } from './events.ts';
+import { dollarText, iterations } from './messages.ts';
+import type { TerminalStatus } from './schema/state.ts';
+
+/** Report of a loop that has ended, as `status --json` publishes it. */
+export interface EndReport {
+  readonly outcome: TerminalStatus;
+  readonly reason: string;
+  readonly verified: boolean;
+  /** Results of the last verification; empty if there was none. */
+  readonly checks: readonly Pick<CheckResult, 'name' | 'outcome'>[];
+  readonly iterations: number;
+  readonly maxIterations: number;
+  readonly durationMs: number;
+  /** Cost in US dollars; null if unknown. */
+  readonly costUsd: number | null;
+  /** Input, output and cache writes; null if unknown. */
+  readonly tokens: number | null;
+  /** Changes of the project since the start; null without git. */
+  readonly changes: { readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null;
+  /** Pinned files of the checks that differ from what the user started with or accepted. */
+  readonly changedScripts: readonly string[];
+  /** Number of times that the user accepted a change of the task or of a pinned file. */
+  readonly accepted: number;
+  /** Last lines of the agent's last message, at most 5. */
+  readonly lastWords: readonly string[];
+  /** Command that restores the project as it was at the start; null if unknown or unneeded. */
+  readonly restore: string | null;
+  /** Command to run next: shows the changes of a complete loop, resumes any other. */
+  readonly next: string | null;
+}
+
+const MOST_FILES = 12;
+
+/** Returns the report as lines for people, without outcome and reason. */
+export function reportLines(report: EndReport): string[] {
+  const { checks, changes, lastWords, restore, next, changedScripts, accepted } = report;
+  const failed = checks.filter(({ outcome }) => outcome !== 'ok');
+  const passed = checks.filter(({ outcome }) => outcome === 'ok');
+  return [
+    ...(passed.length === 0 ? [] : [`  Passed: ${passed.map(({ name }) => name).join(', ')}`]),
+    ...(failed.length === 0
+      ? []
+      : [`  Failed: ${failed.map(({ name, outcome }) => failedText(name, outcome)).join(', ')}`]),
+    ...(checks.length === 0 ? ['  No check was run.'] : []),
+    `  ${figures(report)}`,
+    ...(changes === null ? [] : changeLines(changes)),
+    ...(changedScripts.length === 0 ? [] : [`  Files of the checks that changed: ${changedScripts.join(', ')}`]),
+    ...(accepted === 0 ? [] : [`  Changes of the task or its checks that you accepted: ${accepted}`]),
+    ...(lastWords.length === 0 ? [] : ['  The agent’s last words:', ...lastWords.map((line) => `    ${line}`)]),
+    ...(next === null ? [] : [`  Next: ${next}`]),
+    ...(restore === null ? [] : [`  Undo everything since the start (new files stay): ${restore}`]),
+  ];
+}
+
+function failedText(name: string, outcome: string): string {
+  return outcome === 'failed' ? name : `${name} (${outcome})`;
+}
+
+function figures({ iterations: count, maxIterations, durationMs, costUsd, tokens }: EndReport): string {
+  return [
+    `${iterations(count)} of ${maxIterations}`,
+    formatDuration(Math.round(durationMs / 1_000) * 1_000),
+    costUsd === null ? 'cost unknown' : dollarText(costUsd),
+    tokens === null ? 'tokens unknown' : `${tokens.toLocaleString('en')} tokens`,
+  ].join(', ');
+}
+
+function changeLines({ stat, newFiles }: NonNullable<EndReport['changes']>): string[] {
+  if (stat.length + newFiles.length === 0) return ['  Nothing changed since the start.'];
+  const files = [...stat.slice(0, -1).map((line) => line.trim()), ...newFiles.map((path) => `${path} (new)`)];
+  const more = files.length - MOST_FILES;
+  return [
+    `  Changed since the start:${stat.length === 0 ? '' : ` ${stat.at(-1)?.trim()}`}`,
+    ...files.slice(0, MOST_FILES).map((line) => `    ${line}`),
+    ...(more > 0 ? [`    and ${more} more`] : []),
+  ];
+}

@@ -1,0 +1,103 @@
+import { mkdirSync } from 'node:fs';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import { writeAtomically } from '../../state/files/write-atomically.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { isLoopsOwn } from '../progress/left-out.ts';
+import { readRepository } from './read-repository.ts';
+import { type GitOptions, runGit } from './run-git.ts';
+
+/** State of the repository when a loop began, as the way back to it. */
+export interface StartPoint {
+  /** Commit of HEAD. */
+  readonly head: string;
+  /** Commit that holds the uncommitted changes of tracked files; null if there were none. */
+  readonly stash: string | null;
+  /** Untracked files, relative to the project. */
+  readonly untracked: readonly string[];
+}
+
+/** Changes of a project since a loop began. */
+export interface ChangesSince {
+  /** `git diff --stat`, line by line. */
+  readonly stat: readonly string[];
+  readonly newFiles: readonly string[];
+}
+
+const COMMIT = /^[0-9a-f]{40,64}$/;
+const MOST_UNTRACKED = 10_000;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Notes HEAD and the uncommitted state of a project; the working tree and the index stay as they are. `changed` lists the
+ * uncommitted files. Returns null outside a repository and without a commit.
+ */
+export async function readStartPoint(
+  projectDir: string,
+  name: string | null,
+  options: GitOptions,
+): Promise<{ readonly point: StartPoint; readonly changed: readonly string[] } | null> {
+  const repository = await readRepository(projectDir, options);
+  if (typeof repository === 'string' || repository.head === null) return null;
+  const { head, changed } = repository;
+  if (changed.length === 0) return { point: { head, stash: null, untracked: [] }, changed };
+  const created = await runGit(projectDir, ['stash', 'create', 'ralph-loop: before the start'], options);
+  const stash = created.kind === 'answer' && COMMIT.test(created.text.trim()) ? created.text.trim() : null;
+  // Without a reference git would remove the commit some day. A name that git refuses goes without.
+  if (stash !== null) await runGit(projectDir, ['update-ref', `refs/ralph-loop/${name ?? 'default'}`, stash], options);
+  return { point: { head, stash, untracked: await untrackedFiles(projectDir, options) }, changed };
+}
+
+/** Returns what differs from the start point, committed or not; null if git does not answer. */
+export async function changesSince(
+  projectDir: string,
+  { head, stash, untracked }: StartPoint,
+  options: GitOptions,
+): Promise<ChangesSince | null> {
+  const diff = await runGit(projectDir, ['diff', '--stat=72', '--relative', stash ?? head, '--', '.'], options);
+  if (diff.kind !== 'answer') return null;
+  const before = new Set(untracked);
+  const newFiles = (await untrackedFiles(projectDir, options)).filter((path) => !before.has(path) && !isLoopsOwn(path));
+  return { stat: diff.text.split('\n').filter((line) => line !== ''), newFiles };
+}
+
+async function untrackedFiles(projectDir: string, options: GitOptions): Promise<string[]> {
+  const answer = await runGit(projectDir, ['ls-files', '-z', '--others', '--exclude-standard'], options);
+  if (answer.kind !== 'answer') return [];
+  return answer.text
+    .split('\0')
+    .filter((path) => path !== '')
+    .slice(0, MOST_UNTRACKED);
+}
+
+/** Commands for a shell: what changed, and the way back, which leaves untracked files alone. */
+export function wayBack({ head, stash }: StartPoint): { readonly show: string; readonly restore: string } {
+  const restore = `git reset --hard ${head}`;
+  return {
+    show: `git diff ${stash ?? head}`,
+    restore: stash === null ? restore : `${restore} && git stash apply --index ${stash}`,
+  };
+}
+
+export function writeStartPoint(files: LoopFiles, loopId: string, point: StartPoint): void {
+  mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
+  writeAtomically(pathOf(files), `${JSON.stringify({ loopId, ...point })}\n`, 0o600);
+}
+
+/** Returns the start point of this loop; null if none was noted, or the file is invalid. Never throws. */
+export function startPointOf(files: LoopFiles, loopId: string): StartPoint | null {
+  try {
+    const found = JSON.parse(readRegularFile(pathOf(files), MOST_BYTES) ?? 'null') as
+      | (Partial<StartPoint> & { readonly loopId?: unknown })
+      | null;
+    const { head, stash = null, untracked } = found ?? {};
+    if (found?.loopId !== loopId || typeof head !== 'string' || !Array.isArray(untracked)) return null;
+    const isSound = [head, stash ?? head].every((commit) => typeof commit === 'string' && COMMIT.test(commit));
+    return isSound ? { head, stash, untracked: untracked.filter((path) => typeof path === 'string') } : null;
+  } catch {
+    return null; // torn content
+  }
+}
+
+function pathOf({ contract }: LoopFiles): string {
+  return `${contract}.start-point`;
+}

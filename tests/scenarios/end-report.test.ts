@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { type TestContext, test } from 'node:test';
+import { type Project, project } from '../support/project.ts';
+import { agent, task } from './support/command-agent.ts';
+
+const SIGNAL = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+
+/** A repository with a committed file, a staged and an unstaged change, and an untracked file. */
+function dirtyRepository(t: TestContext): { readonly p: Project; readonly git: (...words: string[]) => string } {
+  const p = project(t);
+  const identity = {
+    GIT_AUTHOR_NAME: 'A',
+    GIT_AUTHOR_EMAIL: 'a@b',
+    GIT_COMMITTER_NAME: 'A',
+    GIT_COMMITTER_EMAIL: 'a@b',
+  };
+  const git = (...words: string[]): string =>
+    execFileSync('git', words, { cwd: p.dir, env: { ...p.env, ...identity }, encoding: 'utf8' });
+  git('init', '-q');
+  p.write('kept.txt', 'one\n');
+  p.write('staged.txt', 'one\n');
+  p.write('check.sh', 'exit 0\n');
+  task(p, 'max_iterations: 3\nvalidation: [{name: proof, run: sh check.sh}]');
+  git('add', '-A');
+  git('commit', '-qm', 'Begin');
+  p.write('kept.txt', 'one\nmine\n');
+  p.write('staged.txt', 'staged\n');
+  git('add', 'staged.txt');
+  p.write('loose.txt', 'loose\n');
+  return { p, git };
+}
+
+test('the end report says what was done, what proved it, and how to undo it; the undo works', (t) => {
+  const { p, git } = dirtyRepository(t);
+  const status = git('status', '--porcelain', '--', ':!.claude', ':!agent.sh', ':!runs.txt');
+  const cmd = agent(p, `echo agent >> kept.txt; echo new > new.txt; echo "I did it."; echo ${SIGNAL}`);
+  const { code, stdout, stderr } = p.ralph(['run', '--plain', '--agent', cmd]);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(
+    stderr,
+    /Uncommitted changes: agent\.sh, kept\.txt, loose\.txt, staged\.txt\. To work apart from them, add --worktree\./,
+  );
+  const report = stdout.slice(stdout.indexOf('ralph-loop: Complete'));
+  assert.match(report, /\n {2}Passed: proof\n {2}1 iteration of 3, \d+m?s, cost unknown, tokens unknown\n/);
+  assert.match(report, /\n {2}Changed since the start: 1 file changed, 1 insertion\(\+\)\n {4}kept\.txt \| 1 \+\n/);
+  assert.match(report, /\n {4}new\.txt \(new\)\n/);
+  assert.doesNotMatch(report, /loose\.txt|staged\.txt/);
+  assert.match(report, /\n {2}The agent’s last words:\n {4}I did it\.\n/);
+  assert.match(report, /\n {2}Next: git diff [0-9a-f]{40}\n/);
+  const restore = / {2}Undo everything since the start \(new files stay\): (.*)\n/.exec(report)?.[1] ?? '';
+  assert.equal(p.sh(restore).code, 0, restore);
+  assert.equal(p.read('kept.txt'), 'one\nmine\n');
+  assert.equal(git('status', '--porcelain', '--', ':!.claude', ':!agent.sh', ':!runs.txt', ':!new.txt'), status);
+});
+
+test('status --json has the report as it was at the end, until the next loop', (t) => {
+  const { p, git } = dirtyRepository(t);
+  git('stash', '-qu');
+  const cmd = agent(p, `echo agent >> kept.txt; echo 'exit 0 # mine' > check.sh; echo ${SIGNAL}`);
+  const { code } = p.ralph(['run', '--plain', '--max-iterations', '1', '--agent', cmd]);
+  assert.equal(code, 2);
+  git('checkout', '-q', 'kept.txt');
+  const { report } = p.ralph(['status', '--json']).json as { report: Record<string, unknown> };
+  const { outcome, verified, checks, iterations, costUsd, changedScripts, next, restore } = report;
+  assert.deepEqual([outcome, verified, iterations, costUsd], ['max-iterations', false, 1, null]);
+  assert.deepEqual(checks, [{ name: 'proof', outcome: 'changed' }]);
+  assert.deepEqual(changedScripts, ['check.sh was changed']);
+  assert.match(JSON.stringify(report['changes']), /kept\.txt \| 1 \+/);
+  assert.equal(next, 'ralph-loop resume');
+  assert.match(String(restore), /^git reset --hard [0-9a-f]{40}$/);
+});
+
+test('a project without git has a report without changes', (t) => {
+  const p = project(t);
+  task(p, 'max_iterations: 1');
+  const { stdout } = p.ralph(['run', '--plain', '--agent', agent(p, 'echo "Half done. key=sk_live_0123456789abcdef"')]);
+  assert.match(
+    stdout,
+    /\n {2}No check was run\.\n {2}1 iteration of 1, [^\n]+\n {2}The agent’s last words:\n {4}Half done\. key=\*\*\*\n {2}Next: [^\n]+ resume\n/,
+  );
+  assert.doesNotMatch(stdout, /Changed since|Undo/);
+});
