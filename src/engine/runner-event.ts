@@ -39,9 +39,12 @@ export type RunnerEvent =
       readonly tool: string;
       /** What it is about, in one line: the command, the file, the pattern. */
       readonly about: string;
-      readonly outcome: 'ok' | 'failed';
+      readonly outcome: 'ok' | 'failed' | 'denied';
       readonly nested: boolean;
       readonly durationMs: number;
+      /** Only of a denied call: why, and the option of the client that would allow it, if one does. */
+      readonly reason?: string;
+      readonly allow?: string;
     }
   /** What the run in progress has used so far; `window` is what its context can hold, null where that is not known. */
   | {

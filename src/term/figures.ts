@@ -37,3 +37,9 @@ export function instantText(instant: string, now: string): string {
   const [past, future] = [elapsed(instant, now), elapsed(now, instant)];
   return `${localTime(instant)}, ${future > 0 ? `in ${formatDuration(future)}` : `${formatDuration(past)} ago`}`;
 }
+
+/** Returns why a call was denied, and the option that would allow it. */
+export function deniedText({ reason = '', allow }: { readonly reason?: string; readonly allow?: string }): string {
+  const option = allow === undefined ? '' : ` Allow it with the option: ${allow}`;
+  return `denied: ${reason.trim().replace(/[^.!?]$/, '$&.')}${option}`;
+}

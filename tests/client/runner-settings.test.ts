@@ -151,3 +151,29 @@ test('a runner without a permission mode, with two tasks or with a bad duration 
     assert.equal(project.state(), null);
   });
 });
+
+test('under acceptEdits the agent may run the checks that the user named, and a denied call is shown as denied', async () => {
+  const checks = ['node check.mjs', "node check.mjs '(a, b)' && true"];
+  const frontmatter = `validation: ${JSON.stringify(checks)}`;
+  const files = { 'check.mjs': "console.log('checked')\n" };
+  const script = [...checks, 'node check.mjs other'].map((command) => bash(command));
+  await inLoopProject({ frontmatter, files }, steps([...script, done]), async (project) => {
+    const run = await runRunner(project, { permissionMode: 'acceptEdits' });
+    project.model.check();
+    assert.equal(run.code, 0, run.stdout + run.stderr);
+    assert.deepEqual(
+      ofType(run.events, 'tool-call').map(({ outcome, reason, allow }) => [outcome, reason, allow]),
+      [
+        ['ok', undefined, undefined],
+        ['ok', undefined, undefined],
+        ['denied', 'This command requires approval', "-- --allowedTools 'Bash(node check.mjs other)'"],
+      ],
+    );
+    assert.match(run.stdout, /The agent may not run the check node check\.mjs, so it cannot test its work\./);
+  });
+  await inLoopProject({ frontmatter, files }, steps([...script, done]), async (project) => {
+    const run = await project.run({ permissionMode: 'acceptEdits' });
+    project.model.check();
+    assert.deepEqual([run.stdout.match(/"content":"checked"/g)?.length, run.code], [2, 0], run.stderr);
+  });
+});

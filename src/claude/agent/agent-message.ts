@@ -21,6 +21,8 @@ export type AgentMessage =
       readonly nested: boolean;
     }
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
+  /** The client or a hook refused a call; its result follows. */
+  | { readonly kind: 'denied'; readonly id: string; readonly reason: string }
   /** A message that was sent to the agent has reached it. */
   | { readonly kind: 'acknowledged'; readonly id: string }
   /** A hook has begun, of this program or another. */
@@ -119,6 +121,7 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
     case 'answered':
     case 'window':
     case 'acknowledged':
+    case 'denied':
     case 'compaction':
       return facts;
     default:

@@ -34,6 +34,8 @@ function system(message: Fields): AgentMessage[] {
       return [{ kind: 'session', sessionId: textOf(message['session_id']), model: textOrNull(message['model']) }];
     case 'hook_started':
       return [{ kind: 'hook', event: textOf(message['hook_event']) }];
+    case 'permission_denied':
+      return [{ kind: 'denied', id: textOf(message['tool_use_id']), reason: textOf(message['message']) }];
     case 'api_retry':
       return [{ kind: 'retry', attempt: countOf(message['attempt']), error: textOf(message['error']) }];
     case 'compact_boundary':

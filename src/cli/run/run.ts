@@ -130,8 +130,10 @@ async function show({ values, env, mayAsk, out }: CommandContext): Promise<View>
 /** Events that say nothing once they are over. */
 const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
 
-const QUESTION =
-  'What may the agent do without asking? acceptEdits: write files in the project. bypassPermissions: everything; for a sandbox. A permission mode, or nothing to leave it: ';
+const MODES = `What may the agent do without asking?
+  acceptEdits        Write files in the project and run the checks that the task names.
+  auto               What the client itself judges to be safe.
+  bypassPermissions  Everything that you may do on this machine; use it in a sandbox.`;
 
 /** Runs the loop; if it needs a permission mode, asks the user at the terminal for one and runs it again. */
 async function askForMode(context: CommandContext, run: (context: CommandContext) => Promise<number>): Promise<number> {
@@ -141,7 +143,8 @@ async function askForMode(context: CommandContext, run: (context: CommandContext
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
     if (!context.mayAsk || context.values['yes'] === true) throw error;
     context.err(withPrefix(error.message));
-    const mode = await ask(QUESTION);
+    context.err(MODES);
+    const mode = await ask('Permission mode, or nothing to leave it: ');
     if (mode === null || mode === '') return 1;
     return run({ ...context, values: { ...context.values, 'permission-mode': mode } });
   }

@@ -2,6 +2,7 @@ import type { StartAgent } from '../../claude/agent/agent-run.ts';
 import { startAgent } from '../../claude/agent/start-claude.ts';
 import { startCommandAgent } from '../../claude/agent/start-command-agent.ts';
 import type { FoundClient } from '../../claude/find-client.ts';
+import { allowedChecks } from '../../drive/start/allowed-tools.ts';
 import type { StartedLoop } from '../../drive/start/start-loop.ts';
 import { bundleDir } from '../../install/places.ts';
 import { type AgentSettings, agentSettings } from '../../install/settings/session-settings.ts';
@@ -25,7 +26,11 @@ export function runnerAgent(
   const own = agentSettings({ loopId, name: files.name, node: process.execPath, bundleDir: bundleDir() });
   const command = stored.contract.agent;
   if (command !== undefined) return commandAgent(command, own, env);
-  return { startAgent: clientAgent(own, settings, client().path, rest), agentEnv: own.env };
+  const args = [...allowedChecks(files, stored.contract), ...clientArgs(own, settings, rest)];
+  const { path: program } = client();
+  const start: StartAgent = (sessionId, options) =>
+    startAgent({ ...options, program, args: [...args, '--session-id', sessionId] });
+  return { startAgent: start, agentEnv: own.env };
 }
 
 /** Runs the user's command in a shell; the prompt goes to its standard input. */
@@ -40,13 +45,12 @@ function commandAgent(command: string, own: AgentSettings, env: NodeJS.ProcessEn
   };
 }
 
-function clientAgent(
+function clientArgs(
   own: AgentSettings,
   { permissionMode, model, effort, isolation }: StartedLoop['settings'],
-  program: string,
   rest: readonly string[],
-): StartAgent {
-  const args = [
+): string[] {
+  return [
     ...['--settings', JSON.stringify(own)],
     // Hooks and servers of the user are left out, those of the project are part of the loop.
     ...(isolation === 'project' ? ['--setting-sources', 'project,local'] : []),
@@ -55,5 +59,4 @@ function clientAgent(
     ...(effort === null ? [] : ['--effort', effort]),
     ...rest,
   ];
-  return (sessionId, options) => startAgent({ ...options, program, args: [...args, '--session-id', sessionId] });
 }

@@ -2,7 +2,7 @@ import { withPrefix } from '../../drive/turn/messages.ts';
 import { reportLines } from '../../engine/end-report.ts';
 import { dollarText, withStatus } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
-import { costText, timeText, turnsText } from '../../term/figures.ts';
+import { costText, deniedText, timeText, turnsText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 
 /** Returns the lines that show an event to people; none if it says nothing to them. */
@@ -23,7 +23,8 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'tool-call': {
       const indent = event.nested ? '    ' : '  ';
       const label = printable(`${event.tool} ${event.about}`).trimEnd();
-      return [`${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`];
+      const line = `${indent}${event.outcome === 'ok' ? '✓' : '✗'} ${label} (${timeText(event.durationMs)})`;
+      return event.outcome === 'denied' ? [line, `${indent}  ${printable(deniedText(event))}`] : [line];
     }
     case 'steered':
       return [withPrefix('the agent was told what you said.')];

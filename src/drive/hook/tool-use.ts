@@ -23,7 +23,7 @@ export interface PreToolAnswer {
   readonly stopReason?: string;
   readonly hookSpecificOutput?: {
     readonly hookEventName: 'PreToolUse';
-    readonly permissionDecision?: 'deny';
+    readonly permissionDecision?: 'deny' | 'allow';
     readonly permissionDecisionReason?: string;
     readonly additionalContext?: string;
   };
@@ -56,8 +56,28 @@ export async function preToolUse(context: DriverContext): Promise<PreToolAnswer 
   }
   note(context, loop, 'asked', verdict.recorded.length > 0 ? { undecided: [...verdict.recorded] } : {});
   const steering = isSteered(loop) ? await deliver(context) : null;
-  if (steering === null) return null;
-  return { hookSpecificOutput: { hookEventName: 'PreToolUse', additionalContext: steering } };
+  const allowed = isCheck(call, loop, stored) ? ALLOWED : null;
+  if (steering === null && allowed === null) return null;
+  const said = steering === null ? {} : { additionalContext: steering };
+  return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...allowed, ...said } };
+}
+
+const ALLOWED = {
+  permissionDecision: 'allow',
+  permissionDecisionReason: 'ralph-loop: the user named this command as a check of the loop.',
+} as const;
+
+/** Returns whether the call is exactly a check that the user agreed to; a rule of the client cannot name a compound one. */
+function isCheck(
+  { name, input }: ReturnType<typeof toolCall>,
+  loop: Live | Blind,
+  stored: StoredContract | null,
+): boolean {
+  if (name !== 'Bash' || typeof loop === 'string' || loop.status === 'awaiting-consent') return false;
+  if (stored === null || !stored.contract.consented || stored.hash !== loop.contractHash) return false;
+  const { validation, task } = stored.contract;
+  const command = typeof input['command'] === 'string' ? input['command'].trim() : '';
+  return [...validation, ...(task?.commands ?? [])].some(({ run }) => run.trim() === command);
 }
 
 const TURN_ENDS: PreToolAnswer = {
@@ -150,7 +170,7 @@ function note(
 
 interface Answer {
   readonly continue?: false;
-  readonly hookSpecificOutput?: { readonly permissionDecision?: 'deny'; readonly additionalContext?: string };
+  readonly hookSpecificOutput?: { readonly permissionDecision?: 'deny' | 'allow'; readonly additionalContext?: string };
 }
 
 /** Runs a tool hook for the loop, or, in a router's subagent, for all loops of the project: any denial wins. */

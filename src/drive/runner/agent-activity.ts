@@ -1,12 +1,24 @@
 import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { Tell } from '../../engine/runner-event.ts';
+import { shellWord } from '../../text/quote.ts';
+import { allowRule } from '../start/allowed-tools.ts';
+import { RUNNER_TEXTS } from './messages.ts';
 
 /** Input fields that best describe a tool call, in order of preference. */
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 const LONGEST = 160;
 
-/** Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. */
-export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message: AgentMessage) => void {
+/**
+ * Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. `checks` are
+ * the commands without which the agent cannot test its work.
+ */
+export function watchAgent(
+  tell: Tell,
+  onHeard: (id: string) => void,
+  checks: readonly string[] = [],
+): (message: AgentMessage) => void {
+  const denials = new Map<string, string>();
+  const announced = new Set<string>();
   const open = new Map<string, { readonly call: Extract<AgentMessage, { kind: 'tool' }>; readonly since: number }>();
   const used = { tokens: 0, context: 0, window: null as number | null };
   let streamed = '';
@@ -49,11 +61,26 @@ export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message:
         open.delete(message.id);
         if (begun === undefined) return;
         const { id, name, input, nested } = begun.call;
-        const outcome = message.failed ? 'failed' : 'ok';
         const durationMs = Math.max(0, Date.now() - begun.since);
-        tell({ type: 'tool-call', id, tool: name, about: about(input), outcome, nested, durationMs });
+        const call = { type: 'tool-call', id, tool: name, about: about(input), nested, durationMs } as const;
+        const reason = denials.get(id);
+        if (reason === undefined) {
+          tell({ ...call, outcome: message.failed ? 'failed' : 'ok' });
+          return;
+        }
+        denials.delete(id);
+        const command = String(input['command'] ?? '').trim();
+        const option = reason.includes(GUARDRAIL) ? null : allowOption(name, PART.exec(reason)?.[1] ?? command);
+        tell({ ...call, outcome: 'denied', reason, ...(option !== null && { allow: option }) });
+        const check = checks.find((run) => command.includes(run));
+        if (check === undefined || announced.has(check)) return;
+        announced.add(check);
+        tell({ type: 'notice', message: RUNNER_TEXTS.checkDenied(check, option) });
         return;
       }
+      case 'denied':
+        denials.set(message.id, message.reason);
+        return;
       case 'acknowledged':
         onHeard(message.id);
         return;
@@ -76,6 +103,18 @@ export function watchAgent(tell: Tell, onHeard: (id: string) => void): (message:
         message satisfies never;
     }
   };
+}
+
+/** Begins the reason that our own hook gives. */
+const GUARDRAIL = '[blocked by guardrail';
+
+/** Names the part of a compound command that a rule would have to allow. */
+const PART = /part requires approval: (.+)$/s;
+
+/** Returns the option, to be added to the command of the loop, that allows this call; null if no rule is exact. */
+function allowOption(tool: string, command: string): string | null {
+  const rule = command.length > LONGEST ? null : allowRule(tool, command);
+  return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
 }
 
 function about(input: Readonly<Record<string, unknown>>): string {

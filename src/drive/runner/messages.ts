@@ -45,6 +45,8 @@ export const RUNNER_TEXTS = {
   refused: (kind: Refusal, message: string): Message => advise(`Stopped: ${message}`, REMEDIES[kind], 'resume'),
   restored: (moved: string): string =>
     `The loop's state was changed by another program and was restored. The changed file is ${moved}.`,
+  checkDenied: (check: string, option: string | null): string =>
+    `The agent may not run the check ${check}, so it cannot test its work.${option === null ? '' : ` Allow it with the option: ${option}`}`,
   lostLines: (lines: number): string =>
     `${lines === 1 ? '1 unreadable line' : `${lines} unreadable lines`} of the agent's stream ${lines === 1 ? 'was' : 'were'} skipped.`,
   badDuration: (name: string, value: string): string =>

@@ -6,6 +6,7 @@ import { hasRules } from '../../guard/guard-rules.ts';
 import { identityOf } from '../../state/process/identity.ts';
 import { withState } from '../../state/with-state.ts';
 import { recordJournal } from '../records/journal.ts';
+import { checkCommands } from '../start/allowed-tools.ts';
 import { lockOptions } from '../turn/dispatch.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
 import { watchAgent } from './agent-activity.ts';
@@ -24,6 +25,7 @@ export async function runAgent(
   const { policy, stored } = turn.loaded;
   const sessionId = randomUUID();
   const bound = bind(turn, sessionId);
+  const checks = stored === null ? [] : checkCommands(files, stored.contract);
   const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
     env: { ...options.env, ...options.agentEnv },
@@ -34,7 +36,7 @@ export async function runAgent(
     guarded: stored !== null && hasRules(stored.contract.guardrails),
     onStart: runner.lease.noteAgent,
     streamed: options.live !== undefined,
-    onMessage: watchAgent(options.tell, (id) => acknowledge(runner, id)),
+    onMessage: watchAgent(options.tell, (id) => acknowledge(runner, id), checks),
   });
   runner.sent.clear();
   runner.interrupted = false;

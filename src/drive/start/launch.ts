@@ -22,6 +22,7 @@ import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import { type Dispatched, isStep, loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
 import { rateLimitWait, remainingMs } from '../turn/wait.ts';
+import { allowedChecks } from './allowed-tools.ts';
 import type { StartedLoop } from './start-loop.ts';
 
 interface LaunchOptions {
@@ -93,10 +94,12 @@ async function runClient(
   const prompt = await firstPrompt(turn, options);
   if (prompt === null) return;
   const { client, headless, settings, permissionMode, model, effort, rest, env } = options;
+  const { files } = turn.context;
   const args = [
     ...(headless ? ['-p'] : []),
     // The output of a command can hold a NUL, an argument cannot.
     prompt.replaceAll('\0', '\uFFFD'),
+    ...allowedChecks(files, turn.loaded.stored?.contract ?? null),
     ...['--settings', settings],
     ...(session === null ? [] : ['--resume', session]),
     ...(permissionMode === null ? [] : ['--permission-mode', permissionMode]),
@@ -107,7 +110,7 @@ async function runClient(
   await new Promise<void>((resolve, reject) => {
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
-      cwd: turn.context.files.projectDir,
+      cwd: files.projectDir,
       env,
     });
     // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.

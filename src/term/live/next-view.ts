@@ -2,7 +2,7 @@ import { reportLines } from '../../engine/end-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
 import { dollarText, withStatus } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
-import { costText, timeText, turnsText } from '../figures.ts';
+import { costText, deniedText, timeText, turnsText } from '../figures.ts';
 import { printable } from '../paint.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import type { Span } from './view.ts';
@@ -113,7 +113,8 @@ function commandId({ name }: { readonly name: string }): string {
 function toolCall(view: View, event: Told<'tool-call'>): View {
   const done = without(view, event.id);
   const label = `${labelOf(event)} (${timeText(event.durationMs)})`;
-  return call(done, mark(event.outcome === 'ok'), label, event.nested);
+  const shown = call(done, mark(event.outcome === 'ok'), label, event.nested);
+  return event.outcome === 'denied' ? said(shown, deniedText(event), 'yellow') : shown;
 }
 
 function agentEnded(view: View, event: Told<'agent-ended'>): View {

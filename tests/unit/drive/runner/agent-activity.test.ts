@@ -5,12 +5,16 @@ import { readMessages } from '../../../../src/claude/agent/read-messages.ts';
 import { watchAgent } from '../../../../src/drive/runner/agent-activity.ts';
 import type { RunnerEvent } from '../../../../src/engine/runner-event.ts';
 
-const told = (messages: readonly AgentMessage[]): { events: RunnerEvent[]; heard: string[] } => {
+const told = (
+  messages: readonly AgentMessage[],
+  checks: readonly string[] = [],
+): { events: RunnerEvent[]; heard: string[] } => {
   const events: RunnerEvent[] = [];
   const heard: string[] = [];
   const watch = watchAgent(
     (event) => events.push(event),
     (id) => heard.push(id),
+    checks,
   );
   for (const message of messages) watch(message);
   return { events, heard };
@@ -79,4 +83,66 @@ test('what the agent has heard is told by its id', () => {
   assert.deepEqual(told(line({ type: 'user', isReplay: true, uuid: 'id-1', message: { content: [] } })).heard, [
     'id-1',
   ]);
+});
+
+const called = (id: string, name: string, input: object): object => ({
+  type: 'assistant',
+  message: { content: [{ type: 'tool_use', id, name, input }] },
+});
+const failed = (id: string): object => ({
+  type: 'user',
+  message: { content: [{ type: 'tool_result', tool_use_id: id, is_error: true, content: 'x' }] },
+});
+const denial = (id: string, message: string): object => ({
+  type: 'system',
+  subtype: 'permission_denied',
+  tool_use_id: id,
+  message,
+});
+
+test('a denied call is no failed one: it has a reason and the option that allows it', () => {
+  const approval = 'This command requires approval';
+  const { events } = told(
+    [
+      called('1', 'Bash', { command: 'node check.mjs' }),
+      denial('1', approval),
+      failed('1'),
+      called('2', 'Bash', { command: 'rm *' }),
+      denial('2', approval),
+      failed('2'),
+      called('3', 'Bash', { command: 'git push' }),
+      denial('3', '[blocked by guardrail: push] no'),
+      failed('3'),
+      called('4', 'Write', { file_path: 'a' }),
+      denial('4', 'Not granted.'),
+      failed('4'),
+      called('5', 'Bash', { command: 'false' }),
+      failed('5'),
+    ].flatMap(line),
+  );
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'tool-call' ? [[event.outcome, event.reason, event.allow]] : [])),
+    [
+      ['denied', approval, "-- --allowedTools 'Bash(node check.mjs)'"],
+      ['denied', approval, undefined],
+      ['denied', '[blocked by guardrail: push] no', undefined],
+      ['denied', 'Not granted.', "-- --allowedTools 'Write'"],
+      ['failed', undefined, undefined],
+    ],
+  );
+});
+
+test('a check that is denied is announced once, at once', () => {
+  const call = (id: string, command: string) =>
+    [called(id, 'Bash', { command }), denial(id, 'No.'), failed(id)].flatMap(line);
+  const { events } = told(
+    [...call('1', 'ls'), ...call('2', 'npm test | tail'), ...call('3', 'npm test')],
+    ['npm test'],
+  );
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'notice' ? [event.message] : [])),
+    [
+      "The agent may not run the check npm test, so it cannot test its work. Allow it with the option: -- --allowedTools 'Bash(npm test | tail)'",
+    ],
+  );
 });
