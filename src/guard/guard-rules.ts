@@ -16,6 +16,8 @@ export interface GuardRules {
   readonly ownFiles: readonly string[];
   /** Every file of `dir` whose name begins with `prefix` (ralph-state.json, ralph-state.NAME.json). */
   readonly ownGlobs?: ReadonlyArray<{ readonly dir: string; readonly prefix: string }>;
+  /** Every file of this name anywhere below `dir`, in folders that are not there yet as well. */
+  readonly ownNames?: ReadonlyArray<{ readonly dir: string; readonly name: string }>;
   /** Absolute paths of main.cjs copies and of launchers. */
   readonly controlProgram: readonly string[];
   /** Subcommands of the control program that an agent may run. */

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { GuardRules } from './guard-rules.ts';
 import { comparablePath, realPath } from './own-files/comparable-path.ts';
@@ -52,7 +53,23 @@ export function protectedPaths(rules: GuardRules): ProtectedPath[] {
     add(join(dir, prefix), true, label);
     add(join(realPath(dir), prefix), true, label);
   }
+  for (const { dir, name } of rules.ownNames ?? []) {
+    for (const below of existsSync(dir) ? readdirSync(dir) : []) {
+      const path = join(dir, below, name);
+      if (existsSync(path)) for (const each of [path, realPath(path)]) add(each, false, path);
+    }
+  }
   return entries;
+}
+
+/** The own file that this path (comparable) would be by its name, whether or not its folder is there yet. */
+export function ownByName(path: string, { ownNames = [], caseInsensitive }: GuardRules): ProtectedPath | undefined {
+  const own = ownNames.find(({ dir, name }) =>
+    [dir, realPath(dir)].some(
+      (each) => path.startsWith(`${comparablePath(each, caseInsensitive)}/`) && path.endsWith(`/${name}`),
+    ),
+  );
+  return own === undefined ? undefined : { path, prefix: false, label: path };
 }
 
 export function isInside(target: string, entry: ProtectedPath): boolean {

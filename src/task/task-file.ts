@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { Contract } from '../engine/schema/contract.ts';
 import { LOOP_NAME } from '../state/loop-files.ts';
@@ -55,6 +56,24 @@ export const LOOP_DIRECTORIES = '.ralph';
 /** Settings of all loop directories and of every loop that a runner drives. */
 export const RUN_CONFIG = '.ralph/config.json';
 
+/** Settings of all loops of a project. */
+export const PROJECT_CONFIG = '.claude/ralph/config.json';
+/** Name of a loop directory's own settings. */
+export const LOOP_CONFIG = 'config.json';
+
+/** The files besides a task's own that settings are read from: what reads them and what guards them use this one list. */
+export function configFiles(
+  projectDir: string,
+  env: NodeJS.ProcessEnv,
+): Readonly<Record<'run config' | 'project config' | 'user config', string>> {
+  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
+  return {
+    'run config': join(projectDir, RUN_CONFIG),
+    'project config': join(projectDir, PROJECT_CONFIG),
+    'user config': join(base, 'ralph-loop', 'config.json'),
+  };
+}
+
 /** Reserved: no loop directory can have that name. */
 export const WORKTREES = `${LOOP_DIRECTORIES}/worktrees`;
 
@@ -66,7 +85,7 @@ export function mainProjectOf(projectDir: string): string | null {
   return isWorktree ? parts.slice(0, at).join('/') : null;
 }
 
-const TAKEN = ['config.json', 'worktrees'];
+const TAKEN = [LOOP_CONFIG, 'worktrees'];
 
 /** Names that Windows reserves or cannot store: a project moves between machines. */
 const NO_FOLDER = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)|\.$/i;

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
-import { userConfigPath } from '../../drive/start/read-settings.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
 import { readText } from '../../install/files/project-files.ts';
-import { CONFIG_PATH, setProjectConfig } from '../../install/settings/set-project-config.ts';
+import { setProjectConfig } from '../../install/settings/set-project-config.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { normaliseValidation } from '../../task/settings/build-contract.ts';
 import type { Source } from '../../task/settings/layers.ts';
 import { resolvePolicy } from '../../task/settings/resolve.ts';
-import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { configFiles, DEFAULT_TASK } from '../../task/task-file.ts';
 import { table } from '../../term/table.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, options } from '../command.ts';
@@ -62,12 +61,13 @@ export interface EffectiveSettings {
 export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): EffectiveSettings {
   const task = readText(join(projectDir, DEFAULT_TASK));
   const checked = task === null ? null : checkTaskFile(DEFAULT_TASK, task);
+  const files = configFiles(projectDir, env);
   const resolved = resolvePolicy({
     kind: 'prompt',
     env,
     frontmatter: checked?.frontmatter ?? null,
-    projectConfig: readJson(join(projectDir, CONFIG_PATH)),
-    userConfig: readJson(userConfigPath(env)),
+    projectConfig: readJson(files['project config']),
+    userConfig: readJson(files['user config']),
   });
   const errors = [...(checked?.problems ?? []), ...resolved.problems].filter(({ severity }) => severity === 'error');
   if (!resolved.ok || errors.length > 0) {

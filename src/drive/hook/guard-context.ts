@@ -11,7 +11,17 @@ import { shownIn } from '../../state/task-folder/loop-directory.ts';
 import { DECISIONS, LEARNINGS } from '../../task/memory/project-memory.ts';
 import { MADE_BY_TOOLS, SIGNS_FILE } from '../../task/progress/left-out.ts';
 import { guardedBranches } from '../../task/settings/defaults.ts';
-import { hasTaskFolder, loopDirectory, mainProjectOf, progressPath, RUN_CONFIG } from '../../task/task-file.ts';
+import {
+  configFiles,
+  hasTaskFolder,
+  LOOP_CONFIG,
+  LOOP_DIRECTORIES,
+  loopDirectory,
+  mainProjectOf,
+  PROJECT_CONFIG,
+  progressPath,
+  RUN_CONFIG,
+} from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
@@ -29,7 +39,7 @@ const PROGRAMS = ['main.cjs', 'ralph-main.cjs'];
 
 /** Locations in a project of its loops and of the settings that decide about them, relative to it. */
 const RUNTIME = '.claude/context/runtime';
-const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', '.claude/ralph/config.json', RUN_CONFIG];
+const SETTINGS = ['.claude/settings.json', '.claude/settings.local.json', PROJECT_CONFIG, RUN_CONFIG];
 
 /** Files that every prompt asks the agent to keep. They are in no commit of a task and never count as its changes. */
 const MEMORY = [LEARNINGS, DECISIONS, SIGNS_FILE];
@@ -54,10 +64,9 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       ...['settings.json', 'settings.local.json'].flatMap((name) => [join(claude, name), join(user, name)]),
       join(user, '.claude.json'),
       join(home, '.claude.json'),
-      join(claude, 'ralph', 'config.json'),
       join(claude, 'ralph', '.install.json'),
       ...launchers,
-      join(files.projectDir, RUN_CONFIG),
+      ...Object.values(configFiles(files.projectDir, env)),
       ...(stored !== null && hasTaskFolder(stored.contract) ? taskFiles(files, stored) : []),
       ...(main === null ? [] : SETTINGS.map((path) => join(main, path))),
       ...(plan?.files ?? []),
@@ -69,6 +78,10 @@ export function guardRules(files: LoopFiles, env: NodeJS.ProcessEnv, stored: Sto
       { dir: join(claude, 'hooks'), prefix: 'ralph-' },
       { dir: join(claude, 'agents'), prefix: 'ralph-' },
     ],
+    ownNames: [files.projectDir, ...(main === null ? [] : [main])].map((project) => ({
+      dir: join(project, LOOP_DIRECTORIES),
+      name: LOOP_CONFIG,
+    })),
     controlProgram: [...programs, ...launchers],
     agentCommands: env['RALPH_DRIVER'] === 'router' ? AGENT_COMMANDS.filter((name) => name !== HOSTS) : AGENT_COMMANDS,
     caseInsensitive: FOLDS_CASE,
@@ -114,7 +127,7 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
 
 /** Variables that the agent's shell shares, so that `$XDG_STATE_HOME/…` hides no path. */
 function variables(env: NodeJS.ProcessEnv): Record<string, string> {
-  const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA'];
+  const known = ['XDG_STATE_HOME', 'CLAUDE_CONFIG_DIR', 'CLAUDE_PROJECT_DIR', 'LOCALAPPDATA', 'XDG_CONFIG_HOME'];
   return Object.fromEntries(known.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 

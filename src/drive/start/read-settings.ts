@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join, relative } from 'node:path';
+import { relative } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
 import { regularFile } from '../../state/files/read-regular-file.ts';
@@ -8,13 +7,11 @@ import { costProblem } from '../../task/frontmatter/key-problems.ts';
 import type { StartPoint } from '../../task/git/start-point.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
 import { type ResolvedPolicy, resolvePolicy } from '../../task/settings/resolve.ts';
-import { loopDirectory, RUN_CONFIG } from '../../task/task-file.ts';
+import { configFiles, loopDirectory, PROJECT_CONFIG, RUN_CONFIG } from '../../task/task-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { AGENT_TEXTS, LAUNCH_TEXTS, START_TEXTS } from '../turn/messages.ts';
 import type { ConsentTerms } from './consent-terms.ts';
 import { type FoundTask, refuseErrors } from './find-task.ts';
-
-const PROJECT_CONFIG = '.claude/ralph/config.json';
 
 export interface ContractRequest {
   readonly projectDir: string;
@@ -105,7 +102,8 @@ export function readConfigs(
   runs: boolean,
 ): Pick<SettingSources, 'loopConfig' | 'runConfig' | 'projectConfig' | 'userConfig' | 'paths'> {
   const own = loopDirectory(projectDir, taskPath)?.config ?? null;
-  const user = userConfigPath(env);
+  const files = configFiles(projectDir, env);
+  const user = files['user config'];
   const paths: Record<ConfigSource, string> = {
     'loop config': own === null ? '' : relative(projectDir, own),
     'run config': RUN_CONFIG,
@@ -114,16 +112,11 @@ export function readConfigs(
   };
   return {
     loopConfig: own === null ? undefined : readJson(own, paths['loop config']),
-    runConfig: runs ? readJson(join(projectDir, RUN_CONFIG), RUN_CONFIG) : undefined,
-    projectConfig: readJson(join(projectDir, PROJECT_CONFIG), PROJECT_CONFIG),
+    runConfig: runs ? readJson(files['run config'], RUN_CONFIG) : undefined,
+    projectConfig: readJson(files['project config'], PROJECT_CONFIG),
     userConfig: readJson(user, user),
     paths,
   };
-}
-
-export function userConfigPath(env: NodeJS.ProcessEnv): string {
-  const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
-  return join(base, 'ralph-loop', 'config.json');
 }
 
 function readJson(path: string, shown: string): unknown {

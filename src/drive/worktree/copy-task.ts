@@ -1,14 +1,21 @@
 import { copyFileSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { hasFolder, loopDirectoryName, RUN_CONFIG, taskKind } from '../../task/task-file.ts';
+import {
+  hasFolder,
+  LOOP_CONFIG,
+  loopDirectoryName,
+  PROJECT_CONFIG,
+  RUN_CONFIG,
+  taskKind,
+} from '../../task/task-file.ts';
 import { changedFiles } from './repository.ts';
 
 /** Settings and signs that count in addition to the task file. */
-const SETTINGS = ['.claude/ralph/config.json', '.claude/ralph/guardrails.md', RUN_CONFIG];
+const SETTINGS = [PROJECT_CONFIG, '.claude/ralph/guardrails.md', RUN_CONFIG];
 /** Files of a task folder that is the whole project. */
 const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
 /** Files of a loop directory; the rest of it comes from earlier runs. */
-const LOOP_OWN = ['config.json', 'reflect.md'];
+const LOOP_OWN = [LOOP_CONFIG, 'reflect.md'];
 
 /**
  * Copies what the loop works from as it stands in the project, committed or not: the task file, uncommitted files of

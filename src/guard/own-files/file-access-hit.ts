@@ -1,4 +1,4 @@
-import { dirname, isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute } from 'node:path';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
@@ -147,6 +147,10 @@ export function hitByTemplate(
   const begins =
     name.indexOf(UNKNOWN) >= MIN_BEGINNING ? guard.own.find((entry) => matchesName(name, entry)) : undefined;
   if (begins !== undefined && (isDistinctive(name) || sameDirectory(folded, begins))) return begins;
+  const named = (guard.rules.ownNames ?? []).find(
+    ({ dir, name: own }) => name === own && folded.includes(`/${basename(dir)}/`),
+  );
+  if (named !== undefined) return { path: folded, prefix: false, label: `${named.dir}/*/${named.name}` };
   return guard.own.find((entry) => names(folded, entry, removes));
 }
 

@@ -1,13 +1,17 @@
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { type Guard, holds, isInside, type ProtectedPath } from '../guard.ts';
+import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
 import { comparablePath, realPath } from './comparable-path.ts';
 
 /** The protected path that writing to this file changes; undefined when none. */
 export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const absolute = absolutePath(path, cwd);
   const forms = formsOf(absolute, guard);
-  return guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ?? hardLinked(absolute, guard);
+  return (
+    guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ??
+    forms.map((form) => ownByName(form, guard.rules)).find((entry) => entry !== undefined) ??
+    hardLinked(absolute, guard)
+  );
 }
 
 /** Returns the protected path that removing or moving this path affects: itself and, with `recursive`, all below it. */
@@ -35,6 +39,11 @@ export function hitByTree(path: string, cwd: string, guard: Guard): ProtectedPat
 export function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
   const forms = formsOf(absolutePath(path, cwd), guard);
   const source = absolutePath(from, cwd);
+  const brought = (guard.rules.ownNames ?? []).flatMap(({ name }) => {
+    const own = existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard.rules) : undefined;
+    return own ?? [];
+  });
+  if (brought[0] !== undefined) return brought[0];
   return guard.own.find((entry) =>
     forms.some((form) => {
       if (isInside(form, entry)) return true;

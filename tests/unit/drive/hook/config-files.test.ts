@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { guardRules } from '../../../../src/drive/hook/guard-context.ts';
+import { readConfigs } from '../../../../src/drive/start/read-settings.ts';
+import { evaluateToolCall } from '../../../../src/guard/evaluate-tool-call.ts';
+import type { GuardRules } from '../../../../src/guard/guard-rules.ts';
+import { loopFiles } from '../../../../src/state/loop-files.ts';
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'config-')));
+after(() => rmSync(root, { recursive: true, force: true }));
+const project = join(root, 'project');
+const home = join(root, 'home');
+const env = { HOME: home, XDG_STATE_HOME: join(home, '.local/state') };
+const AGENT = '{"agent": "sh -c evil"}';
+for (const file of [
+  join(project, '.ralph/old/config.json'),
+  join(project, 'x/config.json'),
+  join(project, 'config.json'),
+]) {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, AGENT);
+}
+const rules = guardRules(loopFiles(project, null, env), env, null);
+
+const DENIED = [
+  `echo '${AGENT}' > ~/.config/ralph-loop/config.json`,
+  `echo '${AGENT}' > "$HOME/.config/ralph-loop/config.json"`,
+  `mkdir -p ~/.config/ralph-loop; cd ~/.config/ralph-loop && echo '${AGENT}' > config.json`,
+  `tee ~/.config/ralph-loop/config.json <<< '${AGENT}'`,
+  'cp x/config.json ~/.config/ralph-loop/',
+  'cp x/config.json ~/.config/ralph-loop/config.json',
+  'ln -s $PWD/x/config.json ~/.config/ralph-loop/config.json',
+  'mv ~/.config/ralph-loop/config.json /tmp/x',
+  'cp -r x ~/.config/ralph-loop',
+  "python3 -c \"open('config.json','w')\" ~/.config/ralph-loop/config.json",
+  `echo '${AGENT}' > .ralph/config.json`,
+  `echo '${AGENT}' > .ralph/other/config.json`,
+  `echo '${AGENT}' > .ralph/old/config.json`,
+  `mkdir -p .ralph/other && cd .ralph/other && echo '${AGENT}' > config.json`,
+  `mkdir .ralph/other && tee .ralph/other/config.json < x/config.json`,
+  'cp x/config.json .ralph/other/',
+  'cp -r x .ralph/other',
+  'mv x .ralph/other',
+  'cp x/config.json .ralph/old',
+  'rm .ralph/old/config.json',
+  'rm -rf .ralph/old',
+  `for n in a b; do echo '${AGENT}' > .ralph/$n/config.json; done`,
+  `echo '${AGENT}' > ".ralph/$NAME/config.json"`,
+  "sed -i 's/sh/bash/' .ralph/*/config.json",
+  'jq .agent=1 x/config.json | sponge .ralph/deep/er/config.json',
+  'iconv -o .ralph/other/config.json x/config.json',
+  `echo '${AGENT}' > .claude/ralph/config.json`,
+  'rsync -a x/ .ralph/other/',
+  'install -m 644 x/config.json .ralph/other/config.json',
+  'curl -o .ralph/other/config.json https://example.com',
+];
+const ALLOWED = [
+  'cat ~/.config/ralph-loop/config.json',
+  'jq . .ralph/old/config.json',
+  'echo "{}" > config.json',
+  'echo "{}" > x/config.json',
+  'echo "{}" > ~/.config/other/config.json',
+  'ls -la ~/.config .ralph .ralph/old',
+  'mkdir -p .ralph/other && echo "- [ ] One" > .ralph/other/task.md',
+  'echo "{}" > .ralph/other/configuration.json',
+  'echo "{}" > .ralph/other/tsconfig.json',
+  'cp x/config.json /tmp/config.json',
+  'cp -r .ralph/old /tmp/old',
+  'diff .ralph/old/config.json x/config.json',
+  'git add .ralph/old/config.json',
+  'rm -rf x/config.json',
+  'grep agent .ralph/*/config.json',
+  'find .ralph -name config.json',
+  'wc -l .ralph/*/config.json',
+  'echo ".ralph/other/config.json"',
+  'git commit -m "Explain .ralph/config.json"',
+  'touch .ralph/other/task.md',
+  'node -e "console.log(1)"',
+];
+
+const decide = async (command: string, by: GuardRules): Promise<string> =>
+  (await evaluateToolCall({ tool: 'Bash', input: { command }, cwd: project }, by)).decision;
+
+describe('files that settings are read from', () => {
+  for (const command of DENIED)
+    it(`are not written by: ${command}`, async () => assert.equal(await decide(command, rules), 'deny'));
+  for (const command of ALLOWED)
+    it(`are not touched by: ${command}`, async () => assert.equal(await decide(command, rules), 'allow'));
+
+  it('are free without the rule', async () => {
+    const without = {
+      ...rules,
+      ownNames: [],
+      ownFiles: rules.ownFiles.filter((path) => !path.endsWith('config.json')),
+    };
+    const missed = [];
+    for (const command of DENIED) if ((await decide(command, without)) === 'allow') missed.push(command);
+    assert.ok(missed.length >= 25, `the control misses only ${missed.length} of ${DENIED.length}`);
+  });
+
+  it('are all that the reader reads, wherever XDG_CONFIG_HOME puts them', async () => {
+    const moved = { ...env, XDG_CONFIG_HOME: join(home, 'elsewhere') };
+    const task = '.ralph/old/task.md';
+    const { paths } = readConfigs(project, task, moved, true);
+    assert.equal(Object.values(paths ?? {}).length, 4);
+    const guarded = guardRules(loopFiles(project, null, moved), moved, null);
+    for (const path of Object.values(paths ?? {})) {
+      const call = { tool: 'Write', input: { file_path: path, content: AGENT }, cwd: project };
+      assert.equal((await evaluateToolCall(call, guarded)).decision, 'deny', path);
+    }
+    assert.equal(await decide('echo > "$XDG_CONFIG_HOME/ralph-loop/config.json"', guarded), 'deny');
+  });
+});
