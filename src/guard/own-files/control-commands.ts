@@ -1,4 +1,5 @@
-import { basename, isAbsolute } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { type Guard, isDistinctive } from '../guard.ts';
 import { controlDenied } from '../messages.ts';
 import { escapeGlob, matchesGlob } from '../shell/glob.ts';
@@ -43,9 +44,20 @@ export function controlCommandDenial(command: ShellCommand, guard: Guard): strin
   return deny(`"${subcommand.text}" is not a command for agents`);
 }
 
-/** Returns whether this command runs the control program, so that its arguments are the control program's. */
+/** Returns whether this command runs the control program, itself or behind a wrapper, with a command for agents. */
 export function runsControl(command: ShellCommand, guard: Guard): boolean {
-  return invocationOf(command, guard) !== undefined;
+  if (invocationOf(command, guard) !== undefined) return true;
+  const { argv, cwdTemplate } = command;
+  return argv.some((word, index) => {
+    const before = basename(argv[index - 1]?.template ?? '');
+    const [next, ...rest] = argv.slice(index + 1);
+    if (!(NODE_LIKE.has(before) || isShell(before)) || !guard.rules.agentCommands.includes(next?.text ?? ''))
+      return false;
+    return (
+      controlProgramIn(word, cwdTemplate, guard) !== undefined &&
+      !rest.some(({ template }) => USERS_WORDS.has(template))
+    );
+  });
 }
 
 interface Invocation {
@@ -97,14 +109,17 @@ function preloadedProgram(command: ShellCommand, guard: Guard): string | undefin
   return program === undefined ? undefined : basename(program);
 }
 
-const COPIERS = new Set(['cp', 'mv', 'ln', 'install', 'rsync', 'dd', 'scp', 'ditto', 'tar', 'zip', '7z']);
-/** Programs that pass on their input unchanged or reversibly. */
-const CARRIERS = new Set([
-  ...['cat', 'tac', 'dd', 'tee', 'head', 'tail', 'sed', 'awk', 'gawk', 'base64', 'xxd', 'gzip', 'xz', 'zstd', 'bat'],
-  ...['sponge', 'cpio', 'openssl', 'nl', '<'],
-]);
+/** Programs that print what they read. With all others, what they read counts as taken away. */
+const PRINTS = new Set(
+  '< cat tac head tail less more most bat batcat nl rev pr fold fmt cut paste sort uniq grep egrep fgrep zgrep ggrep rg ag ack sed gsed awk gawk mawk tr strings od xxd hexdump hd base64 jq diff colordiff sdiff cmp comm column expand unexpand git'.split(
+    ' ',
+  ),
+);
+/** Programs that tell something about a file without its text. */
+const SUMMARIES = /^(wc|file|cmp|cksum|sum|b2sum|md5sum|shasum|sha\d+sum|xargs)$/;
+const COUNTS = /^(-[a-zA-Z]*[clLq][a-zA-Z]*|--count|--files-with(out)?-match(es)?|--quiet)$/;
 
-/** A copy of the control program made elsewhere, or its text handed to an interpreter. Gives the message. */
+/** The text of the control program taken anywhere but to the terminal: a copy of it obeys no guard. Gives the message. */
 export function controlCopyDenial(reading: ShellReading, guard: Guard): string | undefined {
   const uses = [
     ...reading.reads,
@@ -112,73 +127,54 @@ export function controlCopyDenial(reading: ShellReading, guard: Guard): string |
   ];
   for (const use of uses) {
     const program = programIn(use, guard);
-    if (program === undefined) continue;
+    if (program === undefined || SUMMARIES.test(use.by)) continue;
     const deny = (what: string): string => controlDenied(`${what} ${program}`, guard.rules.agentCommands);
-    if (COPIERS.has(use.by)) return deny(`${use.by} would copy`);
-    if (NODE_LIKE.has(use.by) && !isArgument(use, reading)) return deny(`${use.by} would run`);
-    if (isShell(use.by)) return deny(`${use.by} would run`);
-    const carries = CARRIERS.has(use.by);
-    if (carries && writesElsewhere(use, reading)) return deny(`${use.by} would copy`);
-    if (carries && pipedOn(use, reading)) return deny(`${use.by} would hand on`);
+    const command = reading.commands.find((each) => reads(each, use));
+    const isScript = (NODE_LIKE.has(use.by) || isShell(use.by)) && command?.argv.includes(use.word) === true;
+    // Its script is judged as an invocation.
+    if (isScript || use.by === 'source' || use.by === '.') continue;
+    if (!PRINTS.has(use.by) || command?.argv[1]?.template === 'archive') return deny(`${use.by} would copy or run`);
+    if (/grep|^rg$/.test(use.by) && command?.argv.some(({ template }) => COUNTS.test(template)) === true) continue;
+    if (command === undefined || command.away === true) return deny(`${use.by} would copy`);
+    if (isPipedAway(command, reading)) return deny(`${use.by} would hand on`);
   }
   return undefined;
 }
 
-/** The program itself, or a directory with it that is more than "the whole project". */
-function programIn(use: FileAccess, guard: Guard): string | undefined {
-  const direct = controlProgramIn(use.word, use.cwdTemplate, guard);
-  if (direct !== undefined) return direct;
-  const path = use.word.text;
-  if (path === null || !COPIERS.has(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
-  if (!isBelowProject(path, use.cwdTemplate, guard)) return undefined;
-  const absolute = isAbsolute(path) ? path : `${use.cwdTemplate}/${path}`;
-  const forms = [absolute, realPath(absolute)].map((each) => comparablePath(each, guard.rules.caseInsensitive));
-  return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
+function reads(command: ShellCommand, use: FileAccess): boolean {
+  if (command.name !== use.by) return false;
+  const end = command.position + command.source.length;
+  return command.argv.includes(use.word) || (use.position >= command.position && use.position <= end);
 }
 
-/** `node main.cjs` reads its script as an argument; that is evaluated as an invocation. */
-function isArgument(use: FileAccess, reading: ShellReading): boolean {
-  return reading.commands.some(
-    (command) => command.position === use.position && command.argv.some((word) => word === use.word),
-  );
-}
-
-function writesElsewhere(use: FileAccess, reading: ShellReading): boolean {
-  return reading.writes.some(
-    (write) =>
-      write.by === use.by &&
-      (write.how === 'redirect' || write.how === 'argument') &&
-      covers(use, write, reading) &&
-      write.target !== '/dev/null',
-  );
-}
-
-function covers(read: FileAccess, write: FileAccess, reading: ShellReading): boolean {
-  const command = reading.commands.find((each) => each.name === read.by && each.argv.includes(read.word));
-  if (command === undefined) return true;
-  return write.position >= command.position && write.position <= command.position + command.source.length;
-}
-
-function pipedOn(use: FileAccess, reading: ShellReading): boolean {
-  return reading.pipelines.some((all) => {
-    const elements = all.map((element) => element.filter((command) => command.opened !== true));
-    const from = elements.findIndex((element) =>
-      element.some(
-        (command) => command.name === use.by && (command.argv.includes(use.word) || use.position === command.position),
-      ),
+/** A program that does more than print stands later in the pipeline. */
+function isPipedAway(command: ShellCommand, reading: ShellReading): boolean {
+  return reading.pipelines.some((elements) => {
+    const from = elements.findIndex((element) => element.includes(command));
+    const later = from === -1 ? [] : elements.slice(from + 1).flat();
+    return later.some(
+      (each) =>
+        each.away === true ||
+        !(PRINTS.has(each.name) || SUMMARIES.test(each.name)) ||
+        reading.writes.some((write) => write.by === each.name && write.position >= each.position),
     );
-    if (from === -1) return false;
-    const later = elements.slice(from + 1).flat();
-    const carried = later.every((command) => CARRIERS.has(command.name) || isEnd(command));
-    const writes = later.some((command) =>
-      reading.writes.some((write) => write.by === command.name && write.position >= command.position),
-    );
-    return carried && (later.some(isEnd) || writes);
   });
 }
 
-function isEnd(command: ShellCommand): boolean {
-  return NODE_LIKE.has(command.name) || isShell(command.name);
+/** The program itself, or a directory with it that is more than "the whole project". */
+function programIn(use: FileAccess, guard: Guard): string | undefined {
+  const { word, cwdTemplate } = use;
+  // A search of the whole project only happens to come by.
+  const roots = word.under?.roots.filter((root) => isBelowProject(root, '/', guard));
+  if (roots?.length === 0) return undefined;
+  const direct = controlProgramIn(word, cwdTemplate, guard);
+  if (direct !== undefined) return direct;
+  const path = word.text;
+  if (path === null || PRINTS.has(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
+  if (!isBelowProject(path, cwdTemplate, guard)) return undefined;
+  const absolute = isAbsolute(path) ? path : `${cwdTemplate}/${path}`;
+  const forms = [absolute, realPath(absolute)].map((each) => comparablePath(each, guard.rules.caseInsensitive));
+  return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
 }
 
 /** The name under which the package manager installs the control program. */
@@ -198,9 +194,27 @@ export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Gu
   const path = isAbsolute(template) ? template : `${cwdTemplate}/${template}`;
   const forms = [path, realPath(path)].map((each) => comparablePath(each, guard.rules.caseInsensitive));
   // A copy of the whole project elsewhere has the same tail.
-  return guard.control.find((program) =>
+  const known = guard.control.find((program) =>
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),
   );
+  return known ?? (isBundled(forms[1] ?? path) ? forms[1] : copiedProgram(path, guard));
+}
+
+/** The control program of another bundle: a hook of ours lies beside its folder. */
+function isBundled(path: string): boolean {
+  return (
+    /\/scripts\/(ralph-)?main\.cjs$/.test(path) && existsSync(join(dirname(path), '..', 'hooks', 'ralph-stop-hook.cjs'))
+  );
+}
+
+/** A copy under any name: the size is compared first, so that hardly any file is read. */
+function copiedProgram(path: string, { control }: Guard): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isFile() || stat.size === 0) return undefined;
+  return control.find((program) => {
+    const own = statSync(program, { throwIfNoEntry: false });
+    return own?.isFile() === true && own.size === stat.size && readFileSync(program).equals(readFileSync(path));
+  });
 }
 
 export function isControlBinary(name: string): boolean {

@@ -41,6 +41,8 @@ export interface ShellCommand {
   readonly stdinFrom: 'none' | 'pipe' | 'file' | 'literal';
   readonly source: string;
   readonly position: number;
+  /** What it prints goes to a file, a variable or another descriptor. */
+  readonly away?: true;
   /** Looked through (sudo, bash -c, eval), or only changes the shell (cd, export): what it runs is recorded too. */
   readonly opened?: true;
 }

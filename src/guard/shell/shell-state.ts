@@ -122,6 +122,8 @@ export interface Facts {
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
   steps: number;
+  /** `exec > file` stands before. */
+  away?: true;
   /** Commands of the current element of a pipeline. */
   element: ShellCommand[];
 }
@@ -139,6 +141,8 @@ export interface ShellContext {
   readonly position: number | null;
   readonly depth: number;
   readonly via: readonly string[];
+  /** What is printed here goes to a file, a variable or another descriptor. */
+  readonly away?: true;
   readonly interpret: (code: Code, states: States, stdin: Stream, context: ShellContext) => Outcome;
 }
 

@@ -152,7 +152,7 @@ function substitute(
   context: ShellContext,
 ): Stream {
   if (script === undefined) return { kind: 'pipe', text: UNKNOWN };
-  return context.interpret(script, [state], stdin, context).output;
+  return context.interpret(script, [state], stdin, { ...context, away: true }).output;
 }
 
 function joined(values: readonly ValueWord[]): ValueWord[] {

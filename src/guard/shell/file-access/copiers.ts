@@ -150,6 +150,9 @@ function withoutQuery(url: string): string {
 const TAR_VALUES =
   '-f -C -T -X -b -I --file --directory --files-from --exclude --exclude-from --strip-components --transform --use-compress-program --owner --group --mode';
 
+/** Members named on standard input that are looked at. */
+const MAX_MEMBERS = 500;
+
 /** tar, unzip and the like: where members arrive, which archive is written. */
 export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
   tar: (access) => {
@@ -201,6 +204,7 @@ export const ARCHIVERS: Readonly<Record<string, FileAccessRule>> = {
   },
   cpio: (access) => {
     if (access.args.some((word) => /^-[a-zA-Z]*i|^--extract/.test(word.template))) access.write(wordOf('.'), 'extract');
+    else for (const line of access.stdin.text.split('\n').slice(0, MAX_MEMBERS)) access.read(wordOf(line));
   },
 };
 

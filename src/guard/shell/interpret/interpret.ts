@@ -88,7 +88,8 @@ function interpretNode(node: Node, states: States, stdin: Stream, context: Shell
       return { states, output: interpretNode(node.body, states, stdin, context).output };
     case 'Redirected': {
       const read = readRedirections(node.redirects, states, stdin, '', context);
-      const outcome = interpretNode(node.command, states, read.stdin, context);
+      const inner = read.away ? { ...context, away: true as const } : context;
+      const outcome = interpretNode(node.command, states, read.stdin, inner);
       return read.stdoutTo === null ? outcome : { ...outcome, output: SILENT };
     }
     case 'If':

@@ -166,6 +166,7 @@ function commandOf(call: Call, name: string, context: ShellContext): ShellComman
     stdinFrom: call.stdin.kind,
     source: call.source,
     position: context.position ?? call.position,
+    ...(context.away === true || context.facts.away === true ? { away: true as const } : {}),
   };
 }
 

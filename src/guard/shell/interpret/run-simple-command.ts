@@ -58,8 +58,9 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
       source: context.source.slice(node.pos, node.end),
       position: node.pos,
     },
-    context,
+    redirected.away ? { ...context, away: true } : context,
   );
+  if (redirected.away && by === 'exec' && words.length === 1) context.facts.away = true;
   const restored = outcome.states.map((each) => restore(each, state, assignments));
   if (redirected.stdoutTo === null) return { ...outcome, states: restored };
   const path = fileKey(redirected.stdoutTo.template, state);
@@ -140,7 +141,11 @@ interface Redirected {
   readonly stdin: Stream;
   /** Target of standard output; null if it is not a file. */
   readonly stdoutTo: ShellWord | null;
+  /** Standard output goes to a file or to a descriptor that is not followed. */
+  readonly away: boolean;
 }
+
+const SCREEN = /^\/dev\/(null|tty|stdout|stderr|fd\/[12])$/;
 
 /** Records the files that redirections read and write, and returns the resulting standard input. */
 export function readRedirections(
@@ -152,6 +157,7 @@ export function readRedirections(
 ): Redirected {
   let input = stdin;
   let stdoutTo: ShellWord | null = null;
+  let away = false;
   for (const state of states) {
     for (const redirect of redirects) {
       if (redirect.type === 'HereDoc') {
@@ -171,6 +177,7 @@ export function readRedirections(
       for (const word of expandWord(redirect.target, state, context)) {
         if (duplicates && /^(\d+-?|-)$/.test(word.template)) {
           // Other descriptors are not followed.
+          if (redirect.operator === '>&' && /^[3-9]|^\d\d/.test(word.template)) away = true;
           if (redirect.operator === '<&' && /^[1-9]/.test(word.template)) input = UNKNOWN_STREAM;
           continue;
         }
@@ -182,9 +189,10 @@ export function readRedirections(
         if (redirect.operator === '<' || redirect.operator === '<&') continue;
         const descriptor = redirect.descriptor?.type === 'FileDescriptor' ? redirect.descriptor.value : 1;
         if (descriptor === 1) stdoutTo = word;
+        if (descriptor === 1 && !SCREEN.test(word.template)) away = true;
         if (word.content === undefined) recordWrite({ word, state, by, how: 'redirect' }, context, redirect.pos);
       }
     }
   }
-  return { stdin: input, stdoutTo };
+  return { stdin: input, stdoutTo, away };
 }
