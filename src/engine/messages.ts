@@ -71,6 +71,12 @@ export function budgetText(name: string, reading: string): string {
   return `Stopped: the budget ${name} is used up: ${reading}.`;
 }
 
+export const UNKNOWN_COST = advise(
+  'Stopped: what an agent run cost is unknown, so the budget max_cost cannot be kept.',
+  'Continue without that cost',
+  'resume',
+);
+
 export function budgetWarningText(name: string, reading: string): string {
   return `Budget ${name}: ${reading} used.`;
 }
@@ -83,13 +89,11 @@ export function stoppedText({ iteration, stopFlag }: Pick<LoopState, 'iteration'
   return `Stopped by ${stopFlag ? 'the file stop.flag' : 'the user'} after ${iterations(iteration)}.`;
 }
 
-export function cancelledText(iteration: number, flag: boolean): Message {
+/** `inProgress`: the agent was at work on the next iteration. */
+export function cancelledText(iteration: number, flag: boolean, inProgress: boolean): Message {
   const by = flag ? 'the file cancel.flag' : 'the user';
-  return advise(
-    `Cancelled by ${by} after ${iterations(iteration)}. Nothing was deleted.`,
-    'Show the archive',
-    'archive',
-  );
+  const when = inProgress ? `during iteration ${iteration + 1}` : `after ${iterations(iteration)}`;
+  return advise(`Cancelled by ${by} ${when}. Nothing was deleted.`, 'Show the archive', 'archive');
 }
 
 /** In another terminal: control commands refuse in the client's own shell (`!command`). */

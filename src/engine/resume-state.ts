@@ -22,13 +22,17 @@ export function resumeState(state: LoopState, at: string, consented: boolean): L
     idle: NOT_IDLE,
     stopRequested: false,
     stopFlag: false,
+    pauseRequested: false,
     turn: 'first',
     lastTurn: null,
     handedOver: null,
     promptId: null,
     told: [],
     waitedOut: [],
-    usage: { ...state.usage, costBaseUsd: null },
+    usage: {
+      ...{ ...state.usage, costBaseUsd: null },
+      ...(state.usage.unpricedRuns && { unpricedAccepted: state.usage.unpricedRuns }),
+    },
     marks: { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
     lastDecision: { at, kind: 'started', detail: 'resumed' },
   };

@@ -57,7 +57,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'steering-delivered':
       return steeringDelivered(state, happened);
     case 'prompt-made':
-      return promptMade(state, happened);
+      return promptMade(state, happened, policy);
     case 'first-prompt':
       return firstPrompt(state, happened, policy);
     default:

@@ -54,6 +54,16 @@ export function listArchive(files: LoopFiles): { path: string; file: string; con
     });
 }
 
+/** Changes the archived state of a loop that has ended, for what became known later. Called under the lock. */
+export function amendArchived(files: LoopFiles, loopId: string, change: (ended: LoopState) => LoopState): boolean {
+  for (const { path, content } of listArchive(files).reverse()) {
+    if (content.kind !== 'loop' || content.state.loopId !== loopId || content.state.status !== 'ended') continue;
+    writeAtomically(path, serialise(change(content.state)));
+    return true;
+  }
+  return false;
+}
+
 function archiveStem({ archiveDir }: LoopFiles, at: string, label: string): string {
   return join(archiveDir, `${at.replaceAll(':', '-')}-${label}`);
 }

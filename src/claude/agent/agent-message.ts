@@ -3,12 +3,14 @@ import type { UsageDelta } from '../../engine/events.ts';
 /** Message of an agent at work, reduced to what this program uses. One line of its stream can hold several. */
 export type AgentMessage =
   | { readonly kind: 'session'; readonly sessionId: string; readonly model: string | null }
-  /** The main agent requests its next message, with the tokens it reads for it. Streamed runs only. */
-  | { readonly kind: 'request'; readonly contextTokens: number }
-  /** Part of the main agent's text, followed by the whole text. Streamed runs only. */
+  /** The main agent requests its next message. `tokens` are those that it reads for it, without `cachedTokens`. */
+  | { readonly kind: 'request'; readonly id: string; readonly tokens: number; readonly cachedTokens: number }
+  /** Part of the main agent's text, followed by the whole text. */
   | { readonly kind: 'text-delta'; readonly text: string }
-  /** The main agent's message is complete, with its number of tokens. Streamed runs only. */
+  /** The main agent's message is complete, with its number of tokens. */
   | { readonly kind: 'answered'; readonly tokens: number }
+  /** Tokens of a message so far, a subagent's included. `id` is null for the main agent's current message. */
+  | { readonly kind: 'billed'; readonly id: string | null; readonly usage: UsageDelta }
   /** The most tokens that a model of this run can read, the largest of them. */
   | { readonly kind: 'window'; readonly tokens: number }
   | { readonly kind: 'text'; readonly text: string }
@@ -27,8 +29,13 @@ export type AgentMessage =
   | { readonly kind: 'acknowledged'; readonly id: string }
   /** A hook has begun, of this program or another. */
   | { readonly kind: 'hook'; readonly event: string }
-  /** `resetsAt` is ISO-8601 UTC, null where the client does not say. */
-  | { readonly kind: 'limit'; readonly rejected: boolean; readonly resetsAt: string | null }
+  /** `resetsAt` is ISO-8601 UTC, null if unknown. */
+  | {
+      readonly kind: 'limit';
+      readonly rejected: boolean;
+      readonly resetsAt: string | null;
+      readonly windows: readonly UsageWindow[];
+    }
   /** The client retries a request to the API. `error` is the client's own term. */
   | { readonly kind: 'retry'; readonly attempt: number; readonly error: string }
   | {
@@ -40,6 +47,13 @@ export type AgentMessage =
     }
   | { readonly kind: 'compaction' }
   | ({ readonly kind: 'result' } & AgentResult);
+
+/** A window of the account's usage limits, with the used share of it (1: all). */
+export interface UsageWindow {
+  readonly name: 'five_hour' | 'seven_day';
+  readonly used: number;
+  readonly resetsAt: string | null;
+}
 
 /** End of a turn. A run can have several; cost and usage are those of the whole run so far, subagents included. */
 export interface AgentResult {
@@ -66,6 +80,12 @@ export interface RunFacts {
   readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
   /** Reset time of the usage limit that was last hit; null if none was hit or the time is unknown. */
   readonly resetsAt: string | null;
+  /** Last known use of the account's limits; empty where the client does not report it. */
+  readonly windows: readonly UsageWindow[];
+  /** Tokens billed so far, whether or not a result came; null where nothing is known. */
+  readonly usage: UsageDelta | null;
+  /** Cost of all these tokens; null while the client has not reported it. */
+  readonly costUsd: number | null;
   /** Refused credentials in a row, while the client asks again and again. */
   readonly refusedLogins: number;
   /** Calls of the main agent and of its subagents; null for an agent that does not report them. */
@@ -84,6 +104,9 @@ export const NO_FACTS: RunFacts = {
   result: null,
   apiError: null,
   resetsAt: null,
+  windows: [],
+  usage: null,
+  costUsd: null,
   refusedLogins: 0,
   toolCalls: 0,
   guardedCalls: 0,
@@ -107,7 +130,11 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
     case 'hook':
       return message.event === 'PreToolUse' ? { ...facts, guardedCalls: facts.guardedCalls + 1 } : facts;
     case 'limit':
-      return message.rejected ? { ...facts, resetsAt: message.resetsAt } : facts;
+      return {
+        ...facts,
+        ...(message.rejected && { resetsAt: message.resetsAt }),
+        ...(message.windows.length > 0 && { windows: message.windows }),
+      };
     case 'retry':
       return { ...facts, refusedLogins: message.error === 'authentication_failed' ? facts.refusedLogins + 1 : 0 };
     case 'api-error':

@@ -3,7 +3,9 @@ import { endGroup, forgetGroup, rememberGroup } from '../../state/process/group.
 import type { AgentMessage, RunFacts } from './agent-message.ts';
 import type { EndedBy, RunExit, RunOutcome } from './classify-run.ts';
 
-export interface AgentRun extends Pick<AgentProcess, 'pid' | 'end'> {
+export interface AgentRun {
+  /** Leader of its process group; null when it could not be started. */
+  readonly pid: number | null;
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
   /**
@@ -11,8 +13,11 @@ export interface AgentRun extends Pick<AgentProcess, 'pid' | 'end'> {
    * it by its id (at once for an agent that cannot). Returns false if the agent takes no more messages.
    */
   readonly send: (text: string, id: string) => boolean;
-  /** Asks the agent to end its turn, then ends it; drops pending messages. It may be ignored: `end` is not. */
-  readonly interrupt: () => void;
+  /**
+   * Ends the run, and drops pending messages. An agent that can is first asked to end its turn, for its last figures;
+   * after five seconds, or if `force`, its processes are ended.
+   */
+  readonly end: (why: EndedBy, force?: boolean) => void;
 }
 
 export interface FinishedRun extends Omit<ProcessEnd, 'exit'> {
@@ -38,9 +43,9 @@ export interface AgentOptions {
   readonly guarded: boolean;
   /** Called with the leader of its process group before the prompt is sent. */
   readonly onStart?: (pid: number) => void;
-  /** Request the agent's text as it is written. An agent that cannot stream sends it whole. */
-  readonly streamed: boolean;
   readonly onMessage: (message: AgentMessage) => void;
+  /** Called with all that the run has used so far, whenever that grows or its cost becomes known. */
+  readonly onUsage?: (used: Pick<RunFacts, 'usage' | 'costUsd'>) => void;
 }
 
 /** The same with the program to start. */
@@ -137,7 +142,14 @@ export function startAgentProcess(options: ProcessOptions): AgentProcess {
   }, LOOK_MS);
   if (pid !== undefined) {
     rememberGroup(pid);
-    options.onStart?.(pid);
+    try {
+      options.onStart?.(pid);
+    } catch (error) {
+      // A full disk, for example. Nothing else would end the process and the timer.
+      clearInterval(patience);
+      void endGroup(pid).then(() => forgetGroup(pid));
+      throw error;
+    }
   }
   const finish = async (exit: Omit<RunExit, 'endedBy'>): Promise<ProcessEnd> => {
     clearInterval(patience);

@@ -113,7 +113,9 @@ function failed(facts: RunFacts, result: AgentResult): RunOutcome {
 function refused(facts: RunFacts, message: string, status: number | null): RunOutcome {
   const said = shorten(message, QUOTE);
   const named = apiErrorKind(facts.apiError?.error);
-  const kind = named === 'other' ? kindOfStatus(status) : named;
+  // The client's word for an answer that it could not read.
+  const malformed = facts.apiError?.error === 'unknown' && status === null;
+  const kind = named !== 'other' ? named : malformed ? 'overloaded' : kindOfStatus(status);
   if (kind === 'rate-limited') return { kind, resetsAt: facts.resetsAt, message: said };
   return { kind, message: kind === 'other' ? `the agent failed: ${said}` : `${REFUSALS[kind]} (${said}).` };
 }

@@ -1,7 +1,7 @@
 import type { UsageDelta } from '../../engine/events.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
-import type { AgentMessage, AgentResult } from './agent-message.ts';
+import type { AgentMessage, AgentResult, UsageWindow } from './agent-message.ts';
 
 /** Reads one line of the client's stream-json output; null if it is no object. Tolerates unknown types and fields. */
 export function readMessages(line: string): readonly AgentMessage[] | null {
@@ -17,7 +17,8 @@ export function readMessages(line: string): readonly AgentMessage[] | null {
       return toolResults(message);
     case 'rate_limit_event': {
       const info = fieldsOf(message['rate_limit_info']);
-      return [{ kind: 'limit', rejected: info['status'] === 'rejected', resetsAt: resetTime(info) }];
+      const windows = windowsOf(fieldsOf(info['unifiedWindows']));
+      return [{ kind: 'limit', rejected: info['status'] === 'rejected', resetsAt: resetTime(info), windows }];
     }
     case 'stream_event':
       return typeof message['parent_tool_use_id'] === 'string' ? [] : streamed(fieldsOf(message['event']));
@@ -48,16 +49,25 @@ function system(message: Fields): AgentMessage[] {
 function streamed(event: Fields): AgentMessage[] {
   switch (event['type']) {
     case 'message_start': {
-      const usage = fieldsOf(fieldsOf(event['message'])['usage']);
-      const read = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
-      return [{ kind: 'request', contextTokens: read.reduce((sum, key) => sum + countOf(usage[key]), 0) }];
+      const { id, usage } = fieldsOf(event['message']);
+      const billed = messageUsage(fieldsOf(usage));
+      const { inputTokens, cacheReadTokens, cacheWriteTokens } = billed;
+      return [
+        { kind: 'request', id: textOf(id), tokens: inputTokens + cacheWriteTokens, cachedTokens: cacheReadTokens },
+        { kind: 'billed', id: textOf(id), usage: billed },
+      ];
     }
     case 'content_block_delta': {
       const delta = fieldsOf(event['delta']);
       return delta['type'] === 'text_delta' ? [{ kind: 'text-delta', text: textOf(delta['text']) }] : [];
     }
-    case 'message_delta':
-      return [{ kind: 'answered', tokens: countOf(fieldsOf(event['usage'])['output_tokens']) }];
+    case 'message_delta': {
+      const usage = messageUsage(fieldsOf(event['usage']));
+      return [
+        { kind: 'billed', id: null, usage },
+        { kind: 'answered', tokens: usage.outputTokens },
+      ];
+    }
     default:
       return [];
   }
@@ -65,7 +75,8 @@ function streamed(event: Fields): AgentMessage[] {
 
 function assistant(message: Fields): AgentMessage[] {
   const nested = typeof message['parent_tool_use_id'] === 'string';
-  const blocks = listOf(fieldsOf(message['message'])['content']);
+  const { id, usage, ...rest } = fieldsOf(message['message']);
+  const blocks = listOf(rest['content']);
   if (message['is_api_error_message'] === true || typeof message['error'] === 'string') {
     const said = blocks.map((block) => textOf(block['text'])).join(' ');
     const info = fieldsOf(fieldsOf(message['api_error_params'])['rate_limit_info']);
@@ -74,12 +85,14 @@ function assistant(message: Fields): AgentMessage[] {
     if (nested) return [];
     return [{ kind: 'api-error', error: textOf(message['error']), message: said, status, resetsAt: resetTime(info) }];
   }
-  return blocks.flatMap((block): AgentMessage[] => {
+  const billed: AgentMessage = { kind: 'billed', id: textOf(id), usage: messageUsage(fieldsOf(usage)) };
+  const said = blocks.flatMap((block): AgentMessage[] => {
     if (block['type'] === 'text' && !nested) return [{ kind: 'text', text: textOf(block['text']) }];
     if (block['type'] !== 'tool_use') return [];
     const { id, name, input } = block;
     return [{ kind: 'tool', id: textOf(id), name: textOf(name), input: fieldsOf(input), nested }];
   });
+  return [billed, ...said];
 }
 
 function toolResults(message: Fields): AgentMessage[] {
@@ -105,6 +118,22 @@ function result(message: Fields): AgentResult {
     costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null,
     usage: usageOf(message['modelUsage']),
   };
+}
+
+function messageUsage(usage: Fields): UsageDelta {
+  return {
+    inputTokens: countOf(usage['input_tokens']),
+    outputTokens: countOf(usage['output_tokens']),
+    cacheReadTokens: countOf(usage['cache_read_input_tokens']),
+    cacheWriteTokens: countOf(usage['cache_creation_input_tokens']),
+  };
+}
+
+function windowsOf(windows: Fields): UsageWindow[] {
+  return (['five_hour', 'seven_day'] as const).flatMap((name) => {
+    const { utilization, ...rest } = fieldsOf(windows[name]);
+    return typeof utilization === 'number' ? [{ name, used: utilization, resetsAt: resetTime(rest) }] : [];
+  });
 }
 
 function usageOf(models: unknown): UsageDelta | null {

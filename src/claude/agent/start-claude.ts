@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type AgentMessage, addFact, NO_FACTS, type RunFacts } from './agent-message.ts';
 import { type AgentRun, type ProgramOptions, startAgentProcess } from './agent-run.ts';
-import { classifyRun } from './classify-run.ts';
+import { classifyRun, type EndedBy } from './classify-run.ts';
 import { readMessages } from './read-messages.ts';
+import { usageMeter } from './usage-meter.ts';
 
 /** Bytes of a line; one tool result can carry a whole file. */
 const LONGEST_LINE = 10 * 1024 * 1024;
@@ -11,16 +12,20 @@ const REFUSED_LOGINS = 3;
 
 const FLAGS = [
   ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
-  ...['--include-hook-events', '--replay-user-messages'],
+  // Partial messages alone have the tokens of a message that is never finished.
+  ...['--include-hook-events', '--replay-user-messages', '--include-partial-messages'],
 ];
+/** Time for an agent to end its turn and report its figures. */
+const POLITE_MS = 5_000;
 
 /** Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. */
 export function startAgent(options: ProgramOptions): AgentRun {
   const { program, args, cwd, silenceMs, timeMs, lingerMs } = options;
   let facts: RunFacts = NO_FACTS;
   let requests = 0;
-  let stopping = false;
+  let ending: { readonly why: EndedBy; readonly force: NodeJS.Timeout } | null = null;
   let stopped = false;
+  const meter = usageMeter();
   const promptId = randomUUID();
   /** A client that does not confirm the prompt would not confirm later messages either. */
   let acknowledges = false;
@@ -35,14 +40,23 @@ export function startAgent(options: ProgramOptions): AgentRun {
     }
     if (message.kind === 'acknowledged') unacknowledged.delete(message.id);
     facts = addFact(facts, message);
-    options.onMessage(message);
+    measure(message);
+    if (message.kind !== 'billed') options.onMessage(message);
     if (message.kind === 'result') client.closeInput();
-    if (message.kind === 'result' && stopping) {
+    if (message.kind === 'result' && ending !== null) {
       stopped = true;
-      client.end('interrupt');
+      client.end(ending.why);
     }
     if (options.guarded && facts.unguarded) client.end('unguarded');
     if (facts.refusedLogins >= REFUSED_LOGINS) client.end('login');
+  };
+  const measure = (message: AgentMessage): void => {
+    if (message.kind === 'request') meter.begin(message.id);
+    else if (message.kind === 'billed') meter.note(message.id, message.usage);
+    else if (message.kind === 'result' && message.usage !== null) meter.settle(message.usage, message.costUsd);
+    else return;
+    facts = { ...facts, ...meter.read() };
+    if (message.kind !== 'request') options.onUsage?.(facts);
   };
   const lose = (): void => {
     facts = { ...facts, lostLines: facts.lostLines + 1 };
@@ -50,7 +64,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const lines = byteLines(LONGEST_LINE, (line) => readLine(line, hear, lose), lose);
   const client = startAgentProcess({
     program,
-    args: [...FLAGS, ...(options.streamed ? ['--include-partial-messages'] : []), ...args],
+    args: [...FLAGS, ...args],
     cwd,
     env: { ...options.env, CLAUDE_CODE_PRINT_BG_WAIT_CEILING_MS: String(lingerMs) },
     onStart: options.onStart,
@@ -59,8 +73,9 @@ export function startAgent(options: ProgramOptions): AgentRun {
     overdue: (silent, running) => {
       const atWork = facts.result === null;
       // Background work of its turn has as long as in a session.
-      if (silent > (atWork ? silenceMs : lingerMs)) return atWork ? 'silence' : 'lingering';
-      if (timeMs !== null && running > timeMs) return atWork ? 'time' : 'lingering';
+      if (!atWork) return silent > lingerMs || (timeMs !== null && running > timeMs) ? 'lingering' : null;
+      if (silent > silenceMs) end('silence');
+      else if (timeMs !== null && running > timeMs) end('time');
       return null;
     },
   });
@@ -69,12 +84,22 @@ export function startAgent(options: ProgramOptions): AgentRun {
     requests += 1;
     say({ type: 'control_request', request_id: `ralph-${requests}`, request: what });
   };
+  const end = (why: EndedBy, force = false): void => {
+    if (force || facts.result !== null) client.end(ending?.why ?? why);
+    if (force || facts.result !== null || ending !== null) return;
+    ending = { why, force: setTimeout(() => client.end(why), POLITE_MS) };
+    // A waiting message would begin another turn.
+    for (const id of unacknowledged) request({ subtype: 'cancel_async_message', message_uuid: id });
+    request({ subtype: 'interrupt' });
+  };
   say(userMessage(options.prompt, promptId));
   return {
     pid: client.pid,
     done: client.done.then(({ exit, durationMs, complaint }) => {
       if (lines.end()) lose();
-      return { outcome: classifyRun(facts, exit), facts, durationMs, complaint };
+      clearTimeout(ending?.force);
+      const endedBy = exit.endedBy ?? ending?.why ?? null;
+      return { outcome: classifyRun(facts, { ...exit, endedBy }), facts, durationMs, complaint };
     }),
     send: (text, id) => {
       unacknowledged.add(id);
@@ -82,13 +107,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
       if (isSent && !acknowledges) hear({ kind: 'acknowledged', id });
       return isSent;
     },
-    interrupt: () => {
-      stopping = true;
-      // A waiting message would begin another turn.
-      for (const id of unacknowledged) request({ subtype: 'cancel_async_message', message_uuid: id });
-      request({ subtype: 'interrupt' });
-    },
-    end: client.end,
+    end,
   };
 }
 

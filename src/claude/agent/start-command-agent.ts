@@ -42,7 +42,6 @@ export function startCommandAgent(options: ProgramOptions): AgentRun {
       return { outcome: outcomeOf(facts, exit, complaint), facts, durationMs, complaint };
     }),
     send: () => false,
-    interrupt: () => agent.end('interrupt'),
     end: agent.end,
   };
 }

@@ -1,5 +1,5 @@
 import type { Effect } from '../../engine/effects.ts';
-import type { CheckResult, EngineEvent } from '../../engine/events.ts';
+import type { CheckResult, EngineEvent, UsageDelta } from '../../engine/events.ts';
 import { reasonText } from '../../engine/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
 import type { AgentRecord, IterationRecord } from '../../engine/schema/records.ts';
@@ -20,7 +20,7 @@ export interface TaskTurn {
   /** Results of the gate; null if it was not asked. */
   readonly gate: readonly CheckResult[] | null;
   readonly waited: boolean;
-  readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd'> | undefined;
+  readonly agent?: Pick<AgentRecord, 'turns' | 'model' | 'costUsd' | 'usage'> | undefined;
 }
 
 /** Keeps what the engine recorded until nothing more can come of the iteration. */
@@ -74,15 +74,12 @@ export function taskIterationRecord(
     },
     commands: (measured.turn?.evidence ?? []).map(commandOutcome),
     snapshotBounds: [...measured.bounds],
-    usage: usage(ended, agent?.costUsd ?? null),
+    usage: usage(agent?.usage ?? ended.usage, agent?.costUsd ?? null),
   };
 }
 
 /** In a session the client reports the cost of the session only, so `costUsd` is null. */
-function usage(
-  { usage }: EngineEvent & { type: 'iteration-ended' },
-  costUsd: number | null,
-): TaskIterationRecord['usage'] {
+function usage(usage: UsageDelta | null, costUsd: number | null): TaskIterationRecord['usage'] {
   if (usage === null) return null;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd };

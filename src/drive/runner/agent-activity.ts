@@ -37,8 +37,8 @@ export function watchAgent(
         // A message that broke off is requested again; its text so far stays visible.
         if (streamed !== '') tell({ type: 'text-delta', text: '…\n' });
         streamed = '';
-        used.context = message.contextTokens;
-        used.tokens += message.contextTokens;
+        used.context = message.tokens + message.cachedTokens;
+        used.tokens += message.tokens;
         tellUsage();
         return;
       case 'answered':
@@ -93,6 +93,7 @@ export function watchAgent(
       case 'compaction':
         tell({ type: 'notice', message: 'the client has compacted the conversation.' });
         return;
+      case 'billed':
       case 'session':
       case 'hook':
       case 'limit':

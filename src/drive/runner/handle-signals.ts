@@ -113,9 +113,6 @@ function leave(runner: Runner, why: Leaving): void {
   runner.agent?.end('interrupt');
 }
 
-/** Grace period for an agent that was asked to end its turn; then it is ended. */
-const POLITE_MS = 5_000;
-
 /** Returns the actions of the live view’s keys, the same as those of the commands. */
 export function liveControls(runner: Runner): LiveControls {
   const command = (what: Parameters<typeof operate>[3]): void => steerBy(runner, what);
@@ -141,13 +138,7 @@ function interrupt(runner: Runner): void {
     if (readState(files.state).kind === 'loop') tellInterrupted(runner, 'signal');
     return;
   }
-  if (runner.interrupted) {
-    agent.end('interrupt');
-    return;
-  }
+  agent.end('interrupt', runner.interrupted);
+  if (!runner.interrupted) options.tell({ type: 'interrupting' });
   runner.interrupted = true;
-  options.tell({ type: 'interrupting' });
-  agent.interrupt();
-  const force = setTimeout(() => agent.end('interrupt'), POLITE_MS);
-  void agent.done.then(() => clearTimeout(force));
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { AgentMessage } from '../../claude/agent/agent-message.ts';
 import type { FinishedRun } from '../../claude/agent/agent-run.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import { bindSession } from '../../engine/resume-state.ts';
@@ -10,9 +11,9 @@ import { checkCommands } from '../start/allowed-tools.ts';
 import { lockOptions } from '../turn/dispatch.ts';
 import type { Prompt, Turn } from '../turn/turn.ts';
 import { watchAgent } from './agent-activity.ts';
-import { sumCost } from './failed-run-usage.ts';
+import { countUsage } from './count-usage.ts';
 import { RUNNER_TEXTS } from './messages.ts';
-import type { Runner } from './runner.ts';
+import { type Runner, restoreRewrittenState } from './runner.ts';
 import { acknowledge } from './watch-operator.ts';
 
 /** Runs the agent once, to its end, and journals its outcome and cost. */
@@ -25,7 +26,9 @@ export async function runAgent(
   const { policy, stored } = turn.loaded;
   const sessionId = randomUUID();
   const bound = bind(turn, sessionId);
+  const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
+  const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks);
   const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
     env: { ...options.env, ...options.agentEnv },
@@ -35,22 +38,30 @@ export async function runAgent(
     lingerMs: policy.backgroundWaitMs,
     guarded: stored !== null && hasRules(stored.contract.guardrails),
     onStart: runner.lease.noteAgent,
-    streamed: options.live !== undefined,
-    onMessage: watchAgent(options.tell, (id) => acknowledge(runner, id), checks),
+    onMessage: (message) => {
+      if (options.live !== undefined || !LIVE_ONLY.has(message.kind)) activity(message);
+    },
+    onUsage: count,
   });
   runner.sent.clear();
   runner.interrupted = false;
   runner.agent = agent;
   const run = await agent.done;
   runner.agent = null;
+  runner.spent.durationMs += run.durationMs;
+  const restored = bound.signal.aborted ? null : restoreRewrittenState(runner, bound);
+  const failed = count(run.facts);
+  if (failed !== null) throw failed;
   record(runner, bound, run);
-  return { turn: bound, run };
+  return { turn: { ...bound, loaded: { ...bound.loaded, restored } }, run };
 }
+
+/** What only a user who watches is shown. */
+const LIVE_ONLY: ReadonlySet<AgentMessage['kind']> = new Set(['text-delta', 'request', 'answered']);
 
 function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, durationMs }: FinishedRun): void {
   const { options, files, loopId } = runner;
-  const costUsd = facts.result?.costUsd ?? null;
-  runner.spentUsd = sumCost(runner.spentUsd, costUsd);
+  const { usage, costUsd } = facts;
   if (facts.lostLines > 0) options.tell({ type: 'notice', message: RUNNER_TEXTS.lostLines(facts.lostLines) });
   const ended = {
     iteration: loaded.state.iteration + 1,
@@ -61,7 +72,7 @@ function record(runner: Runner, { context, loaded }: Turn, { facts, outcome, dur
     toolCalls: facts.toolCalls,
     model: facts.model,
     costUsd,
-    usage: facts.result?.usage ?? null,
+    usage,
   };
   options.tell({ type: 'agent-ended', ...ended });
   const at = context.now();

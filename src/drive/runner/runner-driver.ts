@@ -4,10 +4,10 @@ import type { Driver } from '../turn/driver.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { type Dispatched, isStep, type Prompt, type Turn } from '../turn/turn.ts';
 import { waitStep, waitUntil } from '../turn/wait.ts';
-import { NO_USAGE, withRun } from './failed-run-usage.ts';
+import { takeIteration } from './count-usage.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { runAgent } from './run-agent.ts';
-import { backOff, MOST_RETRIES, type Runner, restoreRewrittenState, tellChecklist } from './runner.ts';
+import { backOff, MOST_RETRIES, type Runner, tellChecklist } from './runner.ts';
 import { type RunnerEnd, runnerEnd } from './runner-end.ts';
 import { waitForResume } from './watch-operator.ts';
 
@@ -46,8 +46,7 @@ async function deliver(runner: Runner, begun: Turn, prompt: Prompt): Promise<Dis
     }
     const { turn, run } = await runAgent(runner, ready.turn, prompt);
     if (turn.signal.aborted) return { turn, effects: [] };
-    const restored = restoreRewrittenState(runner, turn);
-    const after = await outcomeOf(runner, { ...turn, loaded: { ...turn.loaded, restored } }, run);
+    const after = await outcomeOf(runner, turn, run);
     if (after !== 'retry') return after;
     ready = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
   }
@@ -73,7 +72,6 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
     case 'other':
       return endIteration(runner, turn, run, outcome.message);
     case 'rate-limited': {
-      runner.failedRuns = withRun(runner.failedRuns, run);
       const { kind, message, resetsAt } = outcome;
       return dispatch(turn, { type: 'api-error', at, error: { kind, message, resetsAt } });
     }
@@ -84,7 +82,6 @@ async function outcomeOf(runner: Runner, turn: Turn, run: FinishedRun): Promise<
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.refused(outcome.kind, outcome.message) });
     case 'overloaded':
     case 'crashed': {
-      runner.failedRuns = withRun(runner.failedRuns, run);
       const message = run.complaint === '' ? outcome.message : `${outcome.message} It said: ${run.complaint}`;
       if (runner.failures < MOST_RETRIES) return waitForRetry(runner, turn, message);
       return dispatch(turn, { type: 'agent-failed', at, message: RUNNER_TEXTS.gaveUp(message) });
@@ -102,20 +99,19 @@ async function endIteration(
   error: string | null,
   timedOut = false,
 ): Promise<Dispatched> {
-  const { facts, durationMs } = run;
-  const { usage, costUsd } = withRun(runner.failedRuns, run);
-  runner.failedRuns = NO_USAGE;
+  const { facts } = run;
   const ended = await endTurn(turn, {
     text: error === null && !timedOut ? (facts.result?.text ?? '') : '',
     origin: 'loop',
     promptId: null,
     sessionId: facts.sessionId ?? '',
     run: {
-      ...{ error, timedOut, usage, costUsd: runner.spentUsd },
+      // The agent's usage was counted while it ran.
+      ...{ error, timedOut, usage: null, costUsd: null },
       callsUnknown: facts.toolCalls === null,
       transcriptMark: turn.context.now(),
     },
-    agent: { model: facts.model, turns: facts.result?.turns ?? null, durationMs, costUsd, usage },
+    agent: { model: facts.model, turns: facts.result?.turns ?? null, ...takeIteration(runner) },
   });
   tellChecklist(runner, ended.turn.loaded.state.checklist);
   return ended;
@@ -127,7 +123,6 @@ async function pauseInterrupted(runner: Runner, turn: Turn, run: FinishedRun): P
   if (run.outcome.kind === 'ok') {
     ended = await endIteration(runner, turn, run, null);
   } else {
-    runner.failedRuns = withRun(runner.failedRuns, run);
     const { restored } = turn.loaded;
     if (restored !== null) runner.options.tell({ type: 'notice', message: restored });
   }

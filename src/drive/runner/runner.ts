@@ -1,5 +1,6 @@
 import type { AgentRun, StartAgent } from '../../claude/agent/agent-run.ts';
 import type { Tell } from '../../engine/runner-event.ts';
+import type { UsageState } from '../../engine/schema/state.ts';
 import { quarantine } from '../../state/archive.ts';
 import { findContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
@@ -12,7 +13,6 @@ import { RalphError } from '../../text/ralph-error.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { isRewritten } from '../turn/tampering.ts';
 import { loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
-import { failedRunUsage, type RunUsage } from './failed-run-usage.ts';
 import type { Lease } from './lease.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 
@@ -41,10 +41,8 @@ export interface Runner {
   /** Aborted with the reason (Leaving) when the runner has to exit. */
   readonly leave: AbortController;
   agent: AgentRun | null;
-  /** Cost of this runner's agents in US dollars; null if unknown. */
-  spentUsd: number | null;
-  /** Usage of failed runs, which counts with the next iteration. */
-  failedRuns: RunUsage;
+  /** Figures of the loop as last counted, with those at the end of the last iteration. */
+  readonly spent: { total: UsageState; before: UsageState; durationMs: number };
   /** Consecutive rate limits without a reset time. */
   limits: number;
   /** Consecutive failed runs. */
@@ -62,13 +60,12 @@ export interface Runner {
 }
 
 export function newRunner({ files, loopId, stored, state }: StartedLoop, options: RunnerOptions, lease: Lease): Runner {
-  const before = failedRunUsage(files, state);
   const leave = new AbortController();
   const held = { loopId, epoch: state.epoch };
   return {
     ...{ files, loopId, options, lease, leave },
     begun: newTurn({ files, env: options.env, now }, loadedUnder(stored, state), { signal: leave.signal, lease: held }),
-    ...{ agent: null, spentUsd: before.costUsd, failedRuns: before },
+    ...{ agent: null, spent: { total: state.usage, before: state.usage, durationMs: 0 } },
     ...{ limits: 0, failures: 0, retryNow: null, wokenAt: 0, sent: new Map() },
     ...{ shown: { pending: '', next: 'go-on', checklist: '' }, interrupted: false },
   };
@@ -89,7 +86,7 @@ export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCo
 }
 
 /** Restores a state that the agent rewrote, and moves that aside. Returns a warning, or null. Skips ended loops. */
-export function restoreRewrittenState({ files, loopId }: Runner, { loaded: { state } }: Turn): string | null {
+export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded: { state } }: Turn): string | null {
   const found = findContract(files);
   if (found === 'absent' || found === 'unreadable' || found.contract.loopId !== loopId) return null;
   const isSound = (current: ReadState): boolean => {
@@ -100,7 +97,7 @@ export function restoreRewrittenState({ files, loopId }: Runner, { loaded: { sta
   return withState<string | null>(files, LOCK_WAIT, (current) => {
     if (isSound(current)) return { next: 'keep', result: null };
     const moved = current.kind === 'absent' ? files.archiveDir : quarantine(files, now(), 'tampered');
-    return { next: state, result: RUNNER_TEXTS.restored(moved) };
+    return { next: { ...state, usage: spent.total }, result: RUNNER_TEXTS.restored(moved) };
   });
 }
 

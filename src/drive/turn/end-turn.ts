@@ -112,7 +112,7 @@ function countTurn(turn: Turn, report: TurnReport, { measured, ...fingerprints }
 
 function withAgent(effect: Effect, agent: AgentRecord | undefined): Effect {
   if (agent === undefined || effect.type !== 'record-iteration') return effect;
-  return { ...effect, record: { ...effect.record, agent } };
+  return { ...effect, record: { ...effect.record, outputTokens: agent.usage?.outputTokens ?? null, agent } };
 }
 
 function notices(

@@ -36,8 +36,37 @@ export function readBudget(
   return readings;
 }
 
+/** Returns whether the loop has a cost limit and a cost that is unknown, so that the limit cannot be kept. */
+export function isCostUnknown(
+  { unpricedRuns = 0, unpricedAccepted = 0 }: UsageState,
+  budget: Policy['budget'],
+): boolean {
+  return budget.maxCostUsd !== null && unpricedRuns > unpricedAccepted;
+}
+
+/** What an agent run has used since the last such report. `costUsd` is null while unknown. */
+export interface RunUsage {
+  readonly usage: UsageDelta;
+  readonly costUsd: number | null;
+  /** 1 for the first tokens of a run, -1 once the client has reported what they cost. */
+  readonly unpriced: -1 | 0 | 1;
+}
+
+/** The loop's usage with a part of an agent run added. */
+export function addRunUsage(before: UsageState, { usage, costUsd, unpriced }: RunUsage): UsageState {
+  const { unpricedRuns, ...known } = addUsage(before, usage, null);
+  const runs = (unpricedRuns ?? 0) + unpriced;
+  const cost = costUsd === null ? before.costUsd : exactCost((before.costUsd ?? 0) + costUsd);
+  return { ...known, costUsd: cost, ...(runs > 0 && { unpricedRuns: runs }) };
+}
+
 /** Sums of fractions of a dollar are not exact. */
 const ROUNDING = 1e-6;
+
+/** Removes the error of binary fractions: the client reports at most eight decimals. */
+export function exactCost(usd: number): number {
+  return Math.round(usd * 1e10) / 1e10;
+}
 
 /**
  * The loop's usage with one turn added. `costUsd` is the client's own cumulative figure for its session; the loop's
@@ -45,6 +74,7 @@ const ROUNDING = 1e-6;
  */
 export function addUsage(usage: UsageState, delta: UsageDelta | null, costUsd: number | null): UsageState {
   return {
+    ...usage,
     inputTokens: usage.inputTokens + (delta?.inputTokens ?? 0),
     outputTokens: usage.outputTokens + (delta?.outputTokens ?? 0),
     cacheReadTokens: usage.cacheReadTokens + (delta?.cacheReadTokens ?? 0),
@@ -59,7 +89,7 @@ function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costU
   // A figure below the last one comes from a new session: what was spent before stays spent.
   const known = usage.costBaseUsd ?? Number.POSITIVE_INFINITY;
   const base = figure < known + spent - ROUNDING ? 0 - spent : known;
-  return { costUsd: Math.max(spent, figure - base), costBaseUsd: base };
+  return { costUsd: exactCost(Math.max(spent, figure - base)), costBaseUsd: base };
 }
 
 /**

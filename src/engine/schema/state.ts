@@ -26,7 +26,7 @@ export const idleState = z.object({
   lastCallAt: instant.nullable(),
 });
 
-/** Usage of the loop so far. `costUsd` is null while unknown, which is not zero. */
+/** Usage of the loop so far, as billed. `costUsd` is the known part; null while nothing is known, which is not zero. */
 export const usageState = z.object({
   inputTokens: count,
   outputTokens: count,
@@ -38,6 +38,10 @@ export const usageState = z.object({
    * before the first figure of a client.
    */
   costBaseUsd: z.number().nullable(),
+  /** Agent runs with tokens whose cost the client has not reported, a run in progress included; absent: none. */
+  unpricedRuns: count.optional(),
+  /** How many of these the user knew of when the loop was resumed: they do not stop it. */
+  unpricedAccepted: count.optional(),
 });
 
 /** How far each append-only file of other programs has been read, so that nothing is counted twice. */
@@ -112,6 +116,8 @@ const base = {
   stopRequested: z.boolean(),
   /** The stop was requested by a flag file in the task folder, whose author is unknown. */
   stopFlag: z.boolean().optional(),
+  /** The user paused the loop while the agent worked: it pauses once the finished iteration is counted and verified. */
+  pauseRequested: z.boolean().optional(),
   steering: z.array(steering),
   notices,
   /** Reasons the gate gave the last time, and how many times in a row. */

@@ -1,10 +1,10 @@
 import type { Effect } from '../effects.ts';
-import { budgetWarningText } from '../messages.ts';
+import { budgetWarningText, PAUSED_BY_USER } from '../messages.ts';
 import { tripped } from '../policy/breaker.ts';
-import { type BudgetReading, readBudget } from '../policy/budget.ts';
+import { type BudgetReading, isCostUnknown, readBudget } from '../policy/budget.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { Failure, StateOf } from '../schema/state.ts';
-import { event, type Transition } from './build.ts';
+import { event, pause, type Transition, tellPause } from './build.ts';
 import { endBy, type Reached } from './end-loop.ts';
 
 type Running = StateOf<'running'>;
@@ -34,9 +34,16 @@ export function withinLimits(
   const readings = readBudget(state.usage, state.startedAt, at, policy.budget);
   const reached = firstReached(state, policy, readings);
   if (reached !== null) return endBy(state, at, policy, reached);
+  if (state.pauseRequested) return pausedByUser(state, at);
   const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
   const next = goOn(warned);
   return { state: next.state, effects: [...warnings, ...next.effects] };
+}
+
+/** Pauses a loop whose agent was at work when the user asked for it. */
+function pausedByUser(state: Running, at: string): Transition {
+  const { state: paused, message } = tellPause(pause(state, at, 'operator', PAUSED_BY_USER));
+  return { state: { ...paused, pauseRequested: false, turn: 'rest' }, effects: [{ type: 'allow', message }] };
 }
 
 /** The first limit that holds; null while the loop may go on. */
@@ -44,13 +51,18 @@ export function limitReached(state: Running, at: string, policy: Policy): Reache
   return firstReached(state, policy, readBudget(state.usage, state.startedAt, at, policy.budget));
 }
 
-function firstReached(state: Running, { breaker }: Policy, readings: readonly BudgetReading[]): Reached | null {
+function firstReached(
+  state: Running,
+  { breaker, budget: limits }: Policy,
+  readings: readonly BudgetReading[],
+): Reached | null {
   if (state.stopRequested) return { by: 'user' };
   if (state.iteration >= state.maxIterations) return { by: 'iterations' };
   const trip = tripped(state.breaker, breaker);
   if (trip) return { by: 'breaker', trip };
   const budget = readings.find(({ used, limit }) => used >= limit);
-  return budget ? { by: 'budget', budget } : null;
+  if (budget) return { by: 'budget', budget };
+  return isCostUnknown(state.usage, limits) ? { by: 'unknown-cost' } : null;
 }
 
 function warn(state: Running, at: string, readings: BudgetReading[], warnAt: number): [Running, Effect[]] {

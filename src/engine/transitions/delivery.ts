@@ -1,8 +1,8 @@
 import type { EngineEvent } from '../events.ts';
-import { OVERRIDDEN_TEXT, stoppedText } from '../messages.ts';
+import { OVERRIDDEN_TEXT } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
-import { end, event, overtaken, release, type Transition } from './build.ts';
+import { event, overtaken, release, type Transition } from './build.ts';
 import { limitReached } from './check-limits.ts';
 import { endBy } from './end-loop.ts';
 
@@ -27,11 +27,13 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
   };
 }
 
-/** Begins the iteration once its prompt is ready, unless the loop was stopped, paused or replaced meanwhile. */
-export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>): Transition {
+/** Begins an attempt at the iteration, unless the loop was stopped, paused or replaced, or has reached a limit. */
+export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>, policy: Policy): Transition {
   if (outcome === 'given-up') return { state: takenBack(state), effects: [] };
   if (state.status !== 'running') return overtaken(takenBack(state));
-  if (state.stopRequested) return end(state, at, 'stopped', stoppedText(state));
+  // A retry of a failed run is another attempt at the same iteration.
+  const reached = limitReached(state, at, policy);
+  if (reached !== null) return endBy(state, at, policy, reached);
   const { lastDecision } = state;
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }
@@ -46,6 +48,8 @@ export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Pol
   return {
     state: {
       ...state,
+      // After a pause the turn was at rest; now an agent is about to work.
+      ...(state.status === 'running' && state.turn === 'rest' && { turn: 'first' as const }),
       handedOver: { notices: state.notices, steering: state.steering },
       notices: { rejection: [], misplacedSignal: null, warnings: [] },
       steering: [],

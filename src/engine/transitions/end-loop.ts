@@ -1,5 +1,5 @@
 import type { Effect, Sign } from '../effects.ts';
-import { budgetText, maxIterationsText, signalName, stoppedText, tripText } from '../messages.ts';
+import { budgetText, maxIterationsText, signalName, stoppedText, tripText, UNKNOWN_COST } from '../messages.ts';
 import type { Trip } from '../policy/breaker.ts';
 import type { BudgetReading } from '../policy/budget.ts';
 import type { Policy } from '../schema/policy.ts';
@@ -9,7 +9,7 @@ import { end, type Transition } from './build.ts';
 /** A limit, failure or request that ends a loop before it is complete. */
 export type Reached =
   | { readonly by: 'failure'; readonly failure: Failure }
-  | { readonly by: 'user' | 'iterations' }
+  | { readonly by: 'user' | 'iterations' | 'unknown-cost' }
   | { readonly by: 'breaker'; readonly trip: Trip }
   | { readonly by: 'budget'; readonly budget: BudgetReading };
 
@@ -35,6 +35,8 @@ export function endBy(state: LoopState, at: string, { pace }: Policy, reached: R
       const { name, text } = reached.budget;
       return end(state, at, 'budget-exhausted', budgetText(name, text));
     }
+    case 'unknown-cost':
+      return end(state, at, 'budget-exhausted', UNKNOWN_COST);
     default:
       return reached satisfies never;
   }

@@ -48,8 +48,12 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
     handedOver: null,
     usage: addUsage(state.usage, ended.usage, ended.costUsd),
   };
-  if (heard.status === 'paused') return releasePaused(heard);
   const users = state.turn === 'user' || ended.origin === 'user';
+  if (heard.status === 'paused') {
+    if (heard.paused.reason !== 'operator' || users || state.turn === 'rest') return releasePaused(heard);
+    // The user paused while the agent worked: what it has finished still counts.
+    return count({ ...running(heard), pauseRequested: true }, ended, policy);
+  }
   if (state.stopRequested && users) return endBy(heard, ended.at, policy, { by: 'user' });
   if (ended.origin === 'user' && state.turn === 'agent') return interrupted(heard, ended.at);
   return users ? afterUserTurn(heard, ended.at, policy) : count(heard, ended, policy);

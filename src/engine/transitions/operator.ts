@@ -16,7 +16,7 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
     case 'stop':
       return stop(state, at, command);
     case 'cancel':
-      return end(state, at, 'cancelled', cancelledText(state.iteration, command.flag === true));
+      return end(state, at, 'cancelled', cancelledText(state.iteration, command.flag === true, isAtWork(state)));
     case 'pause':
       return pauseNow(state, at);
     case 'resume':
@@ -36,11 +36,16 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
 
 /** An agent at work finishes its iteration first; without one, the loop ends now. */
 function stop(state: Live, at: string, { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>): Transition {
-  const atWork = (state.status === 'running' || state.status === 'verifying') && clientAlive && state.turn !== 'rest';
+  const atWork = clientAlive && (state.status === 'verifying' || state.status === 'running') && state.turn !== 'rest';
   const next: Live = state.stopRequested ? state : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };
   if (!atWork) return end(next, at, 'stopped', stoppedText(next));
   if (state.stopRequested) return unchanged(state);
   return { state: next, effects: [event(next, at, 'operator.stop', flag && { by: 'flag' })] };
+}
+
+/** Returns whether an agent has received the prompt of the next iteration. */
+function isAtWork({ status, turn, sessionId }: Live): boolean {
+  return status === 'running' && sessionId !== null && (turn === 'agent' || turn === 'first');
 }
 
 function pauseNow(state: Live, at: string): Transition {
@@ -50,7 +55,7 @@ function pauseNow(state: Live, at: string): Transition {
 }
 
 function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
-  if (state.status !== 'paused') return unchanged(state);
+  if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
   // A user who resumes a plan has had time to edit it: it is read again.
   const plan = state.plan && { plan: { ...state.plan, blocked: null } };
   const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn, ...plan };

@@ -189,6 +189,6 @@ function flat(line: string): string {
   return line.replaceAll('\t', '    ');
 }
 
-function total({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: UsageDelta): number {
-  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
+function total({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
+  return inputTokens + outputTokens + cacheWriteTokens;
 }

@@ -43,6 +43,8 @@ export class ModelLoop {
   private max: number;
   private promptId: string | null = null;
   private stopRequested = false;
+  /** The user paused while the agent worked. */
+  private pauseRequested = false;
   private paused: { reason: string; resumesAt: number | null } | null = null;
   private lastDelivery: string | null = null;
   private lastFigure: number | null = null;
@@ -71,8 +73,13 @@ export class ModelLoop {
     this.promptId = turn.promptId;
     this.handedOver = [];
     this.spend(turn);
-    if (this.status === 'paused') return this.letGo('rest');
     const users = this.turn === 'user' || turn.origin === 'user';
+    if (this.status === 'paused') {
+      if (this.paused?.reason !== 'operator' || users || this.turn === 'rest') return this.letGo('rest');
+      this.paused = null;
+      this.pauseRequested = true;
+      return this.count(now, turn, reply);
+    }
     if (users && this.stopRequested) return this.end('stopped');
     if (turn.origin === 'user' && this.turn === 'agent') {
       this.pause('interrupted', null, 'user');
@@ -151,6 +158,7 @@ export class ModelLoop {
         if (this.status !== 'paused' && this.status !== 'awaiting-consent') this.pause('operator', null, this.turn);
         return null;
       case 'resume':
+        if (this.status !== 'paused') this.pauseRequested = false;
         if (this.status === 'paused') {
           this.history = [];
           this.go(command.by === 'launcher' ? 'first' : this.turn);
@@ -199,7 +207,8 @@ export class ModelLoop {
         }
         if (event.outcome === 'given-up') return null;
         if (this.status !== 'running') return this.overtaken();
-        return this.stopRequested ? this.end('stopped') : null;
+        const limit = this.limit(now);
+        return limit === null ? null : this.end(limit);
       }
       case 'task-missing':
         return this.end('error');
@@ -214,6 +223,7 @@ export class ModelLoop {
       case 'first-prompt': {
         const limit = this.status === 'running' ? this.limit(now) : null;
         if (limit !== null) return this.end(limit);
+        if (this.status === 'running' && this.turn === 'rest') this.turn = 'first';
         this.handedOver = this.queue;
         this.queue = [];
         return null;
@@ -235,6 +245,7 @@ export class ModelLoop {
     this.history = [];
     this.restless();
     this.stopRequested = false;
+    this.pauseRequested = false;
     this.lastDelivery = null;
     this.promptId = null;
     this.lastFigure = null;
@@ -279,7 +290,9 @@ export class ModelLoop {
       this.lastCall = now;
       this.status = 'running';
       const left = this.policy.idle.maxMs - this.idleFor(now);
-      const limit = this.limit(now) ?? (left <= 0 ? 'idle-limit' : null);
+      const first = this.limit(now);
+      if (first === null && this.pauseRequested) return this.pauseNow();
+      const limit = first ?? (left <= 0 ? 'idle-limit' : null);
       return limit === null ? this.sleep(now, left, false) : this.end(limit);
     }
     this.iteration++;
@@ -352,6 +365,7 @@ export class ModelLoop {
     if (delayMs === 0) return this.prompt(now);
     const limit = this.limit(now);
     if (limit !== null) return this.end(limit);
+    if (this.pauseRequested) return this.pauseNow();
     this.status = 'waiting';
     this.wait = { until: now + delayMs, last: false, woken: false, pace: true };
     return 'wait';
@@ -360,6 +374,7 @@ export class ModelLoop {
   private prompt(now: number): Step {
     const limit = this.limit(now);
     if (limit !== null) return this.end(limit);
+    if (this.pauseRequested) return this.pauseNow();
     this.go('agent');
     this.handedOver = this.queue;
     this.queue = [];
@@ -398,6 +413,12 @@ export class ModelLoop {
     this.status = 'ended';
     this.as = as;
     this.wait = null;
+    return 'allow';
+  }
+
+  private pauseNow(): Step {
+    this.pauseRequested = false;
+    this.pause('operator', null, 'rest');
     return 'allow';
   }
 

@@ -90,7 +90,6 @@ const defaults = {
   timeMs: null,
   lingerMs: 20_000,
   guarded: false,
-  streamed: false,
   onMessage: () => undefined,
 } as const;
 
@@ -145,7 +144,7 @@ for (const acks of [true, false]) {
           if (message.kind !== 'text') return;
           told.push(message.text);
           if (message.text === 'go') assert.equal(agent.send('more', 'id-1'), true);
-          else agent.interrupt();
+          else agent.end('interrupt');
         },
       });
       const run = await agent.done;

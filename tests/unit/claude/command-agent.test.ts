@@ -16,7 +16,7 @@ function startIt(script: string, more: Partial<ProgramOptions> = {}): { run: Age
   const told: string[] = [];
   const run = startCommandAgent({
     ...{ program: '/bin/sh', args: ['-c', script], cwd: tmpdir(), env: process.env, prompt: 'the prompt' },
-    ...{ silenceMs: 20_000, timeMs: null, lingerMs: 20_000, guarded: false, streamed: false, ...more },
+    ...{ silenceMs: 20_000, timeMs: null, lingerMs: 20_000, guarded: false, ...more },
     onMessage: (message) => void (message.kind === 'text' && told.push(message.text)),
   });
   return { run, told };
@@ -153,12 +153,12 @@ test('it takes no message while it works, and an interruption ends it', async (t
   // However slowly it ends its work: by this clock no time passes.
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   assert.equal(run.send('hurry', 'next'), false);
-  run.interrupt();
+  run.end('interrupt');
   const { outcome } = await run.done;
   assert.equal(outcome.kind, 'ok', 'it ended its work when it was asked to');
   const { run: deaf, told: up } = startIt('echo up; sleep 60');
   await until('it is up', () => up.length > 0);
-  deaf.interrupt();
+  deaf.end('interrupt');
   assert.equal((await deaf.done).outcome.kind, 'interrupted');
 });
 

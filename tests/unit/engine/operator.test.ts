@@ -112,8 +112,31 @@ describe('pause', () => {
     }
   });
 
-  test('lets the turns of the client end uncounted, with the reason', () => {
+  test('counts the turn that the agent finishes meanwhile, then pauses, with the reason', () => {
     const { state, effects } = after(paused(), LOOP, turnEnded('Work.'));
+    assert.deepEqual([state.status, state.iteration, state.turn], ['paused', 1, 'rest']);
+    assert.match(effect(effects, 'allow').message ?? '', /^Paused by the user\. .*ralph-loop resume/);
+    const idle = after(paused(), LOOP, turnEnded('<!-- ralph:state idle -->'));
+    assert.deepEqual([idle.state.status, idle.state.idleIterations], ['paused', 1]);
+    const next = transition(state, turnEnded('More.', { promptId: 'p2' }), LOOP);
+    assert.deepEqual([next.state.status, next.state.iteration], ['paused', 1], 'a turn of a resting client is none');
+  });
+
+  test('verifies a claim that was made meanwhile: it holds, or the loop pauses', () => {
+    const claim = after(paused(), LOOP, turnEnded('RALPH_AUDIT_COMPLETE_NO_FINDINGS'));
+    assert.equal(claim.state.status, 'verifying');
+    const verified = (outcome: 'ok' | 'failed'): LoopState =>
+      transition(claim.state, { type: 'verified', at: at(9), results: [{ name: 'true', outcome, detail: '' }] }, LOOP)
+        .state;
+    assert.equal(verified('ok').status, 'ended');
+    const refused = verified('failed');
+    assert.deepEqual([refused.status, refused.iteration, refused.pauseRequested], ['paused', 1, false]);
+    const resumed = after(claim.state, LOOP, command({ kind: 'resume' })).state;
+    assert.equal(resumed.pauseRequested, false, 'a resume while the checks run takes the pause back');
+  });
+
+  test('leaves uncounted what ends after any other pause', () => {
+    const { state, effects } = after(paused('interrupted'), LOOP, turnEnded('Work.'));
     assert.deepEqual([state.status, state.iteration, state.turn], ['paused', 0, 'rest']);
     assert.deepEqual(effects, [{ type: 'allow', message: 'paused for a test' }]);
   });

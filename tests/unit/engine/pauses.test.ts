@@ -250,7 +250,7 @@ describe('what a pause has to say is said once', () => {
   });
 
   test('at the turn’s end where no message came before', () => {
-    assert.deepEqual(heard(paused(), turnOver('Work.'), spoken(10), turnOver('Yes.')), [
+    assert.deepEqual(heard(paused('interrupted'), turnOver('Work.'), spoken(10), turnOver('Yes.')), [
       'paused for a test',
       null,
       null,

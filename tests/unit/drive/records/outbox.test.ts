@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordJournal } from '../../../../src/drive/records/journal.ts';
 import { clear, deliver, enqueue } from '../../../../src/drive/records/outbox.ts';
-import { failedRunUsage } from '../../../../src/drive/runner/failed-run-usage.ts';
 import type { Effect } from '../../../../src/engine/effects.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../../src/engine/schema/state.ts';
@@ -93,28 +92,5 @@ test('An iteration that the state never counted is not told of, nor one of anoth
     write(files, stateAt(1));
     deliver(files, later);
     assert.deepEqual(told(files), [0, 0]);
-  });
-});
-
-test('What agents used after the last counted turn is found again, of this loop alone.', () => {
-  inFiles((files) => {
-    const usage = { inputTokens: 10, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4 };
-    const ended = (loopId: string, time: string, more: object): Effect => ({
-      type: 'record-event',
-      event: { type: 'agent.ended', at: time, loopId, iteration: 1, costUsd: 0.1, usage, ...more },
-    });
-    recordJournal(files, at, [
-      ended('l', '2026-01-01T00:00:30.000Z', {}),
-      ended('l', '2026-01-01T00:01:01.000Z', {}),
-      ended('other', '2026-01-01T00:01:02.000Z', {}),
-      ended('l', '2026-01-01T00:01:03.000Z', { costUsd: 0.2 }),
-      ended('l', '2026-01-01T00:01:04.000Z', { costUsd: null, usage: null }),
-      ended('l', '2026-01-01T00:01:05.000Z', { costUsd: 'much', usage: { inputTokens: -1 } }),
-    ]);
-    const found = failedRunUsage(files, { ...stateAt(1), lastRunAt: later });
-    assert.deepEqual(found.usage, { inputTokens: 20, outputTokens: 4, cacheReadTokens: 6, cacheWriteTokens: 8 });
-    assert.ok(Math.abs((found.costUsd ?? 0) - 0.3) < 1e-9);
-    const none = failedRunUsage(files, { ...stateAt(1), lastRunAt: '2026-01-01T01:00:00.000Z' });
-    assert.deepEqual(none, { usage: null, costUsd: null });
   });
 });

@@ -76,7 +76,7 @@ test('the context is that of the last request, the tokens are those of all, and 
     modelUsage: { small: { contextWindow: 200_000 }, big: { contextWindow: 1_000_000 } },
   };
   const { events } = told([request(100, 1_000), answered, request(50, 1_200), answered, result].flatMap(line));
-  assert.deepEqual(events.at(-1), { type: 'usage', tokens: 2_390, context: 1_270, window: 1_000_000 });
+  assert.deepEqual(events.at(-1), { type: 'usage', tokens: 190, context: 1_270, window: 1_000_000 });
 });
 
 test('what the agent has heard is told by its id', () => {

@@ -1,0 +1,79 @@
+import type { AgentOptions } from '../../claude/agent/agent-run.ts';
+import { addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
+import type { AgentRecord } from '../../engine/schema/records.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
+import { amendArchived } from '../../state/archive.ts';
+import { log } from '../../state/log.ts';
+import { withState } from '../../state/with-state.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { lockOptions } from '../turn/dispatch.ts';
+import type { Turn } from '../turn/turn.ts';
+import { now, type Runner } from './runner.ts';
+
+type Used = Parameters<NonNullable<AgentOptions['onUsage']>>[0];
+type Counts = NonNullable<Used['usage']>;
+
+const NOTHING: Counts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+/**
+ * Returns a function that adds what an agent run has used to the loop's figures, while it runs: so they are right
+ * however the iteration ends, and in the archive if the loop has ended meanwhile. It returns the error if that could not
+ * be written; the next call then adds it.
+ */
+export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | null {
+  let counted = { usage: NOTHING, costUsd: 0, unpriced: 0 };
+  return ({ usage, costUsd }) => {
+    if (usage === null) return null;
+    const unpriced = costUsd === null ? 1 : 0;
+    const part: RunUsage = {
+      usage: minus(usage, counted.usage),
+      costUsd: costUsd === null ? null : costUsd - counted.costUsd,
+      unpriced: (unpriced - counted.unpriced) as RunUsage['unpriced'],
+    };
+    if (part.unpriced === 0 && !part.costUsd && Object.values(part.usage).every((tokens) => tokens === 0)) return null;
+    try {
+      // An agent can rewrite the state, which is restored when its turn is over.
+      if (!add(runner, turn, part)) return null;
+    } catch (error) {
+      // Another runner has taken over the loop.
+      if (error instanceof RalphError && error.code === 'state-fenced') return null;
+      log(runner.files, now(), 'runner', (error as Error).message);
+      return error as Error;
+    }
+    counted = { usage, costUsd: costUsd ?? counted.costUsd, unpriced };
+    return null;
+  };
+}
+
+function add({ files, loopId, spent }: Runner, turn: Turn, part: RunUsage): boolean {
+  const withPart = (state: LoopState): LoopState => {
+    spent.total = addRunUsage(state.usage, part);
+    return { ...state, usage: spent.total };
+  };
+  return withState<boolean>(files, lockOptions(turn), (current) => {
+    if (current.kind === 'loop' && current.state.loopId === loopId) {
+      return { next: withPart(current.state), result: true };
+    }
+    return { next: 'keep', result: amendArchived(files, loopId, withPart) };
+  });
+}
+
+/** Returns what the agents of an iteration used, failed runs included, and begins the next one. null is unknown. */
+export function takeIteration({ spent }: Runner): Pick<AgentRecord, 'usage' | 'costUsd' | 'durationMs'> {
+  const { total, before, durationMs } = spent;
+  spent.before = total;
+  spent.durationMs = 0;
+  if (total === before) return { usage: null, costUsd: null, durationMs };
+  const priced = (total.unpricedRuns ?? 0) <= (before.unpricedRuns ?? 0) && total.costUsd !== null;
+  const costUsd = priced ? exactCost((total.costUsd ?? 0) - (before.costUsd ?? 0)) : null;
+  return { usage: minus(total, before), costUsd, durationMs };
+}
+
+function minus(one: Counts, other: Counts): Counts {
+  return {
+    inputTokens: one.inputTokens - other.inputTokens,
+    outputTokens: one.outputTokens - other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens - other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens - other.cacheWriteTokens,
+  };
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { type Project, project } from '../support/project.ts';
+import fc from '../support/property.ts';
+import { until } from '../support/until.ts';
+import { type BilledRun, billingClient } from './support/billing-client.ts';
+import { MAIN, task } from './support/command-agent.ts';
+
+/** RALPH_BILLING_RUNS=200 is the long form. */
+const LOOPS = Number(process.env['RALPH_BILLING_RUNS'] ?? 6);
+const RUN = ['run', '--permission-mode', 'bypassPermissions', '--json'];
+
+interface Figures {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly costUsd: number | null;
+  readonly unpricedRuns?: number;
+}
+
+interface Stored {
+  readonly status: string;
+  readonly iteration: number;
+  readonly usage: Figures;
+  readonly ended?: { readonly as: string; readonly message: string };
+}
+
+/** The loop as it is stored: live, or in the archive. */
+function stored(p: Project): Stored {
+  const live = '.claude/context/runtime/ralph-state.json';
+  if (p.has(live)) return JSON.parse(p.read(live));
+  const [only] = readdirSync(`${p.dir}/.claude/context/runtime/ralph-archive`);
+  return JSON.parse(p.read(`.claude/context/runtime/ralph-archive/${only}`));
+}
+
+const counts = ({ usage }: Stored): number[] => [
+  ...[usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens],
+];
+
+const amount = fc.integer({ min: 1, max: 100_000 });
+const billedRun: fc.Arbitrary<BilledRun> = fc.record({
+  end: fc.constantFrom('ok', 'ok', 'refused', 'overloaded', 'malformed', 'crash', 'killed', 'hang'),
+  messages: fc.array(fc.tuple(amount, amount, amount, amount), { minLength: 1, maxLength: 3 }),
+});
+
+test('the figures of a loop are what was billed, to the token, however its iterations end', (t) => {
+  fc.assert(
+    fc.property(fc.array(billedRun, { minLength: 1, maxLength: 4 }), (runs) => {
+      const p = project(t);
+      const claim: BilledRun = { end: 'claim', messages: [[1, 2, 3, 4]] };
+      const { env, billed } = billingClient(p, [...runs, claim]);
+      task(p, 'max_iterations: 20\ntimeout: 1\nstop_on_error: false\nbreaker: {same_reply: 0, same_error: 0}');
+      const { stderr } = p.ralph(RUN, env);
+      const loop = stored(p);
+      assert.deepEqual(counts(loop), billed(), `${JSON.stringify(loop)} ${stderr}`);
+      const reached = runs.findIndex(({ end }) => end === 'refused');
+      const silent = runs.slice(0, reached === -1 ? undefined : reached).filter(({ end }) => /crash|killed/.test(end));
+      assert.equal(loop.usage.unpricedRuns ?? 0, silent.length, 'a run without a result has no known cost');
+    }),
+    { numRuns: LOOPS },
+  );
+});
+
+const costly = (end: BilledRun['end']): BilledRun => ({
+  end,
+  messages: [
+    [100_000, 1_000, 0, 0],
+    [10, 5, 0, 0],
+  ],
+});
+
+test('iterations that time out use up the budgets', (t) => {
+  for (const budget of ['max_cost: 0.15', 'max_tokens: 150000']) {
+    const p = project(t);
+    const { env, billed } = billingClient(p, [costly('hang')]);
+    task(p, `max_iterations: 5\ntimeout: 1\nstop_on_error: false\nbudget: {${budget}}`);
+    const { code, stderr } = p.ralph(RUN, env);
+    const loop = stored(p);
+    assert.deepEqual([code, loop.ended?.as, loop.iteration], [2, 'budget-exhausted', 2], stderr);
+    assert.deepEqual(counts(loop), billed());
+    assert.equal(loop.usage.costUsd, 0.202022);
+  }
+});
+
+test('a budget is checked before each attempt at an iteration', (t) => {
+  const p = project(t);
+  const { env, billed } = billingClient(p, [costly('overloaded')]);
+  task(p, 'max_iterations: 1\nbudget: {max_tokens: 150000}');
+  const { code } = p.ralph(RUN, env);
+  const loop = stored(p);
+  assert.deepEqual([code, loop.ended?.as, counts(loop)[0]], [2, 'budget-exhausted', 200_020]);
+  assert.deepEqual(counts(loop), billed());
+});
+
+test('an unknown cost stops a loop that has a cost limit, and a resumed one goes on without it', (t) => {
+  const p = project(t);
+  const { env } = billingClient(p, [costly('ok'), costly('crash'), costly('claim')]);
+  task(p, 'max_iterations: 5\nbudget: {max_cost: 5}');
+  const { code } = p.ralph(RUN, env);
+  const loop = stored(p);
+  assert.deepEqual([code, loop.ended?.as, loop.usage.unpricedRuns], [2, 'budget-exhausted', 1]);
+  assert.match(loop.ended?.message ?? '', /^Stopped: what an agent run cost is unknown, so the budget max_cost/);
+  const resumed = p.ralph([...RUN, '--resume'], env);
+  assert.equal(resumed.code, 0, resumed.stderr + resumed.stdout);
+});
+
+test('a loop that ends in an error has the cost of its last iteration', (t) => {
+  const p = project(t);
+  const { env, billed } = billingClient(p, [costly('ok'), costly('refused')]);
+  task(p, 'max_iterations: 5');
+  const { code, stdout } = p.ralph(RUN, env);
+  const loop = stored(p);
+  assert.deepEqual([code, loop.ended?.as], [1, 'error']);
+  assert.deepEqual(counts(loop), billed());
+  const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}');
+  assert.deepEqual([end.type, end.costUsd, loop.usage.costUsd], ['loop-ended', 0.202016, 0.202016]);
+});
+
+test('malformed answers are retried and count as no iteration', (t) => {
+  const p = project(t);
+  const { env } = billingClient(p, [costly('malformed'), costly('malformed'), costly('claim')]);
+  task(p, 'max_iterations: 1');
+  const { code, stderr } = p.ralph(RUN, env);
+  assert.equal(code, 0, stderr);
+  assert.equal(stored(p).iteration, 1);
+});
+
+for (const [how, status] of [
+  ['cancel', 'cancelled'],
+  ['kill', 'running'],
+] as const) {
+  test(`what an agent has used is counted after a ${how}`, async (t) => {
+    const p = project(t);
+    const { env, billed } = billingClient(p, [costly('ok'), costly('hang'), costly('claim')]);
+    task(p, 'max_iterations: 5');
+    const runner = spawn(process.execPath, [MAIN, ...RUN], { cwd: p.dir, env: { ...p.env, ...env }, stdio: 'ignore' });
+    const over = once(runner, 'exit');
+    await until('the agent hangs', () => p.has('../billing/hangs') && counts(stored(p)).join() === billed().join());
+    if (how === 'cancel') assert.equal(p.ralph(['cancel']).code, 0);
+    else runner.kill('SIGKILL');
+    await over;
+    const loop = stored(p);
+    assert.equal(loop.ended?.as ?? loop.status, status);
+    assert.deepEqual(counts(loop), billed());
+    assert.equal(loop.usage.unpricedRuns ?? 0, how === 'cancel' ? 0 : 1);
+    if (how === 'cancel') assert.match(loop.ended?.message ?? '', /Cancelled by the user during iteration 2/);
+    else assert.equal(p.ralph([...RUN, '--resume'], env).code, 0);
+    assert.deepEqual(counts(stored(p)), billed());
+  });
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { usageMeter } from '../../../src/claude/agent/usage-meter.ts';
+import type { UsageDelta } from '../../../src/engine/events.ts';
+import fc from '../../support/property.ts';
+
+const tokens = (inputTokens: number, outputTokens: number, read = 0, write = 0): UsageDelta => ({
+  ...{ inputTokens, outputTokens, cacheReadTokens: read, cacheWriteTokens: write },
+});
+
+test('a message of many lines counts once, with all of its output', () => {
+  const meter = usageMeter();
+  assert.deepEqual(meter.read(), { usage: null, costUsd: null });
+  meter.begin('a');
+  for (let line = 0; line < 3; line++) meter.note('a', tokens(100, 1, 7, 5));
+  meter.note('of a subagent', tokens(1_000, 1));
+  meter.note(null, tokens(100, 40, 7, 5));
+  assert.deepEqual(meter.read(), { usage: tokens(1_100, 41, 7, 5), costUsd: null });
+});
+
+test('the client’s own totals count where they are more, and give the cost', () => {
+  const meter = usageMeter();
+  meter.begin('a');
+  meter.note('a', tokens(100, 1));
+  meter.settle(tokens(130, 9), 0.5);
+  assert.deepEqual(meter.read(), { usage: tokens(130, 9), costUsd: 0.5 });
+  meter.begin('b');
+  meter.note('b', tokens(10, 1));
+  assert.deepEqual(
+    meter.read(),
+    { usage: tokens(140, 10), costUsd: null },
+    'the cost of another turn is not known yet',
+  );
+  meter.settle(tokens(140, 12), 0.75);
+  assert.deepEqual(meter.read(), { usage: tokens(140, 12), costUsd: 0.75 });
+});
+
+test('a run that was billed nothing, as its client says, costs nothing', () => {
+  const meter = usageMeter();
+  meter.settle(tokens(0, 0), 0);
+  assert.deepEqual(meter.read(), { usage: tokens(0, 0), costUsd: 0 });
+});
+
+test('the tokens only grow, and are those of all messages, in whatever order their lines come', () => {
+  const count = fc.nat(1_000);
+  const message = fc.tuple(count, count, fc.nat(3));
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 20 }), (messages) => {
+      const meter = usageMeter();
+      let before = 0;
+      messages.forEach(([input, output, lines], nth) => {
+        meter.begin(`m${nth}`);
+        for (let line = 0; line <= lines; line++) meter.note(`m${nth}`, tokens(input, Math.min(1, output)));
+        meter.note(null, tokens(input, output));
+        const now = meter.read().usage?.inputTokens ?? 0;
+        assert.ok(now >= before);
+        before = now;
+      });
+      const sum = (at: 0 | 1): number => messages.reduce((all, each) => all + each[at], 0);
+      const { usage } = meter.read();
+      assert.deepEqual([usage?.inputTokens ?? 0, usage?.outputTokens ?? 0], [sum(0), sum(1)]);
+    }),
+  );
+});
