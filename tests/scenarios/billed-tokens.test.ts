@@ -117,7 +117,7 @@ test('a loop that ends in an error has the cost of its last iteration', (t) => {
   assert.deepEqual([code, loop.ended?.as], [1, 'error']);
   assert.deepEqual(counts(loop), billed());
   const end = JSON.parse(stdout.trim().split('\n').at(-1) ?? '{}');
-  assert.deepEqual([end.type, end.costUsd, loop.usage.costUsd], ['loop-ended', 0.202016, 0.202016]);
+  assert.deepEqual([end.type, end.costUsd, loop.usage.costUsd], ['loop-ended', 0.202026, 0.202026]);
 });
 
 test('malformed answers are retried and count as no iteration', (t) => {

@@ -5,7 +5,7 @@ import { clearCancellation } from '../control/cancellation.ts';
 import { applyFlagFiles } from '../control/flag-files.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import { clientIdentity, type DriverContext, ownership } from '../turn/ownership.ts';
+import { clientIdentity, type DriverContext, launcherGone, ownership } from '../turn/ownership.ts';
 import { CLIENT_GONE } from '../turn/turn.ts';
 import type { StopAnswer } from './hook-driver.ts';
 
@@ -19,7 +19,7 @@ export function clientGone(context: DriverContext): AbortSignal {
   const known = client !== null && isAlive(client);
   const parent = process.ppid;
   const timer = setInterval(() => {
-    if (known ? isAlive(client) : process.ppid === parent) return;
+    if ((known ? isAlive(client) : process.ppid === parent) && !launcherGone(context.env)) return;
     clearInterval(timer);
     controller.abort(CLIENT_GONE);
   }, POLL_MS);

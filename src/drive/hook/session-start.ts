@@ -1,17 +1,23 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
 import { transcriptSize } from '../../claude/transcript/transcript.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import { bindSession } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
+import { transition } from '../../engine/transition.ts';
 import { show } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { projectMemory } from '../../task/memory/project-memory.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { isBefore } from '../../text/instant.ts';
+import { recordJournal } from '../records/journal.ts';
+import { applyEffects } from '../turn/apply-effects.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
 import type { DriverContext } from '../turn/ownership.ts';
-import { clientAlive, clientIdentity, drivenElsewhere, ownership } from '../turn/ownership.ts';
+import { clientAlive, clientIdentity, drivenElsewhere, ownership, sameClient } from '../turn/ownership.ts';
+import { changeOwnLoop } from './own-loop.ts';
 
 interface SessionAnswer {
   readonly systemMessage?: string;
@@ -36,6 +42,7 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
   }
   if (current.kind !== 'loop') return null; // the Stop hook decides about it and reports it
   if (bind(context)) {
+    if (input.source === 'resume') recordApiError(current.state, context);
     if (input.source === 'clear') return carriedOver(current.state, context);
     return input.source === 'startup' && !env['RALPH_LOOP_ID'] ? toNewContext(null, context) : null;
   }
@@ -80,11 +87,32 @@ function mayBind(state: LoopState, context: DriverContext): boolean {
 
 function bound(state: LoopState, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
-  const next = bindSession(state, clientIdentity(context));
+  const client = clientIdentity(context);
+  const returned = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
+  // The turn ended with its client: what the user says next is no interruption.
+  const next = bindSession(returned ? { ...state, turn: 'rest' as const } : state, client);
   // Usage in a resumed transcript was counted before; only what follows belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;
   const transcriptBytes = fresh ? (transcriptSize(transcriptPath) ?? 0) : next.marks.transcriptBytes;
   return { ...next, marks: { ...next.marks, transcriptPath, transcriptBytes } };
+}
+
+/** Records the API error with which the former client left the session; a limit that still holds pauses the loop. */
+function recordApiError(before: LoopState, context: DriverContext): void {
+  const { files, input } = context;
+  const noted = lastApiError(input.transcriptPath);
+  const at = context.now();
+  if (noted === null || before.turn !== 'agent' || isBefore(noted.at ?? at, before.lastDecision?.at ?? at)) return;
+  const { loopId, iteration } = before;
+  const { kind, message, resetsAt } = apiFailure({}, input.transcriptPath);
+  const event = { type: 'api.error', at, loopId, iteration, error: kind, reason: message, resetsAt };
+  recordJournal(files, at, [{ type: 'record-event', event }]);
+  if (resetsAt === null || isBefore(resetsAt, at)) return;
+  const effects = changeOwnLoop(context, (state, policy) => {
+    const next = transition(state, { type: 'api-error', at, error: { kind, message, resetsAt } }, policy);
+    return { state: next.state, result: next.effects };
+  });
+  applyEffects(files, at, effects ?? []);
 }
 
 /** Reports a loop whose client has exited to a start by hand, which does not take it over. */

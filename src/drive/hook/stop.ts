@@ -7,7 +7,7 @@ import { dispatch } from '../turn/dispatch.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { loadLoop } from '../turn/load-loop.ts';
 import { HOOK_TEXTS, withPrefix } from '../turn/messages.ts';
-import type { DriverContext } from '../turn/ownership.ts';
+import { type DriverContext, launcherGone } from '../turn/ownership.ts';
 import { runEffects } from '../turn/run-effects.ts';
 import type { Dispatched, Turn } from '../turn/turn.ts';
 import { applyStopFlags } from './abort-stop.ts';
@@ -43,7 +43,9 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
   if (cancelled !== null) return cancelled;
   const opened = open();
   if ('answer' in opened) return opened.answer ?? vanished(context, stored, opened.found);
-  const { turn, effects } = await endOfTurn(opened.turn, context);
+  const { turn, effects } = launcherGone(context.env)
+    ? dispatch(opened.turn, { type: 'interrupted', at: context.now(), by: 'client-exit' })
+    : await endOfTurn(opened.turn, context);
   return runEffects(turn, driver, effects);
 }
 

@@ -18,6 +18,7 @@ import { applyEffects } from '../turn/apply-effects.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
 import { deliveryOf, makePrompt } from '../turn/make-prompt.ts';
 import { LAUNCH_TEXTS } from '../turn/messages.ts';
+import { launcherVariable } from '../turn/ownership.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import { type Dispatched, isStep, loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
@@ -111,7 +112,7 @@ async function runClient(
     const child = spawn(client, args, {
       stdio: [headless ? 'ignore' : 'inherit', 'inherit', 'inherit'],
       cwd: files.projectDir,
-      env,
+      env: headless ? { ...env, ...launcherVariable() } : env,
     });
     // The client shares the terminal and receives Ctrl+C itself; signals to this process are passed on.
     const ignore = (): void => undefined;

@@ -3,7 +3,7 @@ import type { ClientIdentity } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { runnerLives } from '../../state/lock/lease-holder.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
-import { identityOf, isAlive } from '../../state/process/identity.ts';
+import { identityOf, isAlive, type ProcessIdentity } from '../../state/process/identity.ts';
 import { instantOf } from '../../text/instant.ts';
 
 /** A hook as the client called it, before it looks at the disk. */
@@ -70,7 +70,7 @@ export function clientIdentity({ env, input }: DriverContext): ClientIdentity {
 }
 
 /** Compares processes, because `/clear` changes the session and keeps the process. */
-function sameClient(state: LoopState, client: ClientIdentity): boolean {
+export function sameClient(state: LoopState, client: ClientIdentity): boolean {
   return (
     client.clientPid !== null &&
     state.clientPid === client.clientPid &&
@@ -81,6 +81,24 @@ function sameClient(state: LoopState, client: ClientIdentity): boolean {
 /** Returns whether the client to which a loop is bound is alive; false if its process is unknown. */
 export function clientAlive(state: LoopState): boolean {
   return state.clientPid !== null && isAlive({ pid: state.clientPid, startedAt: state.clientStartedAt });
+}
+
+/** Environment variable that names the headless launcher's process to the hooks of its client. */
+const LAUNCHER = 'RALPH_LAUNCHER';
+
+/** Returns the variable by which hooks can tell that this process, a headless launcher, has exited. */
+export function launcherVariable(): Readonly<Record<string, string>> {
+  return { [LAUNCHER]: JSON.stringify(identityOf(process.pid)) };
+}
+
+/** Returns whether the headless launcher of this hook's client has exited, so that nobody would hear of the loop's end. */
+export function launcherGone(env: NodeJS.ProcessEnv): boolean {
+  try {
+    const launcher: unknown = JSON.parse(env[LAUNCHER] ?? 'null');
+    return launcher !== null && !isAlive(launcher as ProcessIdentity);
+  } catch {
+    return false;
+  }
 }
 
 /** Returns whether the process that drives the loop is alive; null if none is known, or consent is awaited. */
