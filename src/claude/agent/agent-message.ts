@@ -143,6 +143,7 @@ export function addFact(facts: RunFacts, message: AgentMessage): RunFacts {
       const { kind: _, ...result } = message;
       return { ...facts, result };
     }
+    case 'billed':
     case 'request':
     case 'text-delta':
     case 'answered':

@@ -53,7 +53,7 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const measure = (message: AgentMessage): void => {
     if (message.kind === 'request') meter.begin(message.id);
     else if (message.kind === 'billed') meter.note(message.id, message.usage);
-    else if (message.kind === 'result' && message.usage !== null) meter.settle(message.usage, message.costUsd);
+    else if (message.kind === 'result' && message.usage !== null) meter.total(message.usage, message.costUsd);
     else return;
     facts = { ...facts, ...meter.read() };
     if (message.kind !== 'request') options.onUsage?.(facts);

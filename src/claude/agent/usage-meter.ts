@@ -10,7 +10,7 @@ export interface UsageMeter {
   /** Notes the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
   readonly note: (id: string | null, usage: UsageDelta) => void;
   /** Notes the client's totals of the run so far, which include what its stream does not show. */
-  readonly settle: (usage: UsageDelta, costUsd: number | null) => void;
+  readonly total: (usage: UsageDelta, costUsd: number | null) => void;
   /** null where nothing was billed, as far as is known. `costUsd` is null if some of it has an unknown cost. */
   readonly read: () => { readonly usage: UsageDelta | null; readonly costUsd: number | null };
 }
@@ -18,8 +18,8 @@ export interface UsageMeter {
 export function usageMeter(): UsageMeter {
   const messages = new Map<string, Totals>();
   const streamed = none();
-  let total = none();
-  let settled = false;
+  let sum = none();
+  let isPriced = false;
   let cost: number | null = null;
   let current = '';
   return {
@@ -33,21 +33,21 @@ export function usageMeter(): UsageMeter {
         const more = Math.max(0, usage[kind] - known[kind]);
         known[kind] += more;
         streamed[kind] += more;
-        total[kind] += more;
+        sum[kind] += more;
         // Another turn of the same run has begun.
-        if (more > 0) settled = false;
+        if (more > 0) isPriced = false;
       }
     },
-    settle: (usage, costUsd) => {
+    total: (usage, costUsd) => {
       // A request that broke off is missing in the client's totals.
-      total = none();
-      for (const kind of KINDS) total[kind] = Math.max(usage[kind], streamed[kind]);
+      sum = none();
+      for (const kind of KINDS) sum[kind] = Math.max(usage[kind], streamed[kind]);
       cost = costUsd;
-      settled = costUsd !== null;
+      isPriced = costUsd !== null;
     },
     read: () => ({
-      usage: settled || KINDS.some((kind) => total[kind] > 0) ? { ...total } : null,
-      costUsd: settled ? cost : null,
+      usage: isPriced || KINDS.some((kind) => sum[kind] > 0) ? { ...sum } : null,
+      costUsd: isPriced ? cost : null,
     }),
   };
 }

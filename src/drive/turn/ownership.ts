@@ -91,7 +91,7 @@ export function launcherVariable(): Readonly<Record<string, string>> {
   return { [LAUNCHER]: JSON.stringify(identityOf(process.pid)) };
 }
 
-/** Returns whether the headless launcher of this hook's client has exited, so that nobody would hear of the loop's end. */
+/** Returns whether the headless launcher of this hook's client has exited, so that the loop has no observer. */
 export function launcherGone(env: NodeJS.ProcessEnv): boolean {
   try {
     const launcher: unknown = JSON.parse(env[LAUNCHER] ?? 'null');

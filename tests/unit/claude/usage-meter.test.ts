@@ -22,7 +22,7 @@ test('the client’s own totals count where they are more, and give the cost', (
   const meter = usageMeter();
   meter.begin('a');
   meter.note('a', tokens(100, 1));
-  meter.settle(tokens(130, 9), 0.5);
+  meter.total(tokens(130, 9), 0.5);
   assert.deepEqual(meter.read(), { usage: tokens(130, 9), costUsd: 0.5 });
   meter.begin('b');
   meter.note('b', tokens(10, 1));
@@ -31,13 +31,13 @@ test('the client’s own totals count where they are more, and give the cost', (
     { usage: tokens(140, 10), costUsd: null },
     'the cost of another turn is not known yet',
   );
-  meter.settle(tokens(140, 12), 0.75);
+  meter.total(tokens(140, 12), 0.75);
   assert.deepEqual(meter.read(), { usage: tokens(140, 12), costUsd: 0.75 });
 });
 
 test('a run that was billed nothing, as its client says, costs nothing', () => {
   const meter = usageMeter();
-  meter.settle(tokens(0, 0), 0);
+  meter.total(tokens(0, 0), 0);
   assert.deepEqual(meter.read(), { usage: tokens(0, 0), costUsd: 0 });
 });
 
