@@ -158,10 +158,16 @@ export function misRecorded({ files }: RunnerProject, iteration: number): string
   return numbers.join() === wanted.join() ? [] : [`the journal has ${numbers.join()}, not 1 to ${iteration}`];
 }
 
-/** What the loop's usage lacks or has twice, by the agents that a runner saw end: each cost 0.25 and read 100 tokens. */
-export function misAccounted({ files }: RunnerProject, { costUsd, inputTokens }: Counted): string[] {
+/**
+ * What the loop's usage lacks or has twice: each agent cost 0.25 and read 100 tokens. Those that a runner has recorded
+ * are counted; the last one of a runner that was killed may be counted without a record, or not have been heard.
+ */
+export function misAccounted({ files, journal }: RunnerProject, { costUsd, inputTokens }: Counted): string[] {
   const seen = readLines(files.events).entries.filter(({ type }) => type === 'agent.ended');
   const ended = seen.filter((event) => event['costUsd'] === 0.25).length;
-  const right = costUsd === ended * 0.25 && inputTokens === ended * 100;
-  return right ? [] : [`${ended} agents were seen to end; the loop has ${costUsd} dollars and ${inputTokens} tokens`];
+  const noted = agentNotes(journal).filter(({ what }) => what === 'end').length;
+  const runs = inputTokens / 100;
+  const right = (costUsd ?? 0) === runs * 0.25 && runs >= ended && runs <= noted;
+  const seenText = `${ended} agents were seen to end, ${noted} did`;
+  return right ? [] : [`${seenText}; the loop has ${costUsd} dollars and ${inputTokens} tokens`];
 }
