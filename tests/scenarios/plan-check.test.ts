@@ -3,7 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { project } from '../support/project.ts';
 
-const PLAN = `# Plan
+const PLAN = `---
+validation: [npm test]
+---
+# Plan
 
 - [x] **Task 1: Schema**
 - [ ] **Task 2: Service**
@@ -23,9 +26,9 @@ test('plan check says in JSON what the tasks are, what is wrong and what comes n
   assert.deepEqual(json, {
     ok: true,
     tasks: [
-      { id: 'Task 1', title: 'Schema', status: 'done', dependsOn: [], scope: [], line: 3 },
-      { id: 'Task 2', title: 'Service', status: 'open', dependsOn: ['Task 1'], scope: ['src'], line: 4 },
-      { id: 'Task 3', title: 'Payment', status: 'blocked', dependsOn: [], scope: ['pay'], line: 8 },
+      { id: 'Task 1', title: 'Schema', status: 'done', dependsOn: [], scope: [], line: 6 },
+      { id: 'Task 2', title: 'Service', status: 'open', dependsOn: ['Task 1'], scope: ['src'], line: 7 },
+      { id: 'Task 3', title: 'Payment', status: 'blocked', dependsOn: [], scope: ['pay'], line: 11 },
     ],
     problems: [],
     next: 'Task 2',
@@ -42,6 +45,7 @@ test('a plan with an error leaves plan check with exit code 1, and every problem
   assert.deepEqual(
     problems.map(({ line, rule }) => [line, rule]),
     [
+      [1, 'no-validation'],
       [1, 'unknown-dependency'],
       [1, 'missing-acceptance'],
       [1, 'missing-scope'],

@@ -69,6 +69,18 @@ test('a file outside the scope of its task is found by what git sees, and nothin
   assert.deepEqual(subjects(p), []);
 });
 
+test('an agent may tick the box of its own task, and not that of another', (t) => {
+  const own = planPlace(t, TWO, `${AGENT}sed -i "s/\\[ \\] \\*\\*Task $task/[x] **Task $task/" PLAN.md\n`);
+  const passed = own.run(null);
+  assert.equal(passed.code, 0, passed.stdout + passed.stderr);
+  assert.match(passed.stdout, /The agent ticked the box of Task 1\. It was cleared/);
+  assert.deepEqual(subjects(own).slice(-2), ['feat: Task 1 - Make 1', 'feat: Task 2 - Make 2']);
+
+  const other = planPlace(t, TWO, `${AGENT}sed -i "s/\\[ \\] \\*\\*Task 2/[x] **Task 2/" PLAN.md\n`);
+  assert.equal(other.run(null).code, 3);
+  assert.match(read(other, 'PLAN.progress.md'), /Task 2: the agent ticked a box in PLAN\.md/);
+});
+
 test('a progress file that an agent rewrites is put back', (t) => {
   const p = planPlace(t, TWO, `${AGENT}if [ $task = 2 ]; then echo forged > PLAN.progress.md; fi\n`);
   assert.equal(p.run(null).code, 3);

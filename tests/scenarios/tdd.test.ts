@@ -275,7 +275,7 @@ test('what agrees to a list makes none', (t) => {
 const LISTS: readonly (readonly [string, string])[] = [
   ['list.json', '[{"id": "a", "description": "first", "command": "exit 1"}, {"description": "second"}, "third"]'],
   ['list.yaml', 'scenarios:\n  - { id: a, description: first, command: exit 1 }\n  - description: second\n  - third\n'],
-  ['list.md', '# Scenarios\n\n- [ ] first: `exit 1`\n- [x] done before\n- [ ] second\n- [ ] third\n'],
+  ['list.md', '# Scenarios\n\n- [ ] first: `exit 1`\n- [ ] second\n- [ ] third\n'],
   ['bullets.md', 'What must hold:\n\n* first: ``exit 1``\n* second\n* third\n'],
 ];
 for (const [file, text] of LISTS) {

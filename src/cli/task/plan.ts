@@ -1,4 +1,5 @@
 import { basename, relative, resolve } from 'node:path';
+import { PLAN_TEXTS } from '../../drive/plan/messages.ts';
 import type { PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { nextPlanTask, type PlanChoice } from '../../engine/plan/task-order.ts';
 import type { PlanCheckAnswer, PlanStatusAnswer } from '../../engine/schema/plan.ts';
@@ -61,7 +62,7 @@ export interface CheckedProblem extends Omit<PlanProblem, 'rule'> {
 export interface CheckedPlan {
   readonly ok: boolean;
   readonly plan: PlanFile;
-  /** Problems of the plan and errors of its frontmatter, in the order of the file. */
+  /** Problems of the plan and of its frontmatter, in the order of the file. */
   readonly problems: readonly CheckedProblem[];
   readonly choice: PlanChoice;
 }
@@ -70,17 +71,21 @@ export interface CheckedPlan {
 export function checkedPlan(path: string, shown: string): CheckedPlan {
   const text = readTaskText(path, shown);
   const plan = readPlan(text);
-  const problems = [...frontmatterErrors(path, text), ...plan.problems].sort((a, b) => a.line - b.line);
+  const problems = [...frontmatterProblems(path, text), ...plan.problems].sort((a, b) => a.line - b.line);
   const ok = !problems.some(({ severity }) => severity === 'error');
   return { ok, plan, problems, choice: nextPlanTask(plan.tasks) };
 }
 
-function frontmatterErrors(path: string, text: string): CheckedProblem[] {
-  return checkTaskFile(path, text).problems.flatMap(({ line, rule, message, severity }) =>
+function frontmatterProblems(path: string, text: string): CheckedProblem[] {
+  const { problems, frontmatter } = checkTaskFile(path, text);
+  const errors = problems.flatMap(({ line, rule, message, severity }) =>
     severity === 'error' && rule !== 'plan-as-prompt'
       ? [{ line: line ?? 1, taskId: null, rule, message, severity }]
       : [],
   );
+  if (frontmatter === null || (frontmatter.validation ?? []).length > 0) return errors;
+  const message = PLAN_TEXTS.nothingOffered;
+  return [...errors, { line: 1, taskId: null, rule: 'no-validation', message, severity: 'warning' }];
 }
 
 export function planTable({ plan: { tasks }, choice }: Pick<CheckedPlan, 'plan' | 'choice'>, paint: Paint): string {

@@ -90,19 +90,21 @@ const MOST_BYTES = 8 * 1024 * 1024;
 const fail = (name: string, detail: string): CheckResult => ({ name, outcome: 'failed', detail });
 
 /**
- * Restores what the engine left when the task was opened: unticks boxes ticked since and puts the progress file back,
- * each reported as a failure. Other changes of the plan are the user's. Throws disk errors.
+ * Restores what the engine left when the task was opened: unticks boxes ticked since and puts the progress file back.
+ * Each is a failure, except the tick of the task itself. Other changes of the plan are the user's. Throws disk errors.
  */
 export function heldPlan(place: PlanPlace, task: OpenTask): Pick<LookedAt, 'results' | 'notes'> {
   const gone = putBackPlan(place, task);
   const ticked = takeOutTicks(place, task);
+  const others = ticked.filter((id) => planKey(id) !== planKey(task.id));
   const results = [
     ...(gone ? [fail('plan', PLAN_TEXTS.gonePlan(task.planPath))] : []),
-    ...(ticked.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(ticked, task.planPath))]),
+    ...(others.length === 0 ? [] : [fail('plan', PLAN_TEXTS.ticked(others, task.planPath))]),
     ...(putBackProgress(place, task) ? [fail('progress', PLAN_TEXTS.progressChanged(task.progressPath))] : []),
   ];
   const changed = tasksChanged(place, task);
   const notes = [
+    ...(others.length === ticked.length ? [] : [PLAN_TEXTS.ownTick(task.id)]),
     ...(scopeChanged(place, task) ? [PLAN_TEXTS.scopeChanged(task.id, task.planPath)] : []),
     ...(changed.length === 0 ? [] : [PLAN_TEXTS.tasksChanged(changed, task.planPath)]),
   ];

@@ -16,7 +16,9 @@ export const PLAN_TEXTS = {
   unknownStart:
     'what this task began from is not known any more, so that the attempt could not be verified. Say once more that it is done.',
   ticked: (ids: readonly string[], path: string): string =>
-    `${ids.join(', ')}: a box in ${path} was ticked while the task was worked on. Boxes are ticked by the loop once a task is verified, so it was taken out again.`,
+    `${ids.join(', ')}: the agent ticked a box in ${path} of a task that it was not working on. It was cleared: the loop ticks a box once its task is verified.`,
+  ownTick: (id: string): string =>
+    `The agent ticked the box of ${id}. It was cleared: the loop ticks it once the task is verified.`,
   gonePlan: (path: string): string =>
     `${path} was taken away or replaced while the task was worked on. It was put back.`,
   secrets: (paths: readonly string[]): string =>

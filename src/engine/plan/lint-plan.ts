@@ -18,7 +18,7 @@ export type PlanRule =
   | 'oversized-task'
   | 'no-task-id'
   | 'nested-task'
-  | 'misplaced-annotation'
+  | 'unknown-mark'
   | 'stray-field'
   | 'unread-task'
   | 'open-fence'

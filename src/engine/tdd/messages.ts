@@ -6,6 +6,8 @@ export const TDD_TEXTS = {
   unknown: (id: string): string => `there is no scenario ${id}. ralph-loop tdd status lists them.`,
   complete: (id: string): string =>
     `${id} is complete and is never run again. Take the next one with: ralph-loop tdd next`,
+  nothingRan: (id: string, phase: string): string =>
+    `${id} was ${phase} already, so nothing was run. Continue with: ralph-loop tdd next`,
   notNow: (id: string, current: string | null): string =>
     `${id} is not at work; ${current ?? 'none'} is. Finish that one first: ralph-loop tdd next`,
   redFirst: (id: string): string =>

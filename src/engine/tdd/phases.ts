@@ -72,7 +72,8 @@ export type MayRun =
 export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
   const refused = (why: string): MayRun => ({ kind: 'refused', why });
   if (!record.consented) return refused(TDD_TEXTS.noConsent);
-  const atWork = scenarioAtWork(record);
+  // A scenario that is green makes room for the next one.
+  const atWork = phase === 'red' && record.broken === null ? nextScenario(record).scenario : scenarioAtWork(record);
   const scenario = id === null ? atWork : (record.scenarios.find((one) => one.id === id) ?? null);
   if (scenario === null) return refused(id === null ? TDD_TEXTS.nothingLeft : TDD_TEXTS.unknown(id));
   const standing = standingOf(record, scenario.id);

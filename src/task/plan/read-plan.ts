@@ -76,6 +76,10 @@ function readItem(
     doubt(line, 'nested-task', message);
   }
   if (head === undefined || read === null) return { task: null, doubts };
+  if (read.unknownMark !== null) {
+    const message = `"${read.unknownMark}" is no mark of a task. Write (blocked) or (manual-verify), or other words.`;
+    doubts.push({ line: head.line + bodyLine - 1, taskId: read.id, rule: 'unknown-mark', message, severity: 'error' });
+  }
   if (read.id === null) {
     doubt(
       head.line,
@@ -83,9 +87,6 @@ function readItem(
       'this box names no task and is passed over. A task is written "- [ ] **Task 1: Title**".',
     );
     return { task: null, doubts };
-  }
-  if (/\((?:blocked|manual-verify)\)\s*$/i.test(read.title)) {
-    doubt(head.line, 'misplaced-annotation', 'an annotation counts only between the box and the title.');
   }
   for (const { text, line, depth, first } of read.status === 'done' ? [] : lines) {
     const message = depth <= 1 && first && !isField(text.trim()) ? strayField(text.trim()) : null;

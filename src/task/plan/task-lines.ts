@@ -9,10 +9,17 @@ export interface TaskHead {
   readonly status: PlanTaskStatus;
   /** Offset of the mark within the line. */
   readonly boxAt: number;
+  /** Text that looks like a mark such as `(blocked)` and is none; null without. */
+  readonly unknownMark: string | null;
 }
 
 const BOX = /^\[([ \txX])\](?:[ \t]+|$)/;
-const ANNOTATION = /^\((blocked|manual-verify)\)[ \t]*/i;
+const MARK = '[([](blocked|manual-verify)[)\\]]';
+/** A mark before the title, also inside its bold, and behind it. */
+const MARK_BEFORE = new RegExp(`^(\\*\\*|__|[*_]|)${MARK}[ \\t]*`, 'i');
+const MARK_BEHIND = new RegExp(`[ \\t]*${MARK}$`, 'i');
+const WORD_OF_MARK = '[([](?:block|manual|skip|defer|postpone|on hold)[^()[\\]]{0,40}[)\\]]';
+const LIKE_A_MARK = new RegExp(`^${WORD_OF_MARK}|${WORD_OF_MARK}$`, 'i');
 export const INLINE_COMMENT = /<!--.*?-->/g;
 const OPENING = /^(?:\*\*|__|\*|_|`)/;
 /** `Task 5: Title`, `Task 5 - Title`, `Task 5. Title`, with an optional remark in parentheses after the id. */
@@ -23,15 +30,24 @@ const NAMED =
 export function readHead(line: string): TaskHead | null {
   const [box, mark = ' '] = BOX.exec(line) ?? [];
   if (box === undefined) return null;
-  let rest = line.slice(box.length);
-  let status: PlanTaskStatus = mark === 'x' || mark === 'X' ? 'done' : 'open';
-  for (let found = ANNOTATION.exec(rest); found !== null; found = ANNOTATION.exec(rest)) {
-    // blocked wins over manual-verify.
-    if (status === 'open' || status === 'manual-verify')
-      status = found[1]?.toLowerCase() === 'blocked' ? 'blocked' : 'manual-verify';
-    rest = rest.slice(found[0].length);
+  const marks: string[] = [];
+  let rest = line.slice(box.length).replace(INLINE_COMMENT, '').trim();
+  for (let found = MARK_BEFORE.exec(rest); found !== null; found = MARK_BEFORE.exec(rest)) {
+    marks.push(String(found[2]).toLowerCase());
+    rest = `${found[1]}${rest.slice(found[0].length)}`;
   }
-  return { ...named(rest.replace(INLINE_COMMENT, '').trim()), status, boxAt: 1 };
+  const { id, title: whole } = named(rest);
+  let title = whole;
+  for (let found = MARK_BEHIND.exec(title); found !== null; found = MARK_BEHIND.exec(title)) {
+    marks.push(String(found[1]).toLowerCase());
+    title = title.slice(0, -found[0].length);
+  }
+  const isDone = mark === 'x' || mark === 'X';
+  const marked = marks.includes('blocked') ? 'blocked' : marks.length > 0 ? 'manual-verify' : 'open';
+  const unknownMark = isDone
+    ? null
+    : ((LIKE_A_MARK.exec(rest.replace(OPENING, '')) ?? LIKE_A_MARK.exec(title))?.[0] ?? null);
+  return { id, title: title || id || '', status: isDone ? 'done' : marked, boxAt: 1, unknownMark };
 }
 
 function named(text: string): Pick<TaskHead, 'id' | 'title'> {

@@ -16,14 +16,14 @@ const KEYS = ['id', 'description', 'command', 'timeout'];
 
 /**
  * Reads scenarios from JSON or YAML (texts or `{id, description, command, timeout}`, or a mapping with `scenarios`) or
- * Markdown: unchecked task items, or all list items if none is a task. A Markdown item may end with `: ` and its
- * command as inline code. `shown` is the file's name. Throws RalphError `task-invalid` with all problems.
+ * Markdown: unchecked task items, or all list items if none is a task; a list of both, a checked item and a nested one
+ * are problems. A Markdown item may end with `: ` and its command as inline code. `shown` is the file's name. Throws RalphError `task-invalid` with all problems.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
   const read = readList(text, shown);
   const found =
     read.kind === 'markdown'
-      ? { scenarios: fromMarkdown(text), problems: [] }
+      ? fromMarkdown(text)
       : read.kind === 'list'
         ? fromList(read.list)
         : { scenarios: [], problems: read.problems };
@@ -80,16 +80,24 @@ function fromList(list: readonly unknown[]): { scenarios: WantedScenario[]; prob
   return { scenarios, problems };
 }
 
-function fromMarkdown(text: string): WantedScenario[] {
+function fromMarkdown(text: string): { scenarios: WantedScenario[]; problems: string[] } {
   const items: ListItem[] = [];
   readLists(text, { item: (item) => (item.inCode ? 0 : items.push(item)) });
   const isTaskList = items.some(({ checked }) => checked !== null);
   const lines = text.split(LINE_END);
-  return items.flatMap((item, at) => {
-    if (isTaskList && item.checked !== false) return [];
-    return [ofItem(wholeText(item, lines.slice(item.line, (items[at + 1]?.line ?? lines.length + 1) - 1)))];
+  const problems = items.flatMap((item) => {
+    const why = item.nested ? NESTED : isTaskList && item.checked !== false ? (item.checked ? CHECKED : NO_BOX) : '';
+    return why === '' ? [] : [`line ${item.line}: "${item.text.slice(0, 60)}" ${why}`];
   });
+  const scenarios = items.map((item, at) =>
+    ofItem(wholeText(item, lines.slice(item.line, (items[at + 1]?.line ?? lines.length + 1) - 1))),
+  );
+  return { scenarios, problems };
 }
+
+const NESTED = 'is nested in another item. A scenario is one item at the left margin: move its details into one line';
+const CHECKED = 'is checked. A list starts with nothing proved: uncheck the item or remove it';
+const NO_BOX = 'has no box, and other items have one. Write "- [ ] " before each scenario';
 
 /** Lines that end an item's paragraph: blank, heading, quote, fence, table, rule, comment. */
 const ENDS_ITEM = /^\s*(?:$|#{1,6}(?:\s|$)|[>|]|```|~~~|(?:[-*_]\s*){3,}$|<!--)/;

@@ -7,6 +7,8 @@ export interface ListItem {
   readonly checked: boolean | null;
   /** Nested in a checked item. */
   readonly inDone: boolean;
+  /** Inside another item. */
+  readonly nested: boolean;
   /** Indented like code, which is no list item in Markdown. */
   readonly inCode: boolean;
 }
@@ -48,8 +50,9 @@ export function readLists(text: string, visitor: ListVisitor): void {
   }
 }
 
-function readItem({ number, indentedCode }: Line, content: string, inDone: boolean): ListItem {
+function readItem({ number, indentedCode, listDepth, itemsBegun }: Line, content: string, inDone: boolean): ListItem {
   const [box, mark = ''] = BOX.exec(content) ?? [];
   const checked = box === undefined ? null : mark.trim() !== '';
-  return { line: number, text: content.slice(box?.length ?? 0).trim(), checked, inDone, inCode: indentedCode };
+  const nested = listDepth > itemsBegun;
+  return { line: number, text: content.slice(box?.length ?? 0).trim(), checked, inDone, nested, inCode: indentedCode };
 }

@@ -95,7 +95,7 @@ test('every problem is told at once, with its line', () => {
       '- [ ] tidy up',
       '- Group',
       '  - [ ] **Task 5: inside**',
-      '- [ ] **Task 6: d** (blocked)',
+      '- [ ] **Task 6: d** (block until May)',
       '  - Scope: `d`',
       '  - Acceptance: yes',
     ),
@@ -112,7 +112,7 @@ test('every problem is told at once, with its line', () => {
       [11, 'Task 3', 'oversized-task', 'warning'],
       [15, null, 'no-task-id', 'warning'],
       [17, null, 'nested-task', 'warning'],
-      [18, null, 'misplaced-annotation', 'warning'],
+      [18, 'Task 6', 'unknown-mark', 'error'],
     ],
   );
 });
@@ -217,4 +217,30 @@ test('a line that looks like a field and is none is told with what to write, and
   assert.deepEqual(under('Acceptance:', '  - Commands: are documented'), [], 'what is nested belongs to its field');
   const done = lines('- [x] **Task 1: A**', '  - Commands: x');
   assert.deepEqual(readPlan(done).problems, [], 'what is done is not asked for more');
+});
+
+test('a mark counts before and behind the title, inside and outside its bold, and is no part of the title', () => {
+  const spellings = [
+    '(blocked) **Task 1: a**',
+    '**(blocked) Task 1: a**',
+    '**Task 1: a** (blocked)',
+    '**Task 1: a (Blocked)**',
+  ];
+  for (const spelling of spellings) {
+    const [task] = readPlan(`- [ ] ${spelling}\n  - Acceptance: yes\n  - Scope: \`a\`\n`).tasks;
+    assert.deepEqual([task?.id, task?.title, task?.status], ['Task 1', 'a', 'blocked'], spelling);
+  }
+  const [manual] = readPlan('- [ ] **(manual-verify) Task 2: look (closely)**\n').tasks;
+  assert.deepEqual([manual?.title, manual?.status], ['look (closely)', 'manual-verify']);
+});
+
+test('what looks like a mark and is none is an error, unless the task is done', () => {
+  for (const mark of ['(block)', '(manual)', '[skipped]', '(on hold)', '(manual verify)']) {
+    const plan = (box: string): string => `- [${box}] **Task 1: a** ${mark}\n  - Acceptance: yes\n  - Scope: \`a\`\n`;
+    assert.deepEqual(
+      readPlan(plan(' ')).problems.map(({ rule, severity }) => [rule, severity]),
+      [['unknown-mark', 'error']],
+    );
+    assert.deepEqual(readPlan(plan('x')).problems, []);
+  }
 });

@@ -39,7 +39,7 @@ test('nothing in it is told, in whatever form', () => {
     ['[]', 'list.json'],
     ['scenarios: []', 'list.yaml'],
     ['words\n', 'list.txt'],
-    ['- [x] done\n', 'list.md'],
+    ['just words\n', 'list.md'],
   ] as const) {
     refused(text, name, /there is no scenario in it/);
   }
@@ -65,9 +65,7 @@ test('an item of Markdown has its command behind it on whatever line', () => {
     '1. [ ] an empty cart costs nothing, even when',
     '   a discount applies: `node --test',
     '   tests/cart.test.js`',
-    '   - [ ] and ends with a stop: `exit 2`.',
-    '- [x] done before',
-    'and wrapped',
+    '1. [ ] and ends with a stop: `exit 2`.',
     '- [ ]',
     '  below its box: `exit 3`',
     '',
@@ -86,4 +84,11 @@ test('an item of Markdown has its command behind it on whatever line', () => {
     ['with a fence', null],
     ['the last', 'echo `date`'],
   ]);
+});
+
+test('an item that would be passed over is named with its line: checked, without a box among boxes, nested', () => {
+  refused('- [ ] one\n- [x] two\n', 'list.md', /line 2: "two" is checked/);
+  refused('- [ ] one\n- two\n', 'list.md', /line 2: "two" has no box, and other items have one/);
+  refused('- one\n  - a detail\n', 'list.md', /line 2: "a detail" is nested in another item/);
+  refused('- [x] one\n', 'list.md', /line 1: "one" is checked/);
 });
