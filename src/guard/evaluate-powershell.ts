@@ -46,10 +46,15 @@ const MAX_WORDS = 500;
 /** With one of these it is more than plain commands: variables, blocks, calls, code that is run. */
 const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type|start-process)\b/i;
 
+/** What stands before the program that it starts, and the options between them. */
+const STARTS =
+  /^(&|\.|iex|invoke-expression|invoke-command|start|saps|start-process|cmd|cmd\.exe|\/c|-command|-c|powershell|pwsh)$/i;
+const STARTS_WITH = /^-(argumentlist|args|filepath|nonewwindow|wait|passthru|scriptblock)$/i;
+
 /** Splits an unquoted PowerShell text at its operators. Any word may be a path read or, with `writes`, removed. */
 export function readPowerShell(text: string, cwd: string, writes: boolean): ShellReading {
   const lines = text
-    .split(/&&|\|\||[;\n]/)
+    .split(/&&|\|\||[;\n{}]/)
     .map((line) => line.split('|').flatMap((piece) => commandOf(piece, cwd) ?? []));
   const commands = lines.flat();
   const words = commands.flatMap(({ argv }) => argv).slice(0, MAX_WORDS);
@@ -61,16 +66,21 @@ export function readPowerShell(text: string, cwd: string, writes: boolean): Shel
     writes: writes ? uses.map((use) => ({ ...use, how: 'delete' as const, recursive: true as const })) : [],
     reads: uses,
     named: [],
-    undecidable: MORE.test(text) ? [{ kind: 'powershell', text, position: 0, cwd }] : [],
+    undecidable: commands.some(({ name, argv }) => name === '' && !/^[-+*]?=/.test(argv[1]?.template ?? '='))
+      ? [{ kind: 'dynamic-command', text, position: 0, cwd }]
+      : MORE.test(text)
+        ? [{ kind: 'powershell', text, position: 0, cwd }]
+        : [],
   };
 }
 
 function commandOf(piece: string, cwd: string): ShellCommand | null {
-  const words = piece.split(/[\s,<>]+/).filter((word) => word !== '');
+  const split = piece.split(/[\s,<>]+/).filter((word) => word !== '' && !STARTS_WITH.test(word));
+  const words = split.slice(split.findIndex((word) => !STARTS.test(word)));
   const [first] = words;
   if (first === undefined) return null;
   return {
-    name: basenameOf(first),
+    name: first.startsWith('$') ? '' : basenameOf(first),
     path: first,
     argv: words.map((word) => wordOf(word)),
     via: [],

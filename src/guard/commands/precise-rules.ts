@@ -16,9 +16,6 @@ export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseI
   const program = programName(command);
   if (![program, command.name].some((name) => name !== '' && isWanted(rule.command, name, caseInsensitive)))
     return 'no';
-  const alias = program === 'git' ? definedAlias(subcommandWords(command)) : null;
-  const aliased = alias === null ? 'no' : matchWords(rule.args, alias.trim().split(/\s+/).map(sure));
-  if (aliased !== 'no') return aliased;
   return matchWords(rule.args, hasKnownOptions(command) ? namedWords(command).map(sure) : likelyWords(command));
 }
 
@@ -100,8 +97,6 @@ export function commandTexts(command: ShellCommand): string[] {
   const texts = [plainText(command), named(command)];
   const words = subcommandWords(command);
   if (words !== null) texts.push([name, joined(words)].join(' ').trim());
-  const alias = definedAlias(words);
-  if (alias !== null) texts.push(`git ${alias}`);
   if (name === 'rm') texts.push(`rm ${withMergedOptions(args)}`);
   return [...new Set(texts)];
 }
@@ -130,13 +125,6 @@ function* pairsOf(elements: ShellReading['pipelines'][number]): Generator<readon
       }
     }
   }
-}
-
-/** Returns the alias that `git config alias.p push` defines: evaluated here, since its later use is not visible. */
-export function definedAlias(words: readonly ShellWord[] | null): string | null {
-  if (words?.[0]?.template !== 'config') return null;
-  const at = words.findIndex((word) => /^alias\.[^=]+$/.test(word.template));
-  return at === -1 ? null : (words[at + 1]?.template ?? null);
 }
 
 /** By the program's bare name; one that is known only at run time stays so. */

@@ -35,7 +35,7 @@ export function hitByName(word: ShellWord, cwd: string, guard: Guard): Protected
   for (const piece of piecesOf(word.template, guard)) {
     const isUnknown = piece.includes(UNKNOWN) || (!piece.startsWith('/') && cwd.includes(UNKNOWN));
     const hit = isUnknown
-      ? hitByTemplate(piece, cwd, true, guard)
+      ? hitByTemplate(piece, cwd, 'below', guard)
       : (hitByWrite(piece, cwd, guard) ??
         (isBelowProject(piece, cwd, guard) ? hitByTree(piece, cwd, guard) : undefined));
     if (hit !== undefined) return hit;
@@ -122,11 +122,11 @@ export function shownPath(entry: ProtectedPath, guard: Guard): string {
 /** Minimum length of the literal text before the first unknown part to name a file: `ralph-$x.json`. */
 const MIN_BEGINNING = 4;
 
-/** Returns the protected path that a partly known path names (`$D/ralph-state.json`). */
+/** Returns the protected path that a partly known path names (`$D/ralph-state.json`); removed folders name what they hold. */
 export function hitByTemplate(
   template: string,
   cwdTemplate: string,
-  removes: boolean,
+  removes: boolean | 'below',
   guard: Guard,
 ): ProtectedPath | undefined {
   const full = isAbsolute(template) || template.startsWith(UNKNOWN) ? template : `${cwdTemplate}/${template}`;
@@ -151,7 +151,7 @@ export function hitByTemplate(
     ({ dir, name: own }) => name === own && folded.includes(`/${basename(dir)}/`),
   );
   if (named !== undefined) return { path: folded, prefix: false, label: `${named.dir}/*/${named.name}` };
-  return guard.own.find((entry) => names(folded, entry, removes));
+  return guard.own.find((entry) => names(folded, entry, removes, guard));
 }
 
 function sameDirectory(template: string, entry: ProtectedPath): boolean {
@@ -164,9 +164,11 @@ function matchesName(name: string, entry: ProtectedPath): boolean {
 }
 
 /** Matches the template or a parent with the protected path (for a removal, its parents too) by distinctive names. */
-function names(template: string, entry: ProtectedPath, removes: boolean): boolean {
+function names(template: string, entry: ProtectedPath, removes: boolean | 'below', guard: Guard): boolean {
+  const isFolder = (path: string): boolean =>
+    removes === 'below' ? guard.project.some((project) => path.startsWith(`${project}/`)) : removes;
   const paths = [entry.path];
-  if (removes) for (let up = dirname(entry.path); up !== dirname(up); up = dirname(up)) paths.push(up);
+  for (let up = dirname(entry.path); up !== dirname(up) && isFolder(up); up = dirname(up)) paths.push(up);
   for (let part = collapse(template); part.includes('/'); part = part.slice(0, part.lastIndexOf('/'))) {
     const segments = part.split('/');
     const last = segments.at(-1) ?? '';

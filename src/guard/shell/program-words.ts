@@ -43,6 +43,9 @@ export function gitWords(argv: readonly ShellWord[], variables: Variables = new 
 /** Reads `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=… GIT_CONFIG_VALUE_0=…` from variables that the command itself sets. */
 function settingsInEnvironment(variables: Variables): Map<string, string> {
   const settings = new Map<string, string>();
+  const given = variables.get('GIT_CONFIG_PARAMETERS')?.[0]?.template ?? '';
+  for (const [, key = '', value = ''] of given.matchAll(/'([^'=]+)'?='?([^']*)'/g))
+    settings.set(key.toLowerCase(), value);
   for (const [name, values] of variables) {
     const number = /^GIT_CONFIG_KEY_(\d+)$/.exec(name)?.[1];
     if (number === undefined) continue;

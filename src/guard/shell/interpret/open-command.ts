@@ -178,7 +178,10 @@ function subcommandTexts([subcommand, ...args]: readonly ShellWord[]): string[] 
     case 'config':
       return texts.flatMap((text, index) => {
         const value = texts[index + 1];
-        return value !== undefined && PROGRAM_KEYS.test(text.toLowerCase()) ? [value.replace(/^!/, '')] : [];
+        if (value === undefined) return [];
+        // An alias is judged where it is defined: a later use may be out of sight.
+        if (/^alias\.[^=]+$/i.test(text)) return [value.startsWith('!') ? value.slice(1) : `git ${value}`];
+        return PROGRAM_KEYS.test(text.toLowerCase()) ? [value.replace(/^!/, '')] : [];
       });
     default:
       return [];

@@ -60,14 +60,21 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
   shift: (call, args) =>
     moved({ ...call.state, positional: call.state.positional?.slice(Number(args[0] ?? 1)) ?? null }),
   read: (call, args) => {
+    const array = args.find((_, index) => /^-\w*a$/.test(args[index - 1] ?? ''));
+    if (array !== undefined) return readArray(call, array, splitByIfs(call));
     const names = args.filter(
       (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-\w*[pdnNtui]$/.test(args[index - 1] ?? ''),
     );
     return readInto(call, names.length === 0 ? ['REPLY'] : names);
   },
-  ...forPrograms('mapfile readarray', (call: Call, args: readonly string[]) =>
-    readInto(call, [args.at(-1) ?? 'MAPFILE']),
-  ),
+  ...forPrograms('mapfile readarray', (call: Call, args: readonly string[], context: ShellContext) => {
+    const callback = args[args.indexOf('-C') + 1];
+    if (args.includes('-C') && callback !== undefined) runText(call, callback, context);
+    const name = args.findLast(
+      (arg, index) => /^[A-Za-z_]\w*$/.test(arg) && !/^-[CcdnOsu]$/.test(args[index - 1] ?? ''),
+    );
+    return readArray(call, name ?? 'MAPFILE', call.stdin.text.replace(/\n$/, '').split('\n'));
+  }),
   printf: (call, args) => {
     if (args[0] !== '-v' || args[1] === undefined) return undefined;
     const value = args.length === 3 && args[2] !== undefined && !args[2].includes('%') ? args[2] : UNKNOWN;
@@ -115,6 +122,8 @@ function declare(call: Call, args: readonly string[]): Outcome {
 
 /** More lines than this are not followed one by one. */
 const MAX_LINES = 8;
+/** Longer arrays than this are not followed word by word. */
+const MAX_WORDS = 256;
 
 function readInto(call: Call, names: readonly string[]): Outcome {
   const { text, under } = call.stdin;
@@ -129,6 +138,27 @@ function readInto(call: Call, names: readonly string[]): Outcome {
     states: values.map((value) => names.reduce((state, name) => withVariable(state, name, [value]), call.state)),
     output: SILENT,
   };
+}
+
+/** The words of the first line of the input, as IFS splits them. */
+function splitByIfs({ stdin, state }: Call): string[] {
+  const marks = state.variables.get('IFS')?.[0]?.template ?? ' \t\n';
+  const pieces = [''];
+  for (const character of stdin.text.split('\n')[0] ?? '') {
+    if (marks.includes(character)) pieces.push('');
+    else pieces[pieces.length - 1] += character;
+  }
+  return pieces.filter((piece) => piece !== '');
+}
+
+/** Fills an array from known input; that of any other is one unknown word. */
+function readArray(call: Call, name: string, words: readonly string[]): Outcome {
+  const { text, under } = call.stdin;
+  const isKnown = under === undefined && text !== '' && !text.includes(UNKNOWN) && words.length <= MAX_WORDS;
+  const values: readonly ValueWord[] = isKnown
+    ? words.map((template) => ({ template }))
+    : [{ template: UNKNOWN, ...(under === undefined ? {} : { under }) }];
+  return moved(withVariable(call.state, name, values));
 }
 
 /** Follows `cd`, `pushd` and `popd`; where the directory does not exist, both ways stay open. */

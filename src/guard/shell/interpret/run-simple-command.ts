@@ -83,9 +83,14 @@ function assigned(node: Shell.Assignment, state: ShellState, context: ShellConte
     value.type === 'ArrayValue'
       ? value.elements.flatMap((element) => expandWord(element, state, context)).map(({ template }) => ({ template }))
       : [expandToValue(value, state, context)];
-  if (node.index !== undefined) return { name: node.name, words: [{ template: UNKNOWN }] };
-  if (node.append !== true) return { name: node.name, words };
   const before = state.variables.get(node.name);
+  if (node.index !== undefined) {
+    const at = /^\d{1,3}$/.test(node.index.value) && node.append !== true ? Number(node.index.value) : Number.NaN;
+    // Elements that are set in order are followed; those of an associative array are not known.
+    const isNext = at <= (before ?? []).length && before?.some(({ template }) => template === UNKNOWN) !== true;
+    return { name: node.name, words: isNext ? (before ?? []).toSpliced(at, 1, ...words) : [{ template: UNKNOWN }] };
+  }
+  if (node.append !== true) return { name: node.name, words };
   if (value.type === 'ArrayValue') return { name: node.name, words: [...(before ?? []), ...words] };
   const head = before === undefined ? UNKNOWN : (before[0]?.template ?? '');
   return { name: node.name, words: [{ template: head + (words[0]?.template ?? '') }] };

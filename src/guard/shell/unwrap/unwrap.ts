@@ -143,21 +143,20 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   const split = splitOptions(call.words.slice(1), '-u -C -S --unset --chdir --split-string', true);
   const directory = optionValue(split, '-C', '--chdir')?.template;
   const text = optionValue(split, '-S', '--split-string')?.template;
-  const count = countAssignments(split.operands);
+  // A dash alone is -i.
+  const operands = split.operands.slice(split.operands[0]?.template === '-' ? 1 : 0);
+  const count = countAssignments(operands);
   const state =
     directory === undefined
       ? call.state
       : { ...call.state, cwd: directory.startsWith('/') ? directory : `${call.state.cwd}/${directory}` };
-  if (text !== undefined) return asText([text, ...split.operands.map((word) => word.template)].join(' '));
-  const assignments = split.operands.slice(0, count).map((word) => {
+  if (text !== undefined) return asText([text, ...operands.map((word) => word.template)].join(' '));
+  const assignments = operands.slice(0, count).map((word) => {
     const equals = word.template.indexOf('=');
     return { name: word.template.slice(0, equals), words: [{ template: word.template.slice(equals + 1) }] };
   });
   const inside = assignments.reduce((each, { name, words }) => withVariable(each, name, words), state);
-  return asCall(
-    { ...call, state: inside, assignments: [...call.assignments, ...assignments] },
-    split.operands.slice(count),
-  );
+  return asCall({ ...call, state: inside, assignments: [...call.assignments, ...assignments] }, operands.slice(count));
 }
 
 function countAssignments(words: readonly ShellWord[]): number {
