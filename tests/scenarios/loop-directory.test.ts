@@ -126,12 +126,33 @@ test('plain words draft a task folder, which is started at once only with --yes'
   assert.equal(first.code, 1);
   assert.match(
     first.stderr + first.stdout,
-    /nobody has seen the draft fix-parser\/RALPH\.md yet[\s\S]*ralph-loop run fix-parser/,
+    /nobody has seen the draft \.ralph\/fix-parser\/RALPH\.md yet[\s\S]*ralph-loop run \.ralph\/fix-parser/,
   );
-  assert.ok(p.has('fix-parser/RALPH.md') && !p.has('prompt.txt'));
+  assert.match(
+    first.stderr,
+    /limits: at most \d+ iterations \(--max-iterations\), timeout of an iteration 30m, time limit none \(--max-time\), cost limit none \(--max-cost\)\./,
+  );
+  assert.ok(p.has('.ralph/fix-parser/RALPH.md') && !p.has('prompt.txt'));
   const begun = p.ralph(['run', '--json', '--yes', '--max-iterations', '1', '--agent', agent, 'fix the parser']);
   assert.doesNotMatch(begun.stderr, /nobody has seen/);
-  assert.ok(p.has('fix-parser-2/RALPH.md'));
+  assert.ok(p.has('.ralph/fix-parser-2/RALPH.md'));
+});
+
+test('a draft does not hide the checklist of a loop of the same name', (context) => {
+  const p = project(context);
+  p.write('.ralph/fix-parser/task.md', TWO);
+  p.ralph(['run', 'fix the parser']);
+  assert.ok(p.has('.ralph/fix-parser-2/RALPH.md') && !p.has('.ralph/fix-parser/RALPH.md'));
+});
+
+test('--yes without a permission mode means acceptEdits, and says so', (context) => {
+  const p = project(context);
+  p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);
+  const env = { RALPH_CLAUDE: join(p.dir, 'client.sh'), RALPH_RETRY_WAIT: '10ms' };
+  const { stderr } = p.ralph(['run', '--yes', '--max-iterations', '1', '--max-cost', '2', 'fix the parser'], env);
+  assert.match(stderr, /--yes without a permission mode means acceptEdits/);
+  assert.match(stderr, /at most 1 iterations .*cost limit \$2\.00/);
+  assert.match(p.read('args.txt'), /--permission-mode acceptEdits/);
 });
 
 test('plain words at a terminal are started after the review, or kept', async (context) => {
@@ -140,7 +161,8 @@ test('plain words at a terminal are started after the review, or kept', async (c
   await shown.waitFor(/\[s\]tart, \[e\]dit, \[k\]eep for later, \[c\]ancel:/);
   await shown.submit('k');
   assert.equal(await shown.waitForExit(), 0);
-  assert.ok(p.has('fix-parser/RALPH.md'));
+  assert.match(await shown.history(), /limits: at most \d+ iterations/);
+  assert.ok(p.has('.ralph/fix-parser/RALPH.md'));
 });
 
 test('accept takes a list for whole that lost items', (context) => {

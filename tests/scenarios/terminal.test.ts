@@ -146,7 +146,7 @@ test('a run without a permission mode asks a person at the terminal for one, and
   p.write('client.sh', '#!/bin/sh\necho "$@" >> args.txt\necho "2.1.330 (Claude Code)"\n', 0o755);
   const script = '$RALPH run; echo left $?; $RALPH run';
   const shown = await peopleTerminal(t, p, script, { RALPH_CLAUDE: join(p.dir, 'client.sh') });
-  await shown.waitFor(/needs a permission mode[\s\S]*A permission mode, or nothing to leave it:/);
+  await shown.waitFor(/needs a permission mode[\s\S]*Permission mode, or nothing to leave it:/);
   await shown.key('Enter');
   await shown.waitFor((screen) => /left 1/.test(screen) && screen.split('nothing to leave it:').length === 3);
   assert.equal(p.has('.claude/context/runtime/ralph-state.json'), false, 'nothing was begun');

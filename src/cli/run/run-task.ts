@@ -1,14 +1,20 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
+import { readConfigs } from '../../drive/start/read-settings.ts';
+import { dollarText } from '../../engine/messages.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { bundleDir } from '../../install/places.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { IGNORED } from '../../state/task-folder/loop-directory.ts';
+import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { resolvePolicy } from '../../task/settings/resolve.ts';
 import { loopDirectoryTask, mayName, taskFileIn } from '../../task/task-file.ts';
+import { formatDuration } from '../../text/duration.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
+import { startFlags } from '../start/start-request.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
 /**
@@ -31,7 +37,7 @@ export async function runTask(context: CommandContext): Promise<CommandContext |
   if (/\s/.test(word.trim())) {
     refuseArguments(context, word.trim());
     const { draftToRun } = await import('../task/draft.ts');
-    const path = await draftToRun(context, word.trim());
+    const path = await draftToRun(context, word.trim(), (file, text) => billOf(context, file, text));
     return path === null ? null : withTask(path);
   }
   throw new RalphError(
@@ -88,4 +94,27 @@ function refuseArguments({ values }: CommandContext, word: string): void {
     'usage',
     `--arg gives a value to an argument that a task declares, and ${quoted(word)} is not there yet. Make it first (ralph-loop draft or scaffold), declare the argument under "args:" in its RALPH.md, then run it.`,
   );
+}
+
+/** Returns what a loop on this task may use at most, under the options of the command line. */
+function billOf(context: CommandContext, path: string, text: string): string {
+  const { projectDir, env } = context;
+  const { kind, frontmatter } = checkTaskFile(path, text);
+  const resolved = resolvePolicy({
+    kind,
+    flags: startFlags(context),
+    env,
+    frontmatter,
+    ...readConfigs(projectDir, relative(projectDir, path), env, true),
+  });
+  if (!resolved.ok) return resolved.problems.map(({ message }) => message).join('\n');
+  const { maxIterations, pace, budget } = resolved.policy;
+  const { maxCostUsd: cost, maxTimeMs: time } = budget;
+  const timeout = pace.iterationTimeoutMs;
+  return [
+    `limits: at most ${maxIterations} iterations (--max-iterations)`,
+    `timeout of an iteration ${timeout === null ? 'none' : formatDuration(timeout)}`,
+    `time limit ${time === null ? 'none' : formatDuration(time)} (--max-time)`,
+    `cost limit ${cost === null ? 'none' : dollarText(cost)} (--max-cost).`,
+  ].join(', ');
 }

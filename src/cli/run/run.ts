@@ -26,7 +26,7 @@ export const RUN_COMMAND: Command = {
   name: 'run',
   summary: 'Run a loop, each iteration in a new Claude Code.',
   usage: '[TASK | NAME | "PLAIN WORDS"] [options] [-- CLIENT OPTIONS]',
-  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration is a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft a task folder for review and start it.',
+  help: 'Works on a task file or task folder until it is done or a limit is reached; each iteration is a new Claude Code. NAME works on the checklist .ralph/NAME/task.md and creates it if it is missing. PLAIN WORDS (quoted) draft .ralph/NAME/RALPH.md for review and start it.',
   example: 'ralph-loop run tasks/docs --max-iterations 10',
   options: {
     ...TASK_OPTIONS,
@@ -43,7 +43,7 @@ export const RUN_COMMAND: Command = {
     ...SETTING_OPTIONS,
     ...options({
       plain: 'Print plain lines, also in a terminal.',
-      yes: 'Start a draft or a requested loop without asking.',
+      yes: 'Start without asking; the permission mode is then acceptEdits unless one is given.',
     }),
   },
   control: true,
@@ -141,11 +141,21 @@ async function askForMode(context: CommandContext, run: (context: CommandContext
     return await run(context);
   } catch (error) {
     if (!(error instanceof RalphError) || error.code !== 'mode-missing') throw error;
-    if (!context.mayAsk || context.values['yes'] === true) throw error;
-    context.err(withPrefix(error.message));
-    context.err(MODES);
-    const mode = await ask('Permission mode, or nothing to leave it: ');
-    if (mode === null || mode === '') return 1;
+    const mode = context.values['yes'] === true ? modeByYes(context) : await askMode(context, error.message);
+    if (mode === null) throw error;
+    if (mode === '') return 1;
     return run({ ...context, values: { ...context.values, 'permission-mode': mode } });
   }
+}
+
+function modeByYes({ err }: CommandContext): string {
+  err(withPrefix('--yes without a permission mode means acceptEdits: the agent may write files and run the checks.'));
+  return 'acceptEdits';
+}
+
+/** Returns the answer, '' for none, and null where there is no terminal. */
+async function askMode({ mayAsk, err }: CommandContext, why: string): Promise<string | null> {
+  if (!mayAsk) return null;
+  err(`${withPrefix(why)}\n${MODES}`);
+  return (await ask('Permission mode, or nothing to leave it: ')) ?? '';
 }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { type Draft, draftTask } from '../../task/draft/draft-task.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
+import { LOOP_DIRECTORIES, taskFileIn } from '../../task/task-file.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -43,8 +44,7 @@ export function draftOf({ projectDir }: CommandContext, task: string): Draft {
 }
 
 /** A name given with --name must be free; a derived name gets a number if it is taken. */
-export function placeFor(context: CommandContext, { name }: Draft): string {
-  const base = baseDir(context);
+export function placeFor(context: CommandContext, { name }: Draft, base = baseDir(context)): string {
   const given = context.values['name'];
   if (typeof given === 'string') {
     const path = newTaskFile(base, given);
@@ -53,7 +53,7 @@ export function placeFor(context: CommandContext, { name }: Draft): string {
   }
   for (let copy = 1; ; copy++) {
     const path = newTaskFile(base, copy === 1 ? name : `${name}-${copy}`);
-    if (!existsSync(path)) return path;
+    if (taskFileIn(dirname(path)) === null) return path;
   }
 }
 
@@ -85,13 +85,19 @@ async function review(context: CommandContext, draft: Draft, path: string): Prom
 }
 
 /**
- * Drafts a task folder and returns the path of its RALPH.md, or null if the user keeps it for later or cancels.
- * Starting needs a review at a terminal, or --yes.
+ * Drafts `.ralph/NAME/RALPH.md` and returns its path, or null if the user keeps it for later or cancels. Starting needs
+ * a review at a terminal, or --yes. `billOf` returns what a loop on a task may cost at most.
  */
-export async function draftToRun(context: CommandContext, words: string): Promise<string | null> {
+export async function draftToRun(
+  context: CommandContext,
+  words: string,
+  billOf: (path: string, text: string) => string,
+): Promise<string | null> {
   const { mayAsk, values, out, err } = context;
-  const draft = draftOf(context, words);
-  const path = placeFor(context, draft);
+  const drafted = draftOf(context, words);
+  const place = { ...drafted, name: `${LOOP_DIRECTORIES}/${drafted.name}` };
+  const path = placeFor(context, place, context.projectDir);
+  const draft = { ...drafted, notes: [...drafted.notes, billOf(path, drafted.text)] };
   const shown = relative(process.cwd(), path);
   const agreed = values['yes'] === true;
   if (mayAsk && !agreed) {
