@@ -3,7 +3,7 @@ import { shorten } from '../text/excerpt.ts';
 import { advise, type Message } from '../text/message.ts';
 import type { ApiError, CheckResult } from './events.ts';
 import type { BreakerSignal, Trip } from './policy/breaker.ts';
-import type { LoopState } from './schema/state.ts';
+import type { LoopState, UsageWindow } from './schema/state.ts';
 
 const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   findings: 'findings',
@@ -76,6 +76,14 @@ export const UNKNOWN_COST = advise(
   'Continue without that cost',
   'resume',
 );
+
+const WINDOWS: Record<UsageWindow['name'], string> = { five_hour: 'five-hour', seven_day: 'seven-day' };
+
+/** Says that an account limit has reached the share at which the user wants the loop to pause. */
+export function windowText({ name, used }: UsageWindow): Message {
+  const share = `${Math.floor(used * 100)} % of the ${WINDOWS[name]} limit is used`;
+  return advise(`Paused: ${share} (budget.stop_at). The loop continues when it resets.`, 'Continue now', 'resume');
+}
 
 export function budgetWarningText(name: string, reading: string): string {
   return `Budget ${name}: ${reading} used.`;

@@ -23,6 +23,7 @@ export function resumeState(state: LoopState, at: string, consented: boolean): L
     stopRequested: false,
     stopFlag: false,
     pauseRequested: false,
+    ...(state.limits && { limits: [] }),
     turn: 'first',
     lastTurn: null,
     handedOver: null,

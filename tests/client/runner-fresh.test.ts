@@ -99,7 +99,8 @@ test('ten iterations know nothing of each other but what the files hold, and cos
     const said = results();
     assert.equal(said.length, ITERATIONS);
     const sum = said.reduce((all, result) => all + Number(result['total_cost_usd']), 0);
-    const cost = Math.round(sum * 1e10) / 1e10;
+    const exact = (usd: number): number => Math.round(usd * 1e10) / 1e10;
+    const cost = exact(sum);
     const tokens = said.map(tokensOf).reduce((sum, one) => sum.map((amount, index) => amount + (one[index] ?? 0)));
     assert.ok(cost > 0 && (tokens[0] ?? 0) > 1_003 && (tokens[2] ?? 0) > 0);
     const usage = project.archive()[0]?.state['usage'] as JsonObject;
@@ -109,7 +110,7 @@ test('ten iterations know nothing of each other but what the files hold, and cos
     const agents = project.iterations().map(({ agent }) => agent as JsonObject);
     assert.deepEqual(
       agents.map(({ costUsd, turns: told, usage: used }) => [costUsd, told, ...amounts(used)]),
-      said.map((result) => [result['total_cost_usd'], result['num_turns'], ...tokensOf(result)]),
+      said.map((result) => [exact(Number(result['total_cost_usd'])), result['num_turns'], ...tokensOf(result)]),
     );
 
     const warned = ofType(run.events, 'notice').filter(({ message }) =>

@@ -152,3 +152,33 @@ for (const [how, status] of [
     assert.deepEqual(counts(stored(p)), billed());
   });
 }
+
+test('a run pauses at its share of the account limit, and goes on when that resets', (t) => {
+  const p = project(t);
+  const { env } = billingClient(p, [{ ...costly('ok'), window: { used: 0.93, seconds: 1 } }, costly('claim')]);
+  task(p, 'max_iterations: 5\nbudget: {stop_at: {five_hour: 0.9}}');
+  const { code, stdout } = p.ralph(RUN, env);
+  assert.equal(code, 0, stdout);
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.ok(
+    events.some(({ type, message }) => type === 'notice' && /^Paused: 93 % of the five-hour limit/.test(message)),
+    stdout,
+  );
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'waiting').map(({ why }) => why),
+    ['rate-limit'],
+  );
+  assert.equal(stored(p).iteration, 2);
+});
+
+test('a run that stays below its share of the account limit does not pause', (t) => {
+  const p = project(t);
+  const { env } = billingClient(p, [{ ...costly('ok'), window: { used: 0.89, seconds: 900 } }, costly('claim')]);
+  task(p, 'max_iterations: 5\nbudget: {stop_at: {five_hour: 0.9, seven_day: 0.9}}');
+  const { code, stdout } = p.ralph(RUN, env);
+  assert.equal(code, 0, stdout);
+  assert.doesNotMatch(stdout, /Paused/);
+});

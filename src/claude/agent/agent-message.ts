@@ -1,4 +1,5 @@
 import type { UsageDelta } from '../../engine/events.ts';
+import type { UsageWindow } from '../../engine/schema/state.ts';
 
 /** Message of an agent at work, reduced to what this program uses. One line of its stream can hold several. */
 export type AgentMessage =
@@ -47,13 +48,6 @@ export type AgentMessage =
     }
   | { readonly kind: 'compaction' }
   | ({ readonly kind: 'result' } & AgentResult);
-
-/** A window of the account's usage limits, with the used share of it (1: all). */
-export interface UsageWindow {
-  readonly name: 'five_hour' | 'seven_day';
-  readonly used: number;
-  readonly resetsAt: string | null;
-}
 
 /** End of a turn. A run can have several; cost and usage are those of the whole run so far, subagents included. */
 export interface AgentResult {

@@ -45,7 +45,7 @@ export interface AgentOptions {
   readonly onStart?: (pid: number) => void;
   readonly onMessage: (message: AgentMessage) => void;
   /** Called with all that the run has used so far, whenever that grows or its cost becomes known. */
-  readonly onUsage?: (used: Pick<RunFacts, 'usage' | 'costUsd'>) => void;
+  readonly onUsage?: (used: Pick<RunFacts, 'usage' | 'costUsd' | 'windows'>) => void;
 }
 
 /** The same with the program to start. */

@@ -1,7 +1,9 @@
 import type { UsageDelta } from '../../engine/events.ts';
+import { exactCost } from '../../engine/policy/budget.ts';
+import type { UsageWindow } from '../../engine/schema/state.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
-import type { AgentMessage, AgentResult, UsageWindow } from './agent-message.ts';
+import type { AgentMessage, AgentResult } from './agent-message.ts';
 
 /** Reads one line of the client's stream-json output; null if it is no object. Tolerates unknown types and fields. */
 export function readMessages(line: string): readonly AgentMessage[] | null {
@@ -115,7 +117,7 @@ function result(message: Fields): AgentResult {
     apiStatus: statusOf(message['api_error_status']),
     turns: countOf(message['num_turns']),
     text: textOrNull(message['result']) ?? errors.join(' '),
-    costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? cost : null,
+    costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? exactCost(cost) : null,
     usage: usageOf(message['modelUsage']),
   };
 }

@@ -1,3 +1,4 @@
+import { NO_FACTS } from '../../claude/agent/agent-message.ts';
 import type { AgentOptions } from '../../claude/agent/agent-run.ts';
 import { addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
@@ -21,8 +22,8 @@ const NOTHING: Counts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, c
  * be written; the next call then adds it.
  */
 export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | null {
-  let counted = { usage: NOTHING, costUsd: 0, unpriced: 0 };
-  return ({ usage, costUsd }) => {
+  let counted = { usage: NOTHING, costUsd: 0, unpriced: 0, windows: NO_FACTS.windows };
+  return ({ usage, costUsd, windows }) => {
     if (usage === null) return null;
     const unpriced = costUsd === null ? 1 : 0;
     const part: RunUsage = {
@@ -30,25 +31,26 @@ export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | 
       costUsd: costUsd === null ? null : costUsd - counted.costUsd,
       unpriced: (unpriced - counted.unpriced) as RunUsage['unpriced'],
     };
-    if (part.unpriced === 0 && !part.costUsd && Object.values(part.usage).every((tokens) => tokens === 0)) return null;
+    const isNews = part.unpriced !== 0 || part.costUsd || Object.values(part.usage).some((tokens) => tokens !== 0);
+    if (!isNews && windows === counted.windows) return null;
     try {
       // An agent can rewrite the state, which is restored when its turn is over.
-      if (!add(runner, turn, part)) return null;
+      if (!add(runner, turn, part, windows)) return null;
     } catch (error) {
       // Another runner has taken over the loop.
       if (error instanceof RalphError && error.code === 'state-fenced') return null;
       log(runner.files, now(), 'runner', (error as Error).message);
       return error as Error;
     }
-    counted = { usage, costUsd: costUsd ?? counted.costUsd, unpriced };
+    counted = { usage, costUsd: costUsd ?? counted.costUsd, unpriced, windows };
     return null;
   };
 }
 
-function add({ files, loopId, spent }: Runner, turn: Turn, part: RunUsage): boolean {
+function add({ files, loopId, spent }: Runner, turn: Turn, part: RunUsage, windows: Used['windows']): boolean {
   const withPart = (state: LoopState): LoopState => {
     spent.total = addRunUsage(state.usage, part);
-    return { ...state, usage: spent.total };
+    return { ...state, usage: spent.total, ...(windows.length > 0 && { limits: [...windows] }) };
   };
   return withState<boolean>(files, lockOptions(turn), (current) => {
     if (current.kind === 'loop' && current.state.loopId === loopId) {

@@ -1,3 +1,5 @@
+import { windowText } from '../../engine/messages.ts';
+import { reachedWindow } from '../../engine/policy/budget.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { findContract } from '../../state/contract-store.ts';
 import { log } from '../../state/log.ts';
@@ -122,7 +124,9 @@ export async function waitForResume(runner: Runner, turn: Turn): Promise<boolean
   const until = limited ? untilOf(runner, resumesAt) : Number.POSITIVE_INFINITY;
   if (limited) {
     const at = new Date(until).toISOString();
-    options.tell({ type: 'notice', message: RUNNER_TEXTS.waitingForLimit(at) });
+    const window = reachedWindow(state.limits, turn.loaded.policy.budget, now());
+    const why = window === null ? RUNNER_TEXTS.waitingForLimit(at) : show(windowText(window), state);
+    options.tell({ type: 'notice', message: why });
     options.tell({ type: 'waiting', why: 'rate-limit', until: at });
   } else {
     const message = reason === 'operator' ? RUNNER_TEXTS.pausedByUser : RUNNER_TEXTS.interrupted;

@@ -1,9 +1,9 @@
 import { formatDuration } from '../../text/duration.ts';
-import { elapsed } from '../../text/instant.ts';
+import { elapsed, isBefore } from '../../text/instant.ts';
 import type { UsageDelta } from '../events.ts';
 import { dollarText } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { LoopState, UsageState } from '../schema/state.ts';
+import type { LoopState, UsageState, UsageWindow } from '../schema/state.ts';
 
 export interface BudgetReading {
   readonly name: 'max_cost' | 'max_tokens' | 'max_time';
@@ -42,6 +42,19 @@ export function isCostUnknown(
   budget: Policy['budget'],
 ): boolean {
   return budget.maxCostUsd !== null && unpricedRuns > unpricedAccepted;
+}
+
+/** Returns the account limit that has reached its share and has not reset since; null if there is none. */
+export function reachedWindow(
+  limits: readonly UsageWindow[] | undefined,
+  { stopAt }: Policy['budget'],
+  at: string,
+): UsageWindow | null {
+  const isReached = ({ name, used, resetsAt }: UsageWindow): boolean => {
+    const share = stopAt?.[name] ?? null;
+    return share !== null && used >= share && (resetsAt === null || isBefore(at, resetsAt));
+  };
+  return limits?.find(isReached) ?? null;
 }
 
 /** What an agent run has used since the last such report. `costUsd` is null while unknown. */

@@ -38,6 +38,10 @@ export const policy = z.strictObject({
     maxCostUsd: z.number().positive().nullable(),
     maxTokens: z.number().positive().nullable(),
     maxTimeMs: z.number().positive().nullable(),
+    /** Used shares of the account's limits at which the loop pauses until they reset; absent: none. */
+    stopAt: z
+      .strictObject({ five_hour: z.number().min(0).max(1).nullable(), seven_day: z.number().min(0).max(1).nullable() })
+      .optional(),
     warnAt: z.number().min(0).max(1),
   }),
   /** The task is a plan, worked on task by task; absent for every other. */

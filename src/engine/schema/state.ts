@@ -44,6 +44,13 @@ export const usageState = z.object({
   unpricedAccepted: count.optional(),
 });
 
+/** A window of the account's usage limits as the client last reported it; `used` is a share, 1 is all. */
+export const usageWindow = z.object({
+  name: z.enum(['five_hour', 'seven_day']),
+  used: z.number(),
+  resetsAt: instant.nullable(),
+});
+
 /** How far each append-only file of other programs has been read, so that nothing is counted twice. */
 export const readMarks = z.object({
   transcriptPath: z.string().nullable(),
@@ -101,6 +108,8 @@ const base = {
   breaker: breakerState,
   idle: idleState,
   usage: usageState,
+  /** Absent where the client does not report it, and after the user resumed the loop. */
+  limits: z.array(usageWindow).optional(),
   marks: readMarks,
   lastDecision: lastDecision.nullable(),
   lastTurn: lastTurn.nullable(),
@@ -230,6 +239,7 @@ export type FourKeyState = z.infer<typeof fourKeyState>;
 export type BreakerState = z.infer<typeof breakerState>;
 export type IdleState = z.infer<typeof idleState>;
 export type ChecklistState = NonNullable<CommonState['checklist']>;
+export type UsageWindow = z.infer<typeof usageWindow>;
 export type UsageState = z.infer<typeof usageState>;
 export type ReadMarks = z.infer<typeof readMarks>;
 export type Notices = z.infer<typeof notices>;

@@ -1,7 +1,7 @@
 import type { Effect } from '../effects.ts';
-import { budgetWarningText, PAUSED_BY_USER } from '../messages.ts';
+import { budgetWarningText, PAUSED_BY_USER, windowText } from '../messages.ts';
 import { tripped } from '../policy/breaker.ts';
-import { type BudgetReading, isCostUnknown, readBudget } from '../policy/budget.ts';
+import { type BudgetReading, isCostUnknown, reachedWindow, readBudget } from '../policy/budget.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { Failure, StateOf } from '../schema/state.ts';
 import { event, pause, type Transition, tellPause } from './build.ts';
@@ -35,9 +35,26 @@ export function withinLimits(
   const reached = firstReached(state, policy, readings);
   if (reached !== null) return endBy(state, at, policy, reached);
   if (state.pauseRequested) return pausedByUser(state, at);
+  const paused = pausedByWindow(state, at, policy);
+  if (paused !== null) return paused;
   const [warned, warnings] = warn(state, at, readings, policy.budget.warnAt);
   const next = goOn(warned);
   return { state: next.state, effects: [...warnings, ...next.effects] };
+}
+
+/** Pauses a loop that has used its share of the account's limits; null if it may go on. */
+export function pausedByWindow(state: Running, at: string, { budget }: Policy): Transition | null {
+  const window = reachedWindow(state.limits, budget, at);
+  if (window === null) return null;
+  const next = pause(state, at, 'rate-limited', windowText(window), window.resetsAt);
+  const { name, used, resetsAt } = window;
+  return {
+    state: { ...next, turn: 'rest' },
+    effects: [
+      event(next, at, 'loop.paused', { reason: 'rate-limited', window: name, used, resetsAt }),
+      { type: 'allow', message: next.paused.message },
+    ],
+  };
 }
 
 /** Pauses a loop whose agent was at work when the user asked for it. */

@@ -3,7 +3,7 @@ import { OVERRIDDEN_TEXT } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState } from '../schema/state.ts';
 import { event, overtaken, release, type Transition } from './build.ts';
-import { limitReached } from './check-limits.ts';
+import { limitReached, pausedByWindow } from './check-limits.ts';
 import { endBy } from './end-loop.ts';
 
 type Live = Exclude<LoopState, { status: 'ended' }>;
@@ -34,6 +34,8 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>, poli
   // A retry of a failed run is another attempt at the same iteration.
   const reached = limitReached(state, at, policy);
   if (reached !== null) return endBy(state, at, policy, reached);
+  const paused = pausedByWindow(takenBack(state), at, policy);
+  if (paused !== null) return paused;
   const { lastDecision } = state;
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }

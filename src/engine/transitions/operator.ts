@@ -58,7 +58,13 @@ function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
   if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
   // A user who resumes a plan has had time to edit it: it is read again.
   const plan = state.plan && { plan: { ...state.plan, blocked: null } };
-  const next: LoopState = { ...running(state), breaker: CLOSED_BREAKER, turn, ...plan };
+  const next: LoopState = {
+    ...running(state),
+    breaker: CLOSED_BREAKER,
+    turn,
+    ...plan,
+    ...(state.limits && { limits: [] }),
+  };
   return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
 }
 

@@ -126,10 +126,18 @@ const breaker = mapping({
   tdd: optional(integer(0), 'For TDD loops; 3 by default, 0 is off.'),
 });
 
+const share = () => numberFrom(0, 1);
+
+const stopAt = mapping({
+  five_hour: optional(share(), 'Used share of the five-hour limit.'),
+  seven_day: optional(share(), 'Used share of the seven-day limit.'),
+});
+
 const budget = mapping({
   max_cost: optional(numberAbove(0), 'US dollars.'),
-  max_tokens: optional(integer(1), 'Tokens, all kinds together.'),
+  max_tokens: optional(integer(1), 'Tokens: input, output and cache writes.'),
   max_time: durationKey('positive', 'Time since the start.'),
+  stop_at: optional(stopAt, 'Shares of the account limits at which a run pauses until they reset, as 0.9.'),
   warn_at: optional(numberFrom(0, 1), 'The part of a budget at which the loop warns; 0.8 by default.'),
 });
 

@@ -27,7 +27,7 @@ export const DEFAULTS = {
   reinject: 'auto',
   idle: null,
   breaker: { findings: 3, no_progress: 0, same_reply: 3, same_error: 5, denials: 3, tdd: 3 },
-  budget: { max_cost: null, max_tokens: null, max_time: null, warn_at: 0.8 },
+  budget: { max_cost: null, max_tokens: null, max_time: null, stop_at: null, warn_at: 0.8 },
   max_iterations: 25,
   max_tasks: 5,
   commit_footers: [],

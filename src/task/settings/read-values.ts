@@ -41,6 +41,9 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
       maxCostUsd: budget.max_cost,
       maxTokens: budget.max_tokens,
       maxTimeMs: budget.max_time,
+      ...(budget.stop_at && {
+        stopAt: { five_hour: budget.stop_at.five_hour ?? null, seven_day: budget.stop_at.seven_day ?? null },
+      }),
       warnAt: budget.warn_at,
     },
     ...(kind === 'plan' && { plan: { maxTasks: max_tasks, from: null } }),

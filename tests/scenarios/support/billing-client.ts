@@ -9,6 +9,8 @@ export interface BilledRun {
   readonly end: RunEnd;
   /** Tokens of each message: input, output, cache reads, cache writes. */
   readonly messages: readonly (readonly [number, number, number, number])[];
+  /** Used share of the five-hour limit, which resets after so many seconds. */
+  readonly window?: { readonly used: number; readonly seconds: number };
 }
 
 const SOURCE = `
@@ -18,7 +20,7 @@ const place = process.env.BILLING;
 const nth = fs.existsSync(place + '/runs') ? fs.readFileSync(place + '/runs', 'utf8').length : 0;
 fs.appendFileSync(place + '/runs', '.');
 const runs = JSON.parse(fs.readFileSync(place + '/plan.json', 'utf8'));
-const { end, messages } = runs[Math.min(nth, runs.length - 1)];
+const { end, messages, window } = runs[Math.min(nth, runs.length - 1)];
 const say = (line) => fs.writeSync(1, JSON.stringify(line) + '\\n');
 const total = [0, 0, 0, 0];
 const bill = (tokens) => {
@@ -58,6 +60,10 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
     for (const text of ['one', 'two']) say({ type: 'assistant', parent_tool_use_id: null, message: { id, usage: usage(begun), content: [{ type: 'text', text }] } });
     say({ type: 'stream_event', parent_tool_use_id: null, event: { type: 'message_delta', usage: usage(tokens) } });
   });
+  if (window) say({ type: 'rate_limit_event', rate_limit_info: { status: 'allowed_warning', unifiedWindows: {
+    five_hour: { utilization: window.used, resetsAt: Math.ceil(Date.now() / 1000) + window.seconds },
+    seven_day: { utilization: 0.5, resetsAt: 9e9 },
+  } } });
   switch (end) {
     case 'ok': result({}); return process.exit(0);
     case 'claim': result({ result: 'RALPH_AUDIT_COMPLETE_NO_FINDINGS' }); return process.exit(0);

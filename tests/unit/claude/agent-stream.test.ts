@@ -4,10 +4,12 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { addFact, NO_FACTS } from '../../../src/claude/agent/agent-message.ts';
+import { addFact, NO_FACTS, type RunFacts } from '../../../src/claude/agent/agent-message.ts';
 import { readMessages } from '../../../src/claude/agent/read-messages.ts';
 import { byteLines, startAgent } from '../../../src/claude/agent/start-claude.ts';
+import { isAlive } from '../../../src/state/process/identity.ts';
 import fc from '../../support/property.ts';
+import { until } from '../../support/until.ts';
 
 const cut = (chunks: readonly Buffer[], limit: number): { lines: string[]; long: number; torn: boolean } => {
   const lines: string[] = [];
@@ -203,5 +205,49 @@ test('what an agent said while nobody could listen is no silence', async (t) => 
     writeFileSync(`${program}.end`, '');
     const run = await agent.done;
     assert.notEqual(run.outcome.kind, 'hung');
+  });
+});
+
+test('a program whose process cannot be recorded is ended, and the error is thrown', async () => {
+  await withProgram('setInterval(() => {}, 1000);', async (program) => {
+    let pid = 0;
+    const full = new Error('the disk is full (ENOSPC, write)');
+    const onStart = (started: number): never => {
+      pid = started;
+      throw full;
+    };
+    assert.throws(() => startAgent({ ...defaults, program, onStart }), full);
+    await until('the process has ended', () => !isAlive({ pid, startedAt: null }));
+  });
+});
+
+test('an agent that runs out of time is asked for its figures first', async () => {
+  const source = `
+    const usage = { input_tokens: 70, output_tokens: 1, cache_read_input_tokens: 3, cache_creation_input_tokens: 2 };
+    const say = (line) => console.log(JSON.stringify(line));
+    say({ type: "stream_event", event: { type: "message_start", message: { id: "m", usage } } });
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      if (JSON.parse(line).type !== "control_request") return;
+      const modelUsage = { m: { inputTokens: 70, outputTokens: 9, cacheReadInputTokens: 3, cacheCreationInputTokens: 2 } };
+      say({ type: "result", is_error: true, terminal_reason: "aborted_streaming", total_cost_usd: 0.5, modelUsage });
+    });`;
+  await withProgram(source, async (program) => {
+    const used: unknown[] = [];
+    const onUsage = ({ usage, costUsd }: Pick<RunFacts, 'usage' | 'costUsd'>) =>
+      used.push([usage?.outputTokens, costUsd]);
+    const { facts, outcome } = await startAgent({ ...defaults, program, timeMs: 800, onUsage }).done;
+    assert.equal(outcome.kind, 'out-of-time');
+    const usage = { inputTokens: 70, outputTokens: 9, cacheReadTokens: 3, cacheWriteTokens: 2 };
+    assert.deepEqual(
+      [facts.usage, facts.costUsd, used],
+      [
+        usage,
+        0.5,
+        [
+          [1, null],
+          [9, 0.5],
+        ],
+      ],
+    );
   });
 });

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { sessionStart } from '../../../../src/drive/hook/session-start.ts';
+import { userPromptSubmit } from '../../../../src/drive/hook/user-prompt-submit.ts';
+import { launcherVariable } from '../../../../src/drive/turn/ownership.ts';
+import { aHook, aProject, aStop, type Project, put, start, stateOf } from '../../../support/drive/drive-project.ts';
+
+const FORMER = { CLAUDE_PID: String(process.pid) };
+const NEXT = { CLAUDE_PID: String(process.ppid) };
+
+/** A loop whose session has received its second prompt. */
+async function inSecondIteration(project: Project): Promise<void> {
+  start(project, true);
+  await sessionStart(aHook(project, 'SessionStart', { source: 'startup' }, FORMER));
+  userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Begin.', prompt_id: 'p1' }, FORMER));
+  const answer = await aStop(project, { prompt_id: 'p1' }, FORMER);
+  assert.equal(answer?.decision, 'block');
+  assert.deepEqual([stateOf(project).turn, stateOf(project).iteration], ['agent', 1]);
+}
+
+function errorLine(project: Project, quotaLimits: object | null): string {
+  const path = join(project.directory, '..', 'transcript.jsonl');
+  const content = [{ type: 'text', text: 'API Error: 429' }];
+  const entry = { type: 'assistant', isApiErrorMessage: true, error: 'rate_limit', message: { content }, quotaLimits };
+  put(path, `${JSON.stringify({ ...entry, timestamp: new Date(Date.now() + 1_000).toISOString() })}\n`);
+  return path;
+}
+
+test('what the user says in a session that a new client resumed interrupts nothing', async (t) => {
+  for (const [client, status] of [
+    [NEXT, 'running'],
+    [FORMER, 'paused'],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    if (client === NEXT) await sessionStart(aHook(project, 'SessionStart', { source: 'resume' }, client));
+    userPromptSubmit(aHook(project, 'UserPromptSubmit', { prompt: 'Go on.', prompt_id: 'p2' }, client));
+    assert.equal(stateOf(project).status, status, 'with the same client it is an interruption');
+    const answer = await aStop(project, { prompt_id: 'p2' }, client);
+    assert.equal(answer?.decision, status === 'running' ? 'block' : undefined);
+  }
+});
+
+test('the API error that ended the former client is recorded, and pauses the loop while it holds', async (t) => {
+  for (const [limits, status] of [
+    [null, 'running'],
+    [{ resetsAt: Math.floor(Date.now() / 1000) + 900 }, 'paused'],
+  ] as const) {
+    const project = aProject(t);
+    await inSecondIteration(project);
+    const path = errorLine(project, limits);
+    await sessionStart(aHook(project, 'SessionStart', { source: 'resume', transcript_path: path }, NEXT));
+    const events = readFileSync(project.files.events, 'utf8');
+    assert.match(events, /"type":"api\.error".*"error":"rate-limited","reason":"API Error: 429"/);
+    assert.equal(stateOf(project).status, status);
+  }
+});
+
+test('a headless client whose launcher has exited ends at its next Stop, uncounted', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const launched = await aStop(project, { prompt_id: 'p2' }, { ...FORMER, ...launcherVariable() });
+  assert.equal(launched?.decision, 'block', 'control: its launcher is there');
+  const gone = JSON.stringify({ pid: 2 ** 22 - 1, startedAt: 'never' });
+  const answer = await aStop(project, { prompt_id: 'p3' }, { ...FORMER, RALPH_LAUNCHER: gone });
+  assert.equal(answer?.decision, undefined);
+  const state = stateOf(project);
+  assert.deepEqual([state.status === 'paused' && state.paused.reason, state.iteration], ['interrupted', 2]);
+});
