@@ -1,126 +1,162 @@
 import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
+import { HOOK_FILES } from '../src/install/settings/registration.ts';
+import { PROGRAM_FILES } from '../src/state/process/code-cache.ts';
+import { writePlugin, writeTemplates } from './build-plugin.ts';
 import { writeSchemas, writeShapes } from './build-shapes.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, '.build');
-/** The bundle under construction: a build that fails leaves the last one as it was. */
+/** The content under construction: a build that fails leaves the last one as it was. */
 const draft = join(generated, 'dist');
 const dist = join(root, 'dist');
+const plugin = join(draft, 'plugin');
 
-/** Hooks that a loop's client starts: a small entry for each, and what it loads beside it. */
-const CLIENT_HOOKS = [
-  ...['ralph-stop-hook', 'pre-tool-use', 'post-tool-use', 'session-start', 'user-prompt-submit', 'stop-failure'],
-  'router-tool-use',
-];
-/** Checks of a host that runs the skill: whole programs, which it calls with or without a loop. */
+const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
+/** Checks of a host that runs the skill, which calls them with or without a loop. */
 const HOST_HOOKS = ['pre-execute', 'post-execute'];
+/** Commands of the user, by the entry's name. */
+const SCRIPTS = ['main', 'statusline'];
+/** A start by hand, the only thing that a hook does with zod and yaml. */
+const START = 'src/drive/start/start-loop.ts';
 
-/**
- * Modules that become files of their own in dist/hooks, by the name of the file. A hook's `import()` of one loads that
- * file, only where it is needed: the tool hooks never load the engine, nor a Stop the shell parser or Markdown.
- */
-const LAZY: Readonly<Record<string, string>> = {
-  'hooks/pre-tool-use.ts': mainOf('pre-tool-use'),
-  'hooks/post-tool-use.ts': mainOf('post-tool-use'),
-  'src/drive/hook/abort-stop.ts': 'ralph-cancel',
-  'src/drive/hook/user-prompt-submit.ts': 'ralph-steering',
-  'src/drive/plan/plan-task.ts': 'ralph-plan',
-  'src/drive/start/start-loop.ts': 'ralph-start',
-  'src/drive/status/end-report.ts': 'ralph-report',
-  'src/guard/commands/evaluate-rules.ts': 'ralph-evidence-guard',
-  'src/guard/evaluate-powershell.ts': 'ralph-powershell-guard',
-  'src/guard/evaluate-shell-command.ts': 'ralph-shell-guard',
-  'src/guard/files/evaluate-files.ts': 'ralph-file-guard',
-  'src/guard/files/picomatch-glob.ts': 'ralph-globs',
-  'src/task/commands/gate.ts': 'ralph-gate',
-  'src/task/commands/run-evidence.ts': 'ralph-task-commands',
-  'src/task/progress/fingerprint.ts': 'ralph-fingerprint',
-  'src/guard/scope/evaluate-scope.ts': 'ralph-scope-guard',
-};
-
-/** Builds dist/, a folder that works with node alone. */
+/** Builds dist/, the content of the npm package; dist/plugin works with node alone. */
 async function build(): Promise<void> {
   mkdirSync(generated, { recursive: true });
   writeSchemas(join(root, 'schemas'));
   writeShapes(generated);
+  writeTemplates(root, generated);
   rmSync(draft, { recursive: true, force: true });
+  mkdirSync(join(plugin, 'scripts'), { recursive: true });
   await bundle();
-  for (const name of ['SKILL.md', 'references', 'skills', 'schemas', 'templates', 'rules', 'LICENSE']) {
-    cpSync(join(root, name), join(draft, name), { recursive: true });
+  for (const name of ['SKILL.md', 'references', 'schemas', 'templates', 'rules', 'LICENSE']) {
+    cpSync(join(root, name), join(plugin, name), { recursive: true });
   }
-  // Each skill has its references in its own folder.
-  cpSync(join(root, 'references'), join(draft, 'skills', 'ralph-draft', 'references'), { recursive: true });
-  chmodSync(join(draft, 'scripts', 'main.cjs'), 0o755);
+  writePlugin(root, draft);
   rmSync(dist, { recursive: true, force: true });
   renameSync(draft, dist);
 }
 
-/** Ends a hook's process in a session without a loop, before any import and any look at the disk. */
-const GUARD = "if(process.env.RALPH_ACTIVE!=='1')process.exit(0);";
+/**
+ * Ends a hook's process, before any import and any look at the disk: in a session without a loop, and for a hook that
+ * Windows starts without a shell where the launcher has passed its own.
+ */
+const GUARD =
+  "if(process.env.RALPH_ACTIVE!=='1'||process.env.RALPH_HOOKS&&process.argv.includes('--registered'))process.exit(0);";
 
 const SHARED: esbuild.BuildOptions = {
   bundle: true,
   platform: 'node',
-  format: 'cjs',
   target: 'node20',
-  // Code that is loaded by vm.Script has no `import()`: it becomes a `require`.
-  supported: { 'dynamic-import': false },
   absWorkingDir: root,
   minify: true,
-  metafile: true,
   logLevel: 'warning',
   legalComments: 'none',
-  outExtension: { '.js': '.cjs' },
 };
 
+/** Code in a vm.Script has no `import()`: it becomes a `require`. */
+const COMMON_JS = { format: 'cjs', supported: { 'dynamic-import': false } } as const;
+
 async function bundle(): Promise<void> {
-  const mains = CLIENT_HOOKS.map((name) => [mainOf(name), `hooks/${name}.ts`]);
-  const lazy = Object.entries(LAZY).map(([module, name]) => [name, module]);
-  const { metafile } = await esbuild.build({
+  const hooks = [...CLIENT_HOOKS, ...HOST_HOOKS];
+  const entries = [
+    ...hooks.map((name) => [name, `hooks/${name}.ts`]),
+    ...SCRIPTS.map((name) => [name, `scripts/${name}.ts`]),
+  ];
+  const { metafile, outputFiles } = await esbuild.build({
     ...SHARED,
-    entryPoints: Object.fromEntries([...mains, ...lazy, ...HOST_HOOKS.map((name) => [name, `hooks/${name}.ts`])]),
-    outdir: '.build/dist/hooks',
-    plugins: [lazyFiles],
+    format: 'esm',
+    splitting: true,
+    write: false,
+    metafile: true,
+    entryPoints: Object.fromEntries(entries),
+    outdir: '.build/parts',
+    chunkNames: '[hash]',
+    plugins: [lazyBuiltins],
   });
-  for (const name of CLIENT_HOOKS) {
-    // Registered by the agents of router mode, which themselves say that a loop may run.
-    await loader(`hooks/${name}`, mainOf(name), name === 'router-tool-use' ? '' : GUARD);
+  const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+  writeProgram(texts, fileOfParts(metafile));
+  for (const name of hooks) {
+    // Agents of router mode register router-tool-use, which itself says that a loop may run.
+    await loader(name, `hooks/${name}`, CLIENT_HOOKS.includes(name) && name !== 'router-tool-use' ? GUARD : '');
   }
-  await esbuild.build({
-    ...SHARED,
-    entryPoints: { 'ralph-main': 'scripts/main.ts', statusline: 'scripts/statusline.ts' },
-    outdir: '.build/dist/scripts',
-  });
-  await loader('scripts/main', 'ralph-main', '#!/usr/bin/env node');
-  writeFileSync(join(generated, 'meta.json'), JSON.stringify({ hooks: metafile }));
+  for (const name of SCRIPTS) await loader(name, `scripts/${name}`, '#!/usr/bin/env node');
+  chmodSync(join(plugin, 'scripts', 'main.cjs'), 0o755);
+  writeFileSync(join(generated, 'meta.json'), JSON.stringify(metafile));
 }
 
-/** The file that an entry loads. */
-function mainOf(entry: string): string {
-  return `ralph-${entry.replace(/^ralph-|-hook$/g, '')}-main`;
+/** Writes the program: parts that share no code, each in a function, in the files that `fileOf` names. */
+function writeProgram(texts: ReadonlyMap<string, string>, fileOf: (part: string) => string): void {
+  const parts: Record<string, string[]> = Object.fromEntries(PROGRAM_FILES.map((file) => [file, []]));
+  for (const [name, text] of texts) parts[fileOf(name)]?.push(`"./${name}"(require){${functionBody(text)}}`);
+  for (const [file, texts] of Object.entries(parts)) {
+    writeFileSync(join(plugin, 'scripts', file), `"use strict";module.exports={${texts.join(',\n')}};\n`);
+  }
 }
 
-/** An entry: `banner`, and what loads the file beside it with the code cache. */
-async function loader(entry: string, main: string, banner: string): Promise<void> {
-  const contents = `import { loadBeside } from './src/state/process/code-cache.ts'; loadBeside('${main}.cjs');`;
-  const outfile = `.build/dist/${entry}.cjs`;
-  await esbuild.build({ ...SHARED, stdin: { contents, resolveDir: root }, outfile, banner: { js: banner } });
-}
+const IMPORT = /\bimport(?: ([\w$]+) from|\*as ([\w$]+) from|\{([^{}"]*)\}from)?"(node:[\w/]+|\.\/[\w-]+\.js)";/g;
+const LAZY_IMPORT = /\bimport\("(\.\/[\w-]+\.js)"\)/g;
+const EXPORT = /export\{([^{}]*)\};\s*$/;
 
 /**
- * Turns `import()` of a module in the table into a `require` of its own file, and loads the modules of node that cost a
- * hook 2.5 ms each at the first call of one of their functions.
+ * Turns a part, as esbuild writes it, into a function's body that returns the exports. esbuild's own conversion adds 0.6
+ * KB of helpers to each of 190 parts, which took a tool hook 2 ms.
  */
-const lazyFiles: esbuild.Plugin = {
-  name: 'lazy-files',
+function functionBody(text: string): string {
+  const [, exported = ''] = EXPORT.exec(text) ?? [];
+  const body = text
+    .replace(EXPORT, '')
+    .replace(IMPORT, (_, name?: string, all?: string, list?: string, from?: string) => {
+      const target = name ?? all ?? (list === undefined ? null : `{${list.replaceAll(' as ', ':')}}`);
+      return `${target === null ? '' : `const ${target}=`}require("${from}");`;
+    })
+    .replace(LAZY_IMPORT, 'Promise.resolve().then(()=>require("$1"))');
+  const odd = /(?:^|[;}])(?:import(?:[*{"]| [\w$]+ from")|export\{).{0,80}/.exec(body);
+  if (odd !== null) throw new Error(`cannot convert ${odd[0]}`);
+  const pairs = exported.split(',').map((each) => each.replace(/^([\w$]+) as ([\w$]+)$/, '$2:$1'));
+  return `${body}return{${pairs.join(',')}}`;
+}
+
+/** Returns the file of a part: what a client hook or the status line loads at once, may load later, everything else. */
+function fileOfParts({ outputs }: esbuild.Metafile): (part: string) => string {
+  const all = Object.entries(outputs);
+  const path = (name: string): string => `.build/parts/${name}.js`;
+  const reach = (from: readonly string[], lazily: boolean, without?: string): ReadonlySet<string> => {
+    const found = new Set(from);
+    // A set visits what is added to it meanwhile.
+    for (const part of found) {
+      for (const { path, kind, external } of outputs[part]?.imports ?? []) {
+        if (!external && path !== without && (lazily || kind === 'import-statement')) found.add(path);
+      }
+    }
+    return found;
+  };
+  const [start] = all.find(([, { entryPoint }]) => entryPoint === START) ?? [];
+  if (start === undefined) throw new Error(`no hook loads ${START} any more`);
+  const hooks = [...CLIENT_HOOKS, 'statusline'].map(path);
+  const [first, second, third] = PROGRAM_FILES;
+  const atOnce = reach(hooks, false);
+  const later = reach(hooks, true, start);
+  return (name) => {
+    const part = `.build/parts/${name}`;
+    return atOnce.has(part) ? first : later.has(part) ? second : third;
+  };
+}
+
+/** An entry: `banner`, and what loads the program with the code cache. */
+async function loader(name: string, path: string, banner: string): Promise<void> {
+  const contents = `import { runEntry } from './src/state/process/code-cache.ts'; runEntry('${name}');`;
+  const outfile = `.build/dist/plugin/${path}.cjs`;
+  const stdin = { contents, resolveDir: root };
+  await esbuild.build({ ...SHARED, ...COMMON_JS, stdin, outfile, banner: { js: banner } });
+}
+
+/** Loads the modules of node that cost a hook 2.5 ms each at the first call of one of their functions. */
+const lazyBuiltins: esbuild.Plugin = {
+  name: 'lazy-builtins',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^\.\.?\// }, ({ kind, path, resolveDir }) => {
-      const name = LAZY[relative(root, join(resolveDir, path)).replaceAll('\\', '/')];
-      return kind === 'dynamic-import' && name ? { path: `./${name}.cjs`, external: true } : null;
-    });
     onResolve({ filter: /^node:(child_process|crypto)$/ }, ({ path, namespace }) =>
       namespace === 'builtin' ? { path, external: true } : { path, namespace: 'builtin' },
     );

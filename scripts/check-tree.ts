@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Checks the source tree: layers, import cycles (types and `import()` included), folder and file sizes, and
- * which packages each hook's bundle carries, by the bundler's own list of inputs. Prints one line a problem, exit code 1.
+ * which packages each hook loads, by the bundler's own list of imports. Prints one line a problem, exit code 1.
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -28,25 +28,11 @@ const ODD_WORDS =
 const ODD_WORDS_LIMIT = 30;
 const TEXTS = 'hooks scripts src docs templates skills references rules README.md SKILL.md'.split(' ');
 const PARSERS = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser)\//;
+/** Packages that no hook may load at once. */
 const HEAVY = /node_modules\/(zod|yaml|ajv|proper-lockfile|re2js|jsonc-parser|unbash|picomatch|mdast|micromark)/;
-/** Packages that a file of dist/hooks must not carry; every other file there carries none of HEAVY. */
-const CARRIES: Readonly<Record<string, RegExp | null>> = {
-  'ralph-start': null,
-  'pre-execute': null,
-  'post-execute': null,
-  'ralph-gate': PARSERS,
-  'ralph-report': PARSERS,
-  'ralph-task-commands': PARSERS,
-  'ralph-fingerprint': PARSERS,
-  'ralph-plan': PARSERS,
-  'ralph-globs': PARSERS,
-  'ralph-shell-guard': PARSERS,
-  'ralph-evidence-guard': PARSERS,
-  'ralph-powershell-guard': PARSERS,
-};
 
 interface Meta {
-  readonly outputs: Record<string, { readonly inputs: Record<string, unknown> }>;
+  readonly inputs: Record<string, { readonly imports: readonly { readonly path: string; readonly kind: string }[] }>;
 }
 
 const files = ['hooks', 'scripts', 'src'].flatMap((folder) =>
@@ -128,13 +114,24 @@ function sizeProblems(): string[] {
   return [...crowded.map(([folder, size]) => `${folder}: ${size} files; at most ${FOLDER_LIMIT}`), ...long];
 }
 
+/** Finds what a hook of the client must not load: heavy packages at once; parsers later, but for a start by hand. */
 function bundleProblems(): string[] {
-  const { hooks } = JSON.parse(readFileSync(join(root, '.build', 'meta.json'), 'utf8')) as { hooks: Meta };
-  return Object.entries(hooks.outputs).flatMap(([path, { inputs }]) => {
-    const name = path.slice(path.lastIndexOf('/') + 1, -'.cjs'.length);
-    const heavy = name in CARRIES ? CARRIES[name] : HEAVY;
-    return Object.keys(inputs).flatMap((input) => (heavy?.test(input) ? [`${path} carries ${input}`] : []));
-  });
+  const { inputs } = JSON.parse(readFileSync(join(root, '.build', 'meta.json'), 'utf8')) as Meta;
+  const reach = (entry: string, lazily: boolean): string[] => {
+    const found = new Set([entry]);
+    // A set visits what is added to it meanwhile.
+    for (const file of found) {
+      for (const { path, kind } of inputs[file]?.imports ?? []) {
+        if (lazily ? path !== 'src/drive/start/start-loop.ts' : kind !== 'dynamic-import') found.add(path);
+      }
+    }
+    return [...found];
+  };
+  const hooks = files.filter((file) => file.startsWith('hooks/') && !/(?:pre|post)-execute/.test(file));
+  return hooks.flatMap((hook) => [
+    ...reach(hook, false).flatMap((path) => (HEAVY.test(path) ? [`${hook} loads ${path} at once`] : [])),
+    ...reach(hook, true).flatMap((path) => (PARSERS.test(path) ? [`${hook} loads ${path}`] : [])),
+  ]);
 }
 
 function wordProblems(): string[] {

@@ -27,7 +27,7 @@ async function main(): Promise<number> {
   try {
     title('A copy of examples/slugs, with ralph-loop installed');
     console.log(project);
-    const command = [join(root, 'dist', 'scripts', 'main.cjs'), 'init', '--project', project];
+    const command = [join(root, 'dist', 'plugin', 'scripts', 'main.cjs'), 'init', '--project', project];
     const init = spawnSync(process.execPath, command, { cwd: project, env, encoding: 'utf8' });
     if (init.status !== 0) throw new Error(`init failed:\n${init.stdout}${init.stderr}`);
     title(
@@ -122,7 +122,7 @@ function summary(project: string, code: number): void {
   console.log('when the task file changed, and its last claim was verified by running the tests.');
   if (last !== undefined) console.log(`Nothing is thrown away: ${join(archive, last)}`);
   title('On your own project');
-  const main = join(root, 'dist', 'scripts', 'main.cjs');
+  const main = join(root, 'dist', 'plugin', 'scripts', 'main.cjs');
   for (const line of [
     'cd YOUR-PROJECT',
     `node ${main} init          # once: bundle, hooks, launchers, a PROMPT.md to fill in`,

@@ -27,7 +27,7 @@ export interface InitReport {
   /** Files that differ from ours and were left alone, because the user wrote or changed them. */
   readonly kept: readonly string[];
   readonly unchanged: number;
-  readonly settings: 'created' | 'changed' | 'unchanged';
+  readonly settings: 'created' | 'changed' | 'unchanged' | 'removed';
 }
 
 export interface InitRequest {
@@ -35,6 +35,8 @@ export interface InitRequest {
   /** The bundle to install from. */
   readonly bundle: string;
   readonly version: string;
+  /** true if the plugin registers the hooks: then the settings file has none of ours. */
+  readonly pluginEnabled: boolean;
   readonly platform?: NodeJS.Platform;
 }
 
@@ -67,7 +69,8 @@ export function initProject(request: InitRequest): InitReport {
       placeFile(projectDir, file.path, file.content, file.mode);
   }
   for (const path of outdated) removeFile(projectDir, path);
-  if (settings.text !== null) placeFile(projectDir, SETTINGS_PATH, settings.text, 0o644);
+  if (settings.change === 'removed') removeFile(projectDir, SETTINGS_PATH);
+  else if (settings.text !== null) placeFile(projectDir, SETTINGS_PATH, settings.text, 0o644);
   return {
     created: of('create'),
     updated: of('update'),
@@ -110,9 +113,15 @@ interface PlannedSettings {
   readonly change: InitReport['settings'];
 }
 
-function planSettings({ projectDir, platform }: InitRequest, manifest: InstallManifest | null): PlannedSettings {
+function planSettings(request: InitRequest, manifest: InstallManifest | null): PlannedSettings {
+  const { projectDir, platform, pluginEnabled } = request;
   const before = readText(safePath(projectDir, SETTINGS_PATH));
   const record = manifest?.settings ?? null;
+  if (pluginEnabled) {
+    const text = before === null ? null : withdrawRegistration(before, record, SETTINGS_PATH);
+    if (text === before) return { text: null, record: null, change: 'unchanged' };
+    return { text, record: null, change: text === null ? 'removed' : 'changed' };
+  }
   const registration = sessionRegistration(platform);
   const same = addRegistration(before ?? '', registration, SETTINGS_PATH);
   const outdated = before !== null && holdsOutdated(before, registration);

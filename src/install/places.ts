@@ -39,10 +39,10 @@ function isDirectory(path: string): boolean {
 
 declare const __filename: string | undefined;
 
-/** Returns the bundle that this program runs from (scripts/, hooks/, templates/); for the sources, the one in dist. */
+/** Returns the bundle that this program runs from (scripts/, hooks/, templates/); for the sources, the one in dist/plugin. */
 export function bundleDir(): string {
   if (typeof __filename === 'string') return dirname(dirname(realpathSync(__filename)));
-  return join(process.cwd(), 'dist');
+  return join(process.cwd(), 'dist', 'plugin');
 }
 
 /** Returns the directory of the user's own client settings and plugins. */

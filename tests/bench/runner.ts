@@ -17,7 +17,7 @@ const STREAM_MB = 100;
 const ITERATIONS = 12;
 
 const rounds = numberOf('--rounds', 8);
-const main = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'scripts', 'main.cjs');
+const main = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'plugin', 'scripts', 'main.cjs');
 const RUN = [main, 'run', '--json', '--permission-mode', 'bypassPermissions'];
 const place = mkdtempSync(join(tmpdir(), 'ralph-bench-runner-'));
 

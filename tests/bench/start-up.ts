@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fullRegistration } from '../../src/install/settings/registration.ts';
+import { sessionRegistration } from '../../src/install/settings/registration.ts';
 import {
   type BenchLoop,
   benchLoop,
@@ -21,11 +21,11 @@ import {
  * Measures what a hook costs over a bare node, as ratios in one run: every round times each command once, in turn, so
  * that a machine that gets slower gets slower for all of them. Where a Stop calls git, the bare node of the comparison
  * starts the same git commands. Prints medians; with --check it exits 1 over a budget.
- *   node --import tsx tests/bench/start-up.ts [--rounds 60] [--bundle dist] [--check]
+ *   node --import tsx tests/bench/start-up.ts [--rounds 60] [--bundle dist/plugin] [--check]
  */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const rounds = Number(optionValue('--rounds') ?? 60);
-const bundle = resolve(optionValue('--bundle') ?? join(root, 'dist'));
+const bundle = resolve(optionValue('--bundle') ?? join(root, 'dist', 'plugin'));
 const place = mkdtempSync(join(tmpdir(), 'ralph-bench-'));
 
 const VALIDATION = 'validation: ["true"]\nmax_iterations: 100\n';
@@ -165,7 +165,7 @@ function prepare(loopOf: (name: string) => BenchLoop): { subjects: Subject[]; bu
       budgets.push({ name, over: 'bare node', limit: TOOL_LIMIT });
     }
   }
-  const inactive = fullRegistration().Stop?.[0]?.hooks[0]?.command ?? '';
+  const inactive = sessionRegistration().Stop?.[0]?.hooks[0]?.command ?? '';
   const none = { input: () => null, loop: plain, answers: /^$/, active: false } as const;
   subjects.push({ name: 'inactive', command: ['sh', '-c', inactive], ...none });
   subjects.push({ name: '/bin/true', command: ['/bin/true'], ...none });

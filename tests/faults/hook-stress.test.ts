@@ -18,7 +18,7 @@ const MOST_ROUNDS = 30;
 /** A loop gets a hundred iterations at most: then a fresh one begins. */
 const STOPS_A_ROUND = 95;
 
-const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+const dist = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
 const { directory, remove } = scratch('disk');
 const bundle = join(directory, 'bundle');
 

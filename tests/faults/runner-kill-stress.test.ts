@@ -23,7 +23,7 @@ const KILLS = Number(process.env['RALPH_RUNNER_KILLS'] ?? 20);
 /** A loop has a hundred iterations at most: then a fresh one begins. */
 const MOST_ITERATIONS = 70;
 
-const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+const dist = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
 const { directory, remove } = scratch('disk');
 const bundle = join(directory, 'bundle');
 

@@ -18,7 +18,7 @@ import { type StressResult, stress } from '../support/faults/stress.ts';
 const KILLS = Number(process.env['RALPH_TDD_KILLS'] ?? 24);
 const KILLS_A_ROUND = 8;
 const SCENARIOS = 12;
-const MAIN = fileURLToPath(new URL('../../dist/scripts/main.cjs', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/plugin/scripts/main.cjs', import.meta.url));
 
 const { directory, remove } = scratch('disk');
 let worker: string;

@@ -19,7 +19,7 @@ import { fileURLToPath } from 'node:url';
 const KILLS = Number(process.env['RALPH_WORKTREE_KILLS'] ?? 3);
 const FILES = 1000;
 
-const main = fileURLToPath(new URL('../../dist/scripts/main.cjs', import.meta.url));
+const main = fileURLToPath(new URL('../../dist/plugin/scripts/main.cjs', import.meta.url));
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-worktree-')));
 const project = join(base, 'project');
 const tree = join(project, '.ralph/worktrees/fix');

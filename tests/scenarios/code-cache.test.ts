@@ -17,15 +17,15 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
-const STOP = 'ralph-stop-main.cjs';
+const DIST = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
+const STOP = 'ralph-stop-hook-ralph-hooks.cjs';
 const HOUR_MS = 3_600_000;
 
 /** Hooks of their own in a folder of their own; `stop` asks one about a project in which no loop runs. */
 function hooks(context: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-code-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
-  cpSync(join(DIST, 'hooks'), join(folder, 'hooks'), { recursive: true });
+  for (const part of ['hooks', 'scripts']) cpSync(join(DIST, part), join(folder, part), { recursive: true });
   const cache = join(folder, 'outside', 'ralph-loop', 'code-cache');
   mkdirSync(dirname(cache), { recursive: true });
   const stop = (): string => {
@@ -68,7 +68,7 @@ test('Another build has a cache of its own; one that was unused for a week is re
   stop();
   const [first = ''] = kept();
   const built = new Date(Date.now() - HOUR_MS);
-  utimesSync(join(folder, 'hooks', STOP), built, built);
+  utimesSync(join(folder, 'scripts', 'ralph-hooks.cjs'), built, built);
   stop();
   assert.equal(kept().length, 2);
   const old = new Date(Date.now() - 8 * 24 * HOUR_MS);
@@ -123,9 +123,10 @@ test('A command keeps the code that it ran where loops have been, and leaves not
   assert.equal(call('list'), first);
   assert.equal(call('no-such-command'), call('no-such-command'));
   const cache = join(outside, 'code-cache');
-  const [name = '', ...others] = readdirSync(cache);
-  assert.match(name, /^ralph-main\.cjs-/);
+  const names = readdirSync(cache);
+  const [name = '', ...others] = names.filter((each) => each.startsWith('main-ralph-main.cjs-'));
   assert.deepEqual(others, [], 'one for all commands');
+  assert.equal(names.length, 3, 'one for each file of the program');
   const path = join(cache, name);
   const before = readFileSync(path);
   assert.equal(call('list'), first, 'what was kept changes nothing');

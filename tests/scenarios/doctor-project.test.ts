@@ -17,10 +17,10 @@ const LOOP_OF_DEAD_CLIENT = (p: Project, more: readonly string[] = []): void => 
 doctorFinds([
   {
     when: 'a hook file is missing',
-    mutate: (p) => rmSync(join(p.dir, '.claude/hooks/ralph-stop-main.cjs')),
+    mutate: (p) => rmSync(join(p.dir, '.claude/skills/ralph-loop/scripts/ralph-hooks.cjs')),
     check: 'hook-files',
     level: 'error',
-    message: /missing: \.claude\/hooks\/ralph-stop-main\.cjs/,
+    message: /missing: \.claude\/skills\/ralph-loop\/scripts\/ralph-hooks\.cjs/,
     fixed: true,
   },
   {

@@ -21,7 +21,7 @@ test('a healthy project has nothing but good findings, and exit code 0', (t) => 
 test('doctor changes nothing', (t) => {
   const { p, env } = healthyProject(t);
   p.write(STATE, '{"half":');
-  rmSync(join(p.dir, '.claude/hooks/ralph-stop-main.cjs'));
+  rmSync(join(p.dir, '.claude/skills/ralph-loop/scripts/ralph-hooks.cjs'));
   const tree = p.tree();
   assert.equal(p.ralph(['doctor'], env).code, 1);
   assert.deepEqual(p.tree(), tree);
@@ -38,9 +38,13 @@ test('doctor --fix gives a project back in which a loop would run', (t) => {
   assert.equal(answer.json['ok'], true);
 });
 
-test('doctor --fix does not set a project up that nobody has set up', (t) => {
+test('without init doctor finds no error, since run works, and --fix does not set the project up', (t) => {
   const p = project(t);
-  assert.equal(p.ralph(['doctor', '--fix'], fakeClient(p)).code, 1);
+  const answer = p.ralph(['doctor', '--fix', '--json'], fakeClient(p));
+  assert.equal(answer.code, 0, answer.stdout);
+  const found = new Map(findings(answer).map(({ check, message }) => [check, message]));
+  assert.match(String(found.get('registration')), /"run" and "start --launch" pass their own/);
+  assert.match(String(found.get('self-test')), /sends the task back/);
   assert.deepEqual(p.tree(), {});
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { cpSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DIST, project } from '../support/project.ts';
@@ -85,12 +85,10 @@ test('init puts the bundle, the hooks, the templates and the memory files where 
   for (const path of [
     '.claude/skills/ralph-loop/SKILL.md',
     '.claude/skills/ralph-loop/scripts/main.cjs',
-    '.claude/skills/ralph-loop/references/prompt-patterns.md',
-    '.claude/skills/ralph-loop/templates/presets/fix-tests/RALPH.md',
+    '.claude/skills/ralph-loop/scripts/ralph-main.cjs',
     '.claude/skills/ralph-draft/SKILL.md',
     '.claude/skills/ralph-draft/references/configuration-cookbook.md',
     '.claude/hooks/ralph-stop-hook.cjs',
-    '.claude/hooks/ralph-stop-main.cjs',
     '.claude/hooks/ralph-session-start.cjs',
     '.claude/hooks/ralph-user-prompt-submit.cjs',
     '.claude/hooks/ralph-pre-tool-use.cjs',
@@ -100,8 +98,7 @@ test('init puts the bundle, the hooks, the templates and the memory files where 
     '.claude/ralph/guardrails.md',
     '.claude/ralph/ralph-audit.sh',
     '.claude/ralph/ralph-audit.bat',
-    '.claude/context/memory/learnings.md',
-    '.claude/context/memory/decisions.md',
+    '.claude/hooks/ralph-router-tool-use.cjs',
   ]) {
     assert.ok(p.has(path), path);
   }
@@ -248,6 +245,53 @@ test('init from elsewhere and then from the copy keeps the copy, and uninit from
   assert.deepEqual(p.tree(), {});
 });
 
+for (const state of ['without', 'with'] as const) {
+  test(`uninit by the installed copy ends in one line ${state} a code cache`, (t) => {
+    const p = project(t);
+    p.ralph(['init']);
+    if (state === 'with') mkdirSync(join(p.env['XDG_STATE_HOME'] ?? '', 'ralph-loop'), { recursive: true });
+    const main = `"${process.execPath}" .claude/skills/ralph-loop/scripts/main.cjs`;
+    assert.equal(p.sh(`${main} status`).code, 0);
+    const { code, stderr } = p.sh(`${main} uninit`);
+    assert.deepEqual([code, stderr], [0, '']);
+    assert.deepEqual(p.tree(), {});
+  });
+}
+
+test('init writes at most 25 files and 2 MB, and names each', (t) => {
+  const p = project(t);
+  const { json } = p.ralph(['init', '--json']);
+  const files = Object.entries(p.tree()).filter(([path]) => !path.endsWith('/'));
+  assert.ok(files.length <= 25, `${files.length} files`);
+  const bytes = files.reduce((sum, [path]) => sum + statSync(join(p.dir, path)).size, 0);
+  assert.ok(bytes <= 2_000_000, `${bytes} bytes`);
+  const unnamed = files.map(([path]) => path).filter((path) => !(json['created'] as string[]).includes(path));
+  assert.deepEqual(unnamed.sort(), ['.claude/ralph/.install.json', SETTINGS]);
+});
+
+test('init registers nothing where the plugin is enabled, takes out what it had registered, and doctor finds both', (t) => {
+  const p = project(t);
+  const user = join(p.home, '.claude', 'settings.json');
+  mkdirSync(join(p.home, '.claude'));
+  p.ralph(['init']);
+  writeFileSync(user, JSON.stringify({ enabledPlugins: { 'ralph-loop@ralph': true } }));
+  const registration = (): Record<string, unknown>[] =>
+    (p.ralph(['doctor', '--json']).json['findings'] as Record<string, unknown>[]).filter(({ check }) => check === 'registration');
+  assert.match(String(registration()[0]?.['message']), /the plugin registers the hooks, and so does .*settings\.json/);
+  const { json } = p.ralph(['init', '--json']);
+  assert.match(String(json['notes']), /plugin ralph-loop is enabled here and registers the hooks/);
+  assert.deepEqual([json['settings'], p.has(SETTINGS)], ['removed', false]);
+  assert.deepEqual(registration()[0], {
+    check: 'registration',
+    level: 'ok',
+    message: 'the plugin registers the hooks.',
+    fix: null,
+    fixable: false,
+  });
+  p.write('.claude/settings.local.json', { enabledPlugins: { 'ralph-loop@ralph': false } });
+  assert.equal(p.ralph(['init', '--json']).json['settings'], 'created');
+});
+
 test('uninit without init says so and removes nothing', (t) => {
   const p = project(t);
   p.write('.claude/hooks/ralph-stop-hook.cjs', '// mine\n');
@@ -268,11 +312,8 @@ test('uninit refuses while a loop is live, and keeps what loops have left behind
   assert.ok(p.has('.claude/hooks/ralph-stop-hook.cjs'));
   p.ralph(['cancel']);
   const { json } = p.ralph(['uninit', '--json']);
-  assert.deepEqual(json['kept'], [
-    '.claude/ralph/PROMPT.md',
-    '.claude/context/memory/learnings.md',
-    '.claude/context/runtime/.gitignore',
-  ]);
+  assert.deepEqual(json['kept'], ['.claude/ralph/PROMPT.md', '.claude/context/runtime/.gitignore']);
+  assert.ok(p.has('.claude/context/memory/learnings.md'), 'what the loop taught');
   assert.ok(p.has('.claude/context/runtime/ralph-archive'));
 });
 

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMAND_PATH } from './command-path.ts';
 
-const MAIN = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'scripts', 'main.cjs');
+const MAIN = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'plugin', 'scripts', 'main.cjs');
 
 /** Works on the task that the hand-off names. */
 export const AGENT = `#!/bin/sh

@@ -20,7 +20,7 @@ import { TEST_TIMEOUT_MS } from './until.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 /** The bundle under test; RALPH_TEST_DIST names another build of it. */
-export const DIST = process.env['RALPH_TEST_DIST'] ?? join(root, 'dist');
+export const DIST = process.env['RALPH_TEST_DIST'] ?? join(root, 'dist', 'plugin');
 const MAIN = join(DIST, 'scripts', 'main.cjs');
 
 export interface Answer {

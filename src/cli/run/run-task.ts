@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { readConfigs } from '../../drive/start/read-settings.ts';
 import { dollarText } from '../../engine/messages.ts';
+import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/files/project-files.ts';
-import { bundleDir } from '../../install/places.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
 import { IGNORED } from '../../state/task-folder/loop-directory.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
@@ -65,7 +65,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   const there = existsSync(dirname(path)) ? taskFileIn(dirname(path)) : null;
   if (there !== null) return join(dirname(path), there);
   refuseArguments(context, name);
-  const template = readFileSync(join(bundleDir(), 'templates', 'task.md'), 'utf8');
+  const template = bundledText('templates/task.md');
   const goal = await askGoal(context, name);
   writeTaskFile(path, goal === '' ? template : withGoal(template, goal));
   writeAtomically(join(dirname(path), '.gitignore'), IGNORED);

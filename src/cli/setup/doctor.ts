@@ -96,7 +96,7 @@ function forReading(findings: readonly Finding[], fixed: readonly string[], cont
     return amount === 1 ? `1 ${level}` : `${amount} ${level}s`;
   };
   return [
-    ...fixed.map((message) => `${paint('green', 'mended ')}  ${printable(message)}`),
+    ...fixed.map((message) => `${paint('green', 'fixed  ')}  ${printable(message)}`),
     ...lines,
     '',
     `${count('error')}, ${count('warning')}.`,

@@ -1,25 +1,30 @@
 import { type InitReport, initProject } from '../../install/init-project.ts';
 import { bundleDir, refuseClientDir } from '../../install/places.ts';
+import { isPluginEnabled, settingsSources } from '../../install/settings/settings-sources.ts';
 import { uninitProject } from '../../install/uninit-project.ts';
 import type { Command } from '../command.ts';
 import { VERSION } from '../help.ts';
 
 export const INIT_COMMAND: Command = {
   name: 'init',
-  summary: 'Set up a project: hooks, templates, registration.',
+  summary: 'Put ralph-loop into a project, for teams.',
   usage: '[--project DIR]',
-  help: 'Sets up the current directory: skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph, memory and state in .claude/context. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
+  help: 'Puts ralph-loop into the current directory for a team that keeps it in the repository: program and skills in .claude/skills, hooks in .claude/hooks and .claude/settings.json, PROMPT.md and launchers in .claude/ralph. Your own changes are never overwritten. Run it again after an update; uninit removes the set-up.',
   example: 'ralph-loop init',
   options: {},
   control: true,
   run({ projectDir, env, answer }) {
     refuseClientDir(projectDir, env);
-    const report = initProject({ projectDir, bundle: bundleDir(), version: VERSION });
-    const notes = notesOn(report);
+    const pluginEnabled = isPluginEnabled(settingsSources(projectDir, env, process.platform));
+    const report = initProject({ projectDir, bundle: bundleDir(), version: VERSION, pluginEnabled });
+    const notes = [...notesOn(report), ...(pluginEnabled ? [PLUGIN_NOTE] : [])];
     answer({ success: true, projectDir, ...report, notes }, () => forReading(projectDir, report, notes));
     return 0;
   },
 };
+
+const PLUGIN_NOTE =
+  'The plugin ralph-loop is enabled here and registers the hooks; init registered none in .claude/settings.json.';
 
 function notesOn({ kept, created }: InitReport): string[] {
   const hooks = kept.filter((path) => path.startsWith('.claude/hooks/') || path.startsWith('.claude/skills/'));
@@ -35,35 +40,30 @@ function notesOn({ kept, created }: InitReport): string[] {
   ];
 }
 
+const SETTINGS_WORDS = {
+  created: 'created',
+  changed: 'hooks added',
+  unchanged: 'nothing to change',
+  removed: 'removed, since it held nothing but our hooks',
+} as const;
+
 function forReading(projectDir: string, report: InitReport, notes: readonly string[]): string {
   const { created, updated, removed, kept, settings } = report;
-  const lines = [
-    ...grouped('Created', created),
-    ...grouped('Updated', updated),
-    ...grouped('Removed, needed no more', removed),
-    ...grouped('Kept as you have them', kept),
-    `.claude/settings.json: ${{ created: 'created', changed: 'hooks added', unchanged: 'hooks were there already' }[settings]}.`,
-    ...notes,
-  ];
   const done = created.length + updated.length === 0 ? `${projectDir} was set up already.` : `${projectDir} is set up.`;
   return [
-    ...lines,
+    ...titled('Created', created),
+    ...titled('Updated', updated),
+    ...titled('Removed, no longer needed', removed),
+    ...titled('Kept as you have them', kept),
+    `.claude/settings.json: ${SETTINGS_WORDS[settings]}.`,
+    ...notes,
     '',
     `${done} Next: write your task into .claude/ralph/PROMPT.md, then run .claude/ralph/ralph-audit.sh (ralph-audit.bat on Windows).`,
   ].join('\n');
 }
 
-/** Folders whose files are counted, not listed. */
-const MANY_FILES = ['.claude/skills/ralph-loop', '.claude/skills/ralph-draft', '.claude/hooks', '.claude/agents'];
-
-function grouped(title: string, paths: readonly string[]): string[] {
-  const folderOf = (path: string): string | undefined => MANY_FILES.find((folder) => path.startsWith(`${folder}/`));
-  const counted = MANY_FILES.flatMap((folder) => {
-    const inside = paths.filter((path) => folderOf(path) === folder);
-    return inside.length > 1 ? [`${folder} (${inside.length} files)`] : inside;
-  });
-  const shown = [...counted, ...paths.filter((path) => folderOf(path) === undefined)];
-  return shown.length === 0 ? [] : [`${title}:`, ...shown.map((path) => `  ${path}`)];
+function titled(title: string, paths: readonly string[]): string[] {
+  return paths.length === 0 ? [] : [`${title}:`, ...paths.map((path) => `  ${path}`)];
 }
 
 export const UNINIT_COMMAND: Command = {

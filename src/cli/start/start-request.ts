@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lastLoopIn, lastTaskOf, taskLoopName, taskPathOf } from '../../drive/start/find-task.ts';
 import { CLIENT_KEYS, type StartRequest } from '../../drive/start/read-settings.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
+import { bundledText } from '../../install/files/bundled-text.ts';
 import { bundleDir } from '../../install/places.ts';
 import { findEndedContract, readContract } from '../../state/contract-store.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
@@ -183,7 +184,7 @@ function tddTask(projectDir: string): string {
   const path = join(projectDir, TDD_TASK);
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true });
-    writeAtomically(path, readFileSync(join(bundleDir(), 'templates', 'TDD.md')));
+    writeAtomically(path, bundledText('templates/TDD.md'));
   }
   return TDD_TASK;
 }

@@ -22,7 +22,7 @@ import { approveStart, approves, REQUEST_HEADING } from './approve.ts';
 import { PLAN_OPTIONS, SETTING_OPTIONS, TASK_OPTIONS } from './start-options.ts';
 import { planToStart, refuseOverLoop } from './start-plan.ts';
 import { modeIn, startRequest, startTarget } from './start-request.ts';
-import { areHooksInstalled, printManualStartWarnings, printWarnings, withStartPoint } from './start-warnings.ts';
+import { printManualStartWarnings, printWarnings, withStartPoint } from './start-warnings.ts';
 import { withInput } from './with-input.ts';
 
 export const START_COMMAND: Command = {
@@ -81,9 +81,6 @@ export const START_COMMAND: Command = {
     const launched = values['launch'] === true;
     if (launched) rateLimitWait(context.env, 0); // throws for an invalid value
     const client = byAgent ? null : clientFor(context.env, launched);
-    if (launched && !areHooksInstalled(context.projectDir)) {
-      throw new RalphError('usage', 'the hooks are not installed in this project. Run: ralph-loop init.');
-    }
     const own = {
       launched,
       consented: !byAgent,

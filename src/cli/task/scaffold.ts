@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/files/project-files.ts';
-import { bundleDir } from '../../install/places.ts';
 import { show } from '../../state/process/program.ts';
 import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
 import { advise } from '../../text/message.ts';
@@ -31,7 +31,7 @@ export const SCAFFOLD_COMMAND: Command = {
     }
     const preset = presetNamed(values['preset']);
     const path = newTaskFile(baseDir(context), name);
-    writeTaskFile(path, readFileSync(join(bundleDir(), 'templates', 'presets', preset, 'RALPH.md'), 'utf8'));
+    writeTaskFile(path, bundledText(`templates/presets/${preset}/RALPH.md`));
     const shown = relative(process.cwd(), path);
     answer({ success: true, path, preset }, () =>
       show(advise(`Created ${shown}.`, 'Edit it, then check it', `check ${quoted(shown)}`)),

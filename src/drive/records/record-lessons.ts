@@ -39,11 +39,11 @@ function addLearning(
   { as, message }: Extract<Effect, { type: 'archive' }>,
 ): void {
   const path = join(projectDir, LEARNINGS);
-  ownFile(projectDir, path);
+  const title = ownFile(projectDir, path) ? '' : '# Learnings\n';
   const whose = name === null ? 'the loop' : `loop ${name}`;
   // One line without secrets: the file is committed, and the message may quote the agent.
   const said = redact(message).replace(/\s+/g, ' ').trim();
-  append(path, `\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${withStatus(as, said)}\n`);
+  append(path, `${title}\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${withStatus(as, said)}\n`);
 }
 
 /** Appends, since people and agents write these files as well. */

@@ -1,5 +1,6 @@
 import { readManifest } from '../files/install-manifest.ts';
 import { initProject } from '../init-project.ts';
+import { isPluginEnabled } from '../settings/settings-sources.ts';
 import * as environment from './environment.ts';
 import type { Check, Examined, Outcome } from './finding.ts';
 import * as hooks from './hooks.ts';
@@ -43,7 +44,9 @@ const CHECKS: Readonly<Record<string, Check>> = {
 /** Finds everything that can keep a loop from running in this project. Changes nothing; a finding's `repair` does. */
 export function examine(examined: Examined): Finding[] {
   // Only where init has run before: setting up a project is the user's decision.
-  const initAgain = readManifest(examined.projectDir) === null ? undefined : (): void => void initProject(examined);
+  const pluginEnabled = isPluginEnabled(examined.sources);
+  const init = (): void => void initProject({ ...examined, pluginEnabled });
+  const initAgain = readManifest(examined.projectDir) === null ? undefined : init;
   return Object.entries(CHECKS).flatMap(([check, run]) =>
     run(examined).map((outcome) => ({
       ...{ check, ...outcome },

@@ -1,5 +1,7 @@
 import type { FoundClient } from '../../claude/find-client.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
+import { readManifest } from '../files/install-manifest.ts';
+import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
 import type { SettingsSource } from '../settings/settings-sources.ts';
 
 /** Input of the checks. Everything from outside the project comes in here, for tests to set. */
@@ -21,6 +23,12 @@ export interface Examined {
   readonly gateSeconds: number;
   /** Error in the settings of loops: in the task file, config.json or the environment; or null. */
   readonly settingsProblem: string | null;
+}
+
+/** Returns whether loops of this project are meant to start by hand: `init` has run, or hooks of ours are registered. */
+export function isSetUp({ projectDir, sources }: Examined): boolean {
+  const registered = sources.flatMap(({ value, path }) => hooksIn(value, path));
+  return readManifest(projectDir) !== null || registered.some(({ entry }) => isOurHook(entry));
 }
 
 /** One result of a check. */

@@ -1,14 +1,15 @@
 import { accessSync, chmodSync, constants, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { RalphError } from '../../text/ralph-error.ts';
 import { fileDigest, readManifest } from '../files/install-manifest.ts';
-import { HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
+import { BUNDLE_HOME, HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
 import { readText, safePath } from '../files/project-files.ts';
 import { SETTINGS_PATH } from '../init-project.ts';
 import { clientConfigDir } from '../places.ts';
 import { entriesOf, hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { sessionRegistration } from '../settings/registration.ts';
-import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
+import { isPluginEnabled } from '../settings/settings-sources.ts';
+import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
 const INIT = 'ralph-loop init.';
 const LAUNCHER = '.claude/ralph/ralph-audit.sh';
@@ -43,9 +44,19 @@ export const managedSettings: Check = ({ sources }) => {
   return [error(message, fix)];
 };
 
+const NOT_SET_UP =
+  'no hooks are registered: "run" and "start --launch" pass their own. For sessions started by hand: ralph-loop init.';
+
 /** Checks that our hooks are registered once, with the same commands that the launcher passes. */
 export const registration: Check = (examined) => {
   const { found, wanted } = registered(examined);
+  const ours = found.filter(({ entry }) => isOurHook(entry));
+  if (isPluginEnabled(examined.sources)) {
+    if (ours.length === 0) return [ok('the plugin registers the hooks.')];
+    const message = `the plugin registers the hooks, and so does ${ours[0]?.source}: each runs twice in a loop started by hand.`;
+    return [warning(message, 'ralph-loop init takes them out; or: claude plugin disable ralph-loop', 'init')];
+  }
+  if (!isSetUp(examined)) return [ok(NOT_SET_UP)];
   const project = examined.sources.find(({ name }) => name === 'project')?.path ?? SETTINGS_PATH;
   const missing = wanted.filter(
     ({ event, command }) => !found.some((hook) => hook.source === project && isSame(hook, event, command)),
@@ -101,13 +112,15 @@ export const stopTimeout: Check = (examined) => {
 };
 
 /** Checks that the installed hooks are there and are those of this bundle. */
-export const hookFiles: Check = ({ projectDir, bundle }) => {
+export const hookFiles: Check = (examined) => {
+  const { projectDir, bundle } = examined;
+  if (!isSetUp(examined)) return [];
   try {
     const digests = readManifest(projectDir)?.files ?? {};
     const missing: string[] = [];
     const problems: Outcome[] = [];
     for (const { path, content } of plannedFiles(bundle, projectDir)) {
-      if (!path.startsWith(`${HOOKS_HOME}/`)) continue;
+      if (![HOOKS_HOME, `${BUNDLE_HOME}/scripts`].includes(dirname(path))) continue;
       const current = readText(safePath(projectDir, path));
       if (current === null) missing.push(path);
       else if (current.replaceAll('\r\n', '\n') !== content.replaceAll('\r\n', '\n')) {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { quarantine } from '../../state/archive.ts';
-import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { withLock } from '../../state/lock/lock.ts';
 import { ownerLives, readOwner } from '../../state/lock/owner.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
@@ -11,16 +10,17 @@ import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { bundledText } from '../files/bundled-text.ts';
 import { readText } from '../files/project-files.ts';
-import { type Check, type Examined, error, type Outcome, ok, orFine, warning } from './finding.ts';
+import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
 /** Age from which a lock whose owner is unknown counts as left behind: no change of a state takes nearly so long. */
 const LOCK_AGE_MS = 60_000;
-const MAX_TEMPLATE = 1024 * 1024;
 
 /** Checks that the task file is there, filled in, and without problems. */
-export const taskFile: Check = ({ projectDir, bundle }) => {
-  const text = readText(join(projectDir, DEFAULT_TASK));
+export const taskFile: Check = (examined) => {
+  const text = readText(join(examined.projectDir, DEFAULT_TASK));
+  if (text === null && !isSetUp(examined)) return [];
   if (text === null || text.trim() === '') {
     const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
     return [error(message, 'write your task into it; ralph-loop init makes one to fill in.')];
@@ -30,9 +30,10 @@ export const taskFile: Check = ({ projectDir, bundle }) => {
     const fix = 'fix it there; ralph-loop check shows all problems.';
     return { level: severity, message: `${place}: ${message}`, fix };
   });
-  const template = readRegularFile(join(bundle, 'templates', 'PROMPT.md'), MAX_TEMPLATE);
   const unfilled =
-    text === template ? [warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.')] : [];
+    text === bundledText('templates/PROMPT.md')
+      ? [warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.')]
+      : [];
   return orFine([...problems, ...unfilled], `${DEFAULT_TASK} has no problems.`);
 };
 

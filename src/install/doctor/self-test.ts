@@ -2,54 +2,61 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HOOKS_HOME } from '../files/planned-files.ts';
-import { SETTINGS_PATH } from '../init-project.ts';
+import { BUNDLE_HOME, HOOKS_HOME } from '../files/planned-files.ts';
 import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
+import { fullRegistration, hookPath, inProject } from '../settings/registration.ts';
 import { type Check, error, type Outcome, ok } from './finding.ts';
 
 const TIME_LIMIT_MS = 30_000;
+const STOP = 'ralph-stop-hook.cjs';
 
 /**
- * Proves that the installed hook fires: runs the registered Stop command, as the client would, on copies of the
- * installed hooks in a temporary project with a made-up loop. It must block; without RALPH_ACTIVE it must be silent.
+ * Proves that a hook fires: runs the Stop command, as the client would, in a temporary project with a made-up loop. It
+ * must block; without RALPH_ACTIVE it must be silent. The command is the registered one, on copies of the installed
+ * files, or the one that the launcher passes.
  */
 export const selfTest: Check = (examined) => {
-  const { sources, projectDir, platform } = examined;
+  const { sources, projectDir, platform, bundle } = examined;
   const registered = sources
     .filter(({ name }) => name === 'project')
     .flatMap(({ value, path }) => hooksIn(value, path))
     .find(({ event, entry }) => event === 'Stop' && isOurHook(entry));
-  const hooks = join(projectDir, HOOKS_HOME);
-  if (registered === undefined || !existsSync(join(hooks, 'ralph-stop-hook.cjs'))) {
-    return [failed(`there is no Stop hook of ours to try: not registered in ${SETTINGS_PATH}, or not installed.`)];
-  }
+  const [passed] = hooksIn({ hooks: { Stop: fullRegistration(bundle, platform).Stop } }, '');
+  const entry = (registered ?? passed)?.entry;
+  const missing = registered === undefined ? hookPath(bundle, STOP) : join(projectDir, inProject(STOP));
+  if (entry === undefined || !existsSync(missing))
+    return [failed(`there is no Stop hook to try: ${missing} is missing.`)];
   const temp = mkdtempSync(join(tmpdir(), 'ralph-doctor-'));
   try {
-    prepare(temp, hooks, examined.now);
-    const run = (active: boolean) => fire(temp, registered.entry, environment(examined.env, temp, active), platform);
+    prepare(temp, registered === undefined ? null : projectDir, examined.now);
+    const run = (active: boolean) => fire(temp, entry, environment(examined.env, temp, active), platform);
     const silent = run(false);
     if (silent.stdout !== '' || silent.status !== 0) {
       return [failed(`without RALPH_ACTIVE=1 the Stop hook should be silent, but ${told(silent)}`)];
     }
     const blocked = run(true);
     return blocks(blocked.stdout)
-      ? [ok('the installed Stop hook sends the task back, and is silent in other sessions.')]
-      : [failed(`the installed Stop hook should send the task back, but ${told(blocked)}`)];
+      ? [ok('the Stop hook sends the task back, and is silent in other sessions.')]
+      : [failed(`the Stop hook should send the task back, but ${told(blocked)}`)];
   } finally {
     rmSync(temp, { recursive: true, force: true });
   }
 };
 
 type Fired = ReturnType<typeof fire>;
-function prepare(temp: string, hooks: string, now: string): void {
-  const copies = join(temp, HOOKS_HOME);
-  mkdirSync(copies, { recursive: true });
-  for (const name of readdirSync(hooks).filter((each) => /^ralph-.*\.cjs$/.test(each))) {
-    cpSync(join(hooks, name), join(copies, name));
+
+function prepare(temp: string, installedIn: string | null, now: string): void {
+  if (installedIn !== null) {
+    for (const folder of [HOOKS_HOME, join(BUNDLE_HOME, 'scripts')]) {
+      const from = join(installedIn, folder);
+      for (const name of existsSync(from) ? readdirSync(from).filter((each) => /^ralph-.*\.cjs$/.test(each)) : []) {
+        cpSync(join(from, name), join(temp, folder, name));
+      }
+    }
   }
   const runtime = join(temp, '.claude', 'context', 'runtime');
   mkdirSync(runtime, { recursive: true });
-  mkdirSync(join(temp, '.claude', 'ralph'));
+  mkdirSync(join(temp, '.claude', 'ralph'), { recursive: true });
   writeFileSync(join(temp, '.claude', 'ralph', 'PROMPT.md'), '# Self-test\n\nThis task is made up.\n');
   const state = { iteration: 0, startedAt: now, lastRunAt: now, lastFindingsCount: null };
   writeFileSync(join(runtime, 'ralph-state.json'), JSON.stringify(state));

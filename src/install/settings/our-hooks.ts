@@ -36,7 +36,7 @@ export function isOurHook(entry: unknown): boolean {
     return command === 'node' && args.some((word) => String(word).startsWith(file));
   }
   return (
-    command.startsWith('[ "$RALPH_ACTIVE" = 1 ] || exit 0; ') &&
+    /^\[ "\$RALPH_ACTIVE(?:\$RALPH_HOOKS)?" = 1 \] \|\| exit 0; /.test(command) &&
     command.includes(' "$CLAUDE_PROJECT_DIR/.claude/hooks/ralph-')
   );
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { STOP_TIMEOUT_SECONDS } from '../../engine/schema/constants.ts';
 import { shellWord } from '../../text/quote.ts';
@@ -44,58 +45,114 @@ const HOOK_MESSAGES = {
 const WITHOUT_NODE = {
   tell: `printf '%s' '${JSON.stringify({ systemMessage: HOOK_MESSAGES.noNode })}'; exit 0`,
   silent: 'exit 0',
-  refuse: `printf '%s' '${HOOK_MESSAGES.noNodeForGuard}' >&2; exit 1`,
+  refuse: `printf '%s' '${HOOK_MESSAGES.noNodeForGuard}' >&2; exit 2`,
 } as const;
 
 type HookDefinition = readonly [HookEvent, file: string, statusMessage: string, withoutNode: keyof typeof WITHOUT_NODE];
 
 const SESSION_HOOKS: readonly HookDefinition[] = [
-  ['SessionStart', 'ralph-session-start.cjs', 'ralph-loop: looking for a loop', 'tell'],
-  ['UserPromptSubmit', 'ralph-user-prompt-submit.cjs', 'ralph-loop: noting the message', 'silent'],
+  ['SessionStart', 'session-start.cjs', 'ralph-loop: looking for a loop', 'tell'],
+  ['UserPromptSubmit', 'user-prompt-submit.cjs', 'ralph-loop: noting the message', 'silent'],
   ['Stop', 'ralph-stop-hook.cjs', 'ralph-loop: the loop decides', 'tell'],
-  ['StopFailure', 'ralph-stop-failure.cjs', 'ralph-loop: noting the failure', 'silent'],
+  ['StopFailure', 'stop-failure.cjs', 'ralph-loop: noting the failure', 'silent'],
 ];
 
 const TOOL_HOOKS: readonly HookDefinition[] = [
-  ['PreToolUse', 'ralph-pre-tool-use.cjs', 'ralph-loop: guardrails', 'refuse'],
-  ['PostToolUse', 'ralph-post-tool-use.cjs', 'ralph-loop: noting the call', 'silent'],
-  ['PostToolUseFailure', 'ralph-post-tool-use.cjs', 'ralph-loop: noting the call', 'silent'],
+  ['PreToolUse', 'pre-tool-use.cjs', 'ralph-loop: guardrails', 'refuse'],
+  ['PostToolUse', 'post-tool-use.cjs', 'ralph-loop: noting the call', 'silent'],
+  ['PostToolUseFailure', 'post-tool-use.cjs', 'ralph-loop: noting the call', 'silent'],
 ];
+
+/** Hooks of the client, by their files in a bundle; the agents of router mode register the last. */
+export const HOOK_FILES = [
+  ...new Set([...SESSION_HOOKS, ...TOOL_HOOKS].map(([, file]) => file)),
+  'router-tool-use.cjs',
+];
+
+/** Value of RALPH_HOOKS in a client whose hooks the launcher or the runner has passed: registered ones stay silent. */
+export const PASSED_HOOKS = 'passed';
+
+/** A place of hooks: how a command names one, and whether it is registered rather than passed for one loop. */
+interface Place {
+  readonly registered: boolean;
+  /** The file in a shell command. */
+  readonly inShell: (file: string) => string;
+  /** The file as a word of a command that the client starts without a shell. */
+  readonly asWord: (file: string) => string;
+}
+
+/** Returns the path of a hook in a project, with a slash before it. */
+export const inProject = (file: string): string => `/.claude/hooks/${file.replace(/^(?!ralph-)/, 'ralph-')}`;
+
+const PROJECT: Place = {
+  registered: true,
+  inShell: (file) => `"$CLAUDE_PROJECT_DIR${inProject(file)}"`,
+  asWord: (file) => `\${CLAUDE_PROJECT_DIR}${inProject(file)}`,
+};
+
+/** The client sets the variable for the plugin's own hooks. */
+const PLUGIN: Place = {
+  registered: true,
+  inShell: (file) => `"$CLAUDE_PLUGIN_ROOT/hooks/${file}"`,
+  asWord: (file) => `\${CLAUDE_PLUGIN_ROOT}/hooks/${file}`,
+};
 
 /**
  * Hooks of the project's settings.json, for starts by hand: they cost every other session one start of `sh` an event (1
- * ms). The launcher passes the very same commands: the client then runs them once.
+ * ms). Tool hooks in the settings would cost every other session a process for each call.
  */
 export function sessionRegistration(platform: NodeJS.Platform = process.platform): Registration {
-  return registration(SESSION_HOOKS, platform);
+  return registration(SESSION_HOOKS, platform, PROJECT);
 }
 
-/** Hooks of a launched loop. Tool hooks in the settings would cost every other session a process for each call. */
-export function fullRegistration(platform: NodeJS.Platform = process.platform): Registration {
-  return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform);
+/** Hooks of a launched loop, run from the bundle that launches it. */
+export function fullRegistration(bundle: string, platform: NodeJS.Platform = process.platform): Registration {
+  return registration([...SESSION_HOOKS, ...TOOL_HOOKS], platform, placeIn(bundle));
 }
 
-/** Hooks of a runner's agent, run from the bundle: tool calls, and SessionStart to keep nested clients out. */
-export function agentRegistration(bundleDir: string, platform: NodeJS.Platform = process.platform): Registration {
+/** Hooks of a runner's agent: tool calls, and SessionStart to keep nested clients out. */
+export function agentRegistration(bundle: string, platform: NodeJS.Platform = process.platform): Registration {
   const definitions = [...SESSION_HOOKS.filter(([event]) => event === 'SessionStart'), ...TOOL_HOOKS];
-  return registration(definitions, platform, (file) => join(bundleDir, 'hooks', file.replace('ralph-', '')));
+  return registration(definitions, platform, placeIn(bundle));
 }
 
-function registration(
-  definitions: readonly HookDefinition[],
-  platform: NodeJS.Platform,
-  placeOf: ((file: string) => string) | null = null,
-): Registration {
+/**
+ * Hooks of the plugin, by `sh` without a shell of the client, on every platform: one file serves all. A missing `sh` must
+ * not block every tool call, so the guard refuses by its exit code and not by `onFailure`.
+ */
+export function pluginRegistration(): Registration {
+  const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], 'linux', PLUGIN);
+  const groups = Object.entries(all).map(([event, [group]]) => {
+    const hooks = (group?.hooks ?? []).map(({ onFailure, command, ...hook }) => {
+      const script = onFailure === undefined ? command : `${command.replace('= exec ', '= ')} || exit 2`;
+      return { ...hook, command: 'sh', args: ['-c', script] };
+    });
+    return [event, [{ ...group, hooks }]];
+  });
+  return Object.fromEntries(groups) as Registration;
+}
+
+function placeIn(bundle: string): Place {
+  const path = (file: string): string => hookPath(bundle, file);
+  return { registered: false, inShell: (file) => shellWord(path(file)), asWord: path };
+}
+
+/** Returns the path of a hook of a bundle. In a project, hooks are in .claude/hooks, and each name begins with `ralph-`. */
+export function hookPath(bundle: string, file: string): string {
+  const own = join(bundle, 'hooks');
+  return existsSync(own) ? join(own, file) : join(bundle, '..', '..', '..', inProject(file));
+}
+
+function registration(definitions: readonly HookDefinition[], platform: NodeJS.Platform, place: Place): Registration {
   return Object.fromEntries(
     definitions.map((definition) => {
-      const group = { hooks: [commandHook(definition, platform, placeOf?.(definition[1]) ?? null)] };
+      const group = { hooks: [commandHook(definition, platform, place)] };
       return [definition[0], [TOOL_HOOKS.includes(definition) ? { matcher: '*', ...group } : group]];
     }),
   );
 }
 
-/** `place` is the program's absolute path, null where it is the project's own. */
-function commandHook(definition: HookDefinition, platform: NodeJS.Platform, place: string | null): CommandHook {
+function commandHook(definition: HookDefinition, platform: NodeJS.Platform, place: Place): CommandHook {
   const [event, , statusMessage] = definition;
   return {
     type: 'command',
@@ -110,21 +167,21 @@ function commandHook(definition: HookDefinition, platform: NodeJS.Platform, plac
  * Before anything else a session without a loop is let go. NODE_EXTRA_CA_CERTS costs every node start 80 ms, so the
  * hook runs without it; commands that the hook starts get it back from RALPH_NODE_EXTRA_CA_CERTS.
  */
-function unixCommand([event, file, , withoutNode]: HookDefinition, place: string | null): string {
-  const program = place === null ? `"$CLAUDE_PROJECT_DIR/.claude/hooks/${file}"` : shellWord(place);
+function unixCommand([event, file, , withoutNode]: HookDefinition, { registered, inShell }: Place): string {
   const more = event === 'Stop' ? ` --timeout ${STOP_TIMEOUT_SECONDS}` : '';
   return [
-    '[ "$RALPH_ACTIVE" = 1 ] || exit 0',
+    `[ "$RALPH_ACTIVE${registered ? '$RALPH_HOOKS' : ''}" = 1 ] || exit 0`,
     `command -v "\${RALPH_NODE:-node}" >/dev/null 2>&1 || { ${WITHOUT_NODE[withoutNode]}; }`,
-    `RALPH_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS" NODE_EXTRA_CA_CERTS= exec "\${RALPH_NODE:-node}" ${NODE_FLAGS} ${program}${more}`,
+    `RALPH_NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS" NODE_EXTRA_CA_CERTS= exec "\${RALPH_NODE:-node}" ${NODE_FLAGS} ${inShell(file)}${more}`,
   ].join('; ');
 }
 
 /** V8's helper threads only cost a process that lives for a few milliseconds: 1.4 of 21 ms. */
 const NODE_FLAGS = '--v8-pool-size=0';
 
-/** There may be no shell: the client starts node itself and fills the project directory in (measured). */
-function windowsCommand([event, file]: HookDefinition, place: string | null): Pick<CommandHook, 'command' | 'args'> {
+/** There may be no shell: the client starts node itself and fills the directory in (measured). */
+function windowsCommand([event, file]: HookDefinition, place: Place): Pick<CommandHook, 'command' | 'args'> {
   const more = event === 'Stop' ? ['--timeout', String(STOP_TIMEOUT_SECONDS)] : [];
-  return { command: 'node', args: [NODE_FLAGS, place ?? `\${CLAUDE_PROJECT_DIR}/.claude/hooks/${file}`, ...more] };
+  const registered = place.registered ? ['--registered'] : [];
+  return { command: 'node', args: [NODE_FLAGS, place.asWord(file), ...more, ...registered] };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { shellWord } from '../../text/quote.ts';
 import { clientConfigDir } from '../places.ts';
-import { agentRegistration, fullRegistration, type Registration } from './registration.ts';
+import { agentRegistration, fullRegistration, PASSED_HOOKS, type Registration } from './registration.ts';
 
 interface StartedLoop {
   readonly loopId: string;
@@ -38,6 +38,7 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
     disableAllHooks: false,
     env: {
       RALPH_ACTIVE: '1',
+      RALPH_HOOKS: PASSED_HOOKS,
       RALPH_LOOP_ID: loop.loopId,
       ...(loop.name === null ? {} : { RALPH_LOOP: loop.name }),
       RALPH_NODE: loop.node,
@@ -45,7 +46,7 @@ export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform =
       CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0',
       ...(loop.userStatusLine === null ? {} : { RALPH_USER_STATUS_LINE: loop.userStatusLine }),
     },
-    hooks: fullRegistration(platform),
+    hooks: fullRegistration(dirname(dirname(loop.mainPath)), platform),
     statusLine: { type: 'command', command: statusLineCommand(loop, platform), refreshInterval: 1 },
   };
 }
@@ -62,6 +63,7 @@ export function agentSettings(loop: StartedLoop & { readonly bundleDir: string }
     disableAllHooks: false,
     env: {
       RALPH_ACTIVE: '1',
+      RALPH_HOOKS: PASSED_HOOKS,
       RALPH_DRIVER: 'runner',
       RALPH_LOOP_ID: loop.loopId,
       RALPH_LOOP: loop.name ?? '',

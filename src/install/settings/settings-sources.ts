@@ -30,6 +30,19 @@ export function settingsSources(
   ];
 }
 
+/** Name of the plugin in `enabledPlugins`, before the name of its marketplace. */
+const PLUGIN = /^ralph-loop@/;
+
+/** Returns whether the client loads the plugin in this project: the most specific settings file that names it decides. */
+export function isPluginEnabled(sources: readonly SettingsSource[]): boolean {
+  const decided = (['managed', 'local', 'project', 'user'] as const).flatMap((name) =>
+    Object.entries(sources.find((source) => source.name === name)?.value['enabledPlugins'] ?? {})
+      .filter(([plugin]) => PLUGIN.test(plugin))
+      .map(([, enabled]) => enabled === true),
+  );
+  return decided[0] ?? false;
+}
+
 function managedDir(platform: NodeJS.Platform): string {
   if (platform === 'darwin') return '/Library/Application Support/ClaudeCode';
   return platform === 'win32' ? 'C:\\Program Files\\ClaudeCode' : '/etc/claude-code';

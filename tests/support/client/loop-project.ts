@@ -12,7 +12,7 @@ import { killTree, signalQuietly } from './process-tree.ts';
 import { createWorkspace, type JsonObject, type Workspace } from './workspace.ts';
 
 /** The built bundle. */
-export const bundle = join(dirname(fileURLToPath(import.meta.url)), '../../../dist');
+export const bundle = join(dirname(fileURLToPath(import.meta.url)), '../../../dist/plugin');
 export const mainPath = join(bundle, 'scripts', 'main.cjs');
 export const promptFile = '.claude/ralph/PROMPT.md';
 export const launcherFile = '.claude/ralph/ralph-audit.sh';

@@ -19,7 +19,7 @@ export interface Rewrite {
  */
 export async function bundleVariant(bundle: string, rewrites: readonly Rewrite[]): Promise<string> {
   mkdirSync(bundle, { recursive: true });
-  cpSync(join(root, 'dist'), bundle, { recursive: true });
+  cpSync(join(root, 'dist', 'plugin'), bundle, { recursive: true });
   const main = join(bundle, 'scripts', 'main.cjs');
   const done = new Set<Rewrite>();
   const rewriting: esbuild.Plugin = {

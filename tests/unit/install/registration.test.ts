@@ -5,12 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isOurHook } from '../../../src/install/settings/our-hooks.ts';
-import { type CommandHook, fullRegistration, sessionRegistration } from '../../../src/install/settings/registration.ts';
+import {
+  type CommandHook,
+  fullRegistration,
+  PASSED_HOOKS,
+  pluginRegistration,
+  sessionRegistration,
+} from '../../../src/install/settings/registration.ts';
 import { launcherSettings } from '../../../src/install/settings/session-settings.ts';
 
 const project = mkdtempSync(join(tmpdir(), 'ralph-registration '));
 after(() => rmSync(project, { recursive: true, force: true }));
 mkdirSync(join(project, '.claude', 'hooks'), { recursive: true });
+const bundle = join(project, '.claude', 'skills', 'ralph-loop');
+mkdirSync(bundle, { recursive: true });
 const empty = join(project, 'empty-bin');
 mkdirSync(empty);
 
@@ -18,8 +26,10 @@ mkdirSync(empty);
 const PROBE =
   'const e = process.env; process.stdout.write(JSON.stringify({ file: __filename, args: process.argv.slice(2), extra: e.NODE_EXTRA_CA_CERTS ?? null, kept: e.RALPH_NODE_EXTRA_CA_CERTS ?? null }))';
 
+/** Registered hooks of sessions, and the tool hooks as a bundle in the project passes them. */
 function hooks(platform: NodeJS.Platform = 'linux'): [event: string, hook: CommandHook][] {
-  return Object.entries(fullRegistration(platform)).map(([event, groups]) => {
+  const all = { ...fullRegistration(bundle, platform), ...sessionRegistration(platform) };
+  return Object.entries(all).map(([event, groups]) => {
     const hook = groups[0]?.hooks[0];
     assert.ok(hook);
     return [event, hook];
@@ -65,7 +75,7 @@ for (const [event, hook] of hooks()) {
   test(`${event}: without node a session hook lets go with one whole JSON object or nothing, a guard refuses`, () => {
     const { status, stdout, stderr } = sh(hook.command, { RALPH_ACTIVE: '1', PATH: empty });
     if (event === 'PreToolUse') {
-      assert.deepEqual([status, stdout], [1, '']);
+      assert.deepEqual([status, stdout], [2, '']);
       assert.match(stderr, /found no node/);
       return;
     }
@@ -82,28 +92,51 @@ for (const [event, hook] of hooks()) {
   });
 }
 
-test('the project and the launcher register the very same commands', () => {
-  for (const platform of ['linux', 'darwin', 'win32'] as const) {
-    const launched = launcherSettings({ ...LOOP, name: null }, platform).hooks;
-    for (const [event, groups] of Object.entries(sessionRegistration(platform))) {
-      assert.deepEqual(launched[event as keyof typeof launched], groups);
-    }
+test('a registered hook is silent where the launcher has passed its own, and those of the launcher run', () => {
+  const env = { RALPH_ACTIVE: '1', RALPH_HOOKS: PASSED_HOOKS };
+  const { hooks: launched } = launcherSettings({ ...LOOP, name: null, mainPath: join(bundle, 'scripts', 'main.cjs') });
+  for (const [event, [group]] of Object.entries(sessionRegistration('linux'))) {
+    assert.equal(sh(group?.hooks[0]?.command ?? '', env).stdout, '', event);
+    const passed = launched[event as keyof typeof launched]?.[0]?.hooks[0]?.command ?? '';
+    assert.match(sh(passed, env).stdout, /"file"/, event);
   }
 });
 
 test('on Windows node is started directly, and the client fills the project directory in', () => {
-  for (const [event, { command, args = [] }] of hooks('win32')) {
+  for (const [event, groups] of Object.entries(sessionRegistration('win32'))) {
+    const { command, args = [] } = groups[0]?.hooks[0] ?? { command: '' };
     assert.equal(command, 'node');
     assert.ok(
       args.some((word) => /^\$\{CLAUDE_PROJECT_DIR\}\/\.claude\/hooks\/ralph-[a-z-]+\.cjs$/.test(word)),
       event,
     );
+    assert.ok(args.includes('--registered'), event);
+  }
+});
+
+test('the plugin starts sh itself, tool hooks fail closed by their exit code, and nothing runs without a loop', () => {
+  const root = join(project, 'my plugin');
+  mkdirSync(join(root, 'hooks'), { recursive: true });
+  for (const [event, [group]] of Object.entries(pluginRegistration())) {
+    const { command, args = [], onFailure } = group?.hooks[0] ?? { command: '' };
+    assert.deepEqual([command, args.length, onFailure], ['sh', 2, undefined]);
+    const [, script = ''] = args;
+    const file = /hooks\/([a-z-]+\.cjs)/.exec(script)?.[1] ?? '';
+    writeFileSync(join(root, 'hooks', file), event === 'PreToolUse' ? 'process.exit(1)' : PROBE);
+    const run = (env: NodeJS.ProcessEnv) => sh(script, { CLAUDE_PLUGIN_ROOT: root, ...env });
+    assert.deepEqual([run({}).status, run({}).stdout], [0, '']);
+    assert.equal(run({ RALPH_ACTIVE: '1', RALPH_HOOKS: PASSED_HOOKS }).stdout, '');
+    const active = run({ RALPH_ACTIVE: '1' });
+    if (event === 'PreToolUse') assert.equal(active.status, 2);
+    else assert.match(active.stdout, /my plugin/);
   }
 });
 
 test('our own entries are recognised on every platform, and nobody else’s', () => {
   for (const platform of ['linux', 'win32'] as const) {
-    for (const [event, hook] of hooks(platform)) assert.ok(isOurHook(hook), event);
+    for (const [event, groups] of Object.entries(sessionRegistration(platform))) {
+      assert.ok(isOurHook(groups[0]?.hooks[0]), event);
+    }
   }
   for (const command of ['node .claude/hooks/ralph-stop-hook.cjs', '[ "$RALPH_ACTIVE" = 1 ] || exit 0; mine', 'node']) {
     assert.ok(!isOurHook({ type: 'command', command }), command);
@@ -118,6 +151,7 @@ test('the launcher passes the loop, the cap on blocks and hooks that a settings 
   assert.equal(settings.disableAllHooks, false);
   assert.deepEqual(settings.env, {
     RALPH_ACTIVE: '1',
+    RALPH_HOOKS: 'passed',
     RALPH_LOOP_ID: 'loop-1',
     RALPH_LOOP: 'docs',
     RALPH_NODE: '/opt/my node',

@@ -1,0 +1,75 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { pluginRegistration } from '../src/install/settings/registration.ts';
+
+/** Names in users' settings (`ralph-loop@ralph`): they never change. */
+const PLUGIN = 'ralph-loop';
+const MARKETPLACE = 'ralph';
+const AUTHOR = { name: 'the ralph-loop maintainers' };
+const SKILLS = ['ralph-loop', 'ralph-draft'];
+/** The program as a project's copy of the skill names it. */
+const IN_PROJECT = 'node .claude/skills/ralph-loop/scripts/main.cjs';
+const IN_PLUGIN = `node "\${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"`;
+
+/** Serves the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
+const PROGRAM = '#!/bin/sh\nexec "${RALPH_NODE:-node}" "$(dirname "$0")/../scripts/main.cjs" "$@"\n';
+
+/** Writes the texts that the program needs without its bundle: templates and what `init` puts into a project. */
+export function writeTemplates(root: string, folder: string): void {
+  const texts = ['SKILL.md', 'skills', 'references', 'templates'].flatMap((name) => textsBelow(root, name));
+  writeFileSync(join(folder, 'templates.json'), JSON.stringify(Object.fromEntries(texts)));
+}
+
+function textsBelow(root: string, name: string): [path: string, text: string][] {
+  if (name.includes('.')) return [[name, readFileSync(join(root, name), 'utf8')]];
+  return readdirSync(join(root, name), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      relative(root, join(entry.parentPath ?? entry.path, entry.name))
+        .split(sep)
+        .join('/'),
+    )
+    .sort()
+    .map((path) => [path, readFileSync(join(root, path), 'utf8')]);
+}
+
+/** Makes dist/plugin a plugin of Claude Code, and dist/ a marketplace that names it. The version is package.json's. */
+export function writePlugin(root: string, dist: string): void {
+  const { version, description, license, keywords, homepage, repository } = readPackage(root);
+  const plugin = join(dist, 'plugin');
+  const write = (path: string, content: string | object, mode = 0o644): void => {
+    mkdirSync(dirname(join(dist, path)), { recursive: true });
+    const text = typeof content === 'string' ? content : `${JSON.stringify(content, null, 2)}\n`;
+    writeFileSync(join(dist, path), text, { mode });
+  };
+  const about = { description, author: AUTHOR, license, keywords, homepage, repository: repository?.url };
+  write('plugin/.claude-plugin/plugin.json', { name: PLUGIN, displayName: PLUGIN, version, ...about });
+  write('plugin/hooks/hooks.json', { hooks: pluginRegistration() });
+  write('plugin/bin/ralph-loop', PROGRAM, 0o755);
+  write('plugin/README.md', readFileSync(join(root, 'templates', 'plugin-readme.md'), 'utf8'));
+  write('.claude-plugin/marketplace.json', {
+    name: MARKETPLACE,
+    owner: AUTHOR,
+    metadata: { description },
+    plugins: [{ name: PLUGIN, source: './plugin', description }],
+  });
+  for (const skill of SKILLS) {
+    const source = skill === PLUGIN ? 'SKILL.md' : `skills/${skill}/SKILL.md`;
+    const text = readFileSync(join(root, source), 'utf8').replaceAll(IN_PROJECT, IN_PLUGIN);
+    write(`plugin/skills/${skill}/SKILL.md`, text);
+  }
+  cpSync(join(root, 'references'), join(plugin, 'skills', 'ralph-draft', 'references'), { recursive: true });
+}
+
+interface Package {
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly keywords: readonly string[];
+  readonly homepage?: string;
+  readonly repository?: { readonly url: string };
+}
+
+function readPackage(root: string): Package {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
+}
