@@ -1,4 +1,5 @@
-// Makes a fresh clone ready: plain JavaScript with no dependency, because it runs before there are any.
+// Makes a fresh clone ready, also for `npm install -g .` and `npm pack`, which run it as `prepare`. Plain JavaScript with
+// no dependency, because it runs before there are any.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 
@@ -8,6 +9,9 @@ if (major < 20 || (major === 20 && minor < 12)) {
   process.exit(1);
 }
 
+// npm runs `prepare` at the end of the install below as well; the build follows that anyway.
+if (process.env.RALPH_SETUP) process.exit(0);
+
 const installed = 'node_modules/.package-lock.json';
 const stale = !existsSync(installed) || statSync(installed).mtimeMs < statSync('package-lock.json').mtimeMs;
 if (stale) run('Installing', 'npm', ['ci', '--no-audit', '--no-fund']);
@@ -15,7 +19,11 @@ run('Building', process.execPath, ['--import', 'tsx', 'scripts/build.ts']);
 
 function run(what, command, args) {
   console.log(`${what} …`);
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit', shell: process.platform === 'win32' });
+  // A global install passes its own settings on, which would install globally here as well.
+  const kept = Object.entries(process.env).filter(([name]) => !/^npm_config_(?:global|prefix|location)/i.test(name));
+  const env = { ...Object.fromEntries(kept), RALPH_SETUP: '1' };
+  const options = { stdio: 'inherit', env, shell: process.platform === 'win32' };
+  const { status, error } = spawnSync(command, args, options);
   if (error) console.error(String(error));
   if (status !== 0) process.exit(status ?? 1);
 }

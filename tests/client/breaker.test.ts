@@ -89,7 +89,10 @@ test('iterations without a durable change trip the breaker where the loop asks f
       ...[bash('echo 1 > work.txt'), text('A change.')],
       ...[bash('cat work.txt'), text('Only looked.')],
       ...[bash('git add -A && git commit -qm work && git log --oneline'), text('Committed.')],
-      ...[bash('mkdir -p .claude/context/memory; echo note > .claude/context/memory/decisions.md'), text('The loop’s own files do not count.')],
+      ...[
+        bash('mkdir -p .claude/context/memory; echo note > .claude/context/memory/decisions.md'),
+        text('The loop’s own files do not count.'),
+      ],
       ...[text('Thinking again.')],
     ]),
     async (project) => {
