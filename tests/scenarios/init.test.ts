@@ -276,7 +276,9 @@ test('init registers nothing where the plugin is enabled, takes out what it had 
   p.ralph(['init']);
   writeFileSync(user, JSON.stringify({ enabledPlugins: { 'ralph-loop@ralph': true } }));
   const registration = (): Record<string, unknown>[] =>
-    (p.ralph(['doctor', '--json']).json['findings'] as Record<string, unknown>[]).filter(({ check }) => check === 'registration');
+    (p.ralph(['doctor', '--json']).json['findings'] as Record<string, unknown>[]).filter(
+      ({ check }) => check === 'registration',
+    );
   assert.match(String(registration()[0]?.['message']), /the plugin registers the hooks, and so does .*settings\.json/);
   const { json } = p.ralph(['init', '--json']);
   assert.match(String(json['notes']), /plugin ralph-loop is enabled here and registers the hooks/);
