@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { describeLoop } from '../drive/status/loop-report.ts';
+import { describeLoop, type LoopReport } from '../drive/status/loop-report.ts';
 import { loopNames } from '../drive/status/project-loops.ts';
 import { isDriverAlive } from '../drive/turn/ownership.ts';
 import { worktreePlaces } from '../drive/worktree/worktree-place.ts';
@@ -85,6 +85,16 @@ export function chosenLoop(
   }
   if (context.files.name !== null) return context.files;
   return onlyOf(liveLoops(context), 'loops are active here', usage)?.files ?? context.files;
+}
+
+/** Describes the loop of this project, or on this path, that ended last. */
+export function endedLast({ projectDir, env }: Where, path: string | null): LoopReport | null {
+  const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
+  const [latest] = loopNames(projectDir, env)
+    .map((name) => describeLoop(loopFiles(projectDir, name, env), env))
+    .filter(({ lastLoop }) => lastLoop !== null && (path === null || isTaskAt(projectDir, lastLoop.taskPath, path)))
+    .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));
+  return latest ?? null;
 }
 
 const PATH_OR_NAME = 'PATH, or --loop NAME';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
@@ -245,4 +245,19 @@ test('check without a file looks at PROMPT.md, and a warning alone is no error',
   p.write('.claude/ralph/PROMPT.md', '# Task\n\n## Validation Commands\n\nnpm test\n');
   const { code, json } = p.ralph(['check', '--json']);
   assert.deepEqual([code, json['ok'], (json['problems'] as unknown[]).length], [0, true, 1]);
+});
+
+test('a loop whose state file is gone is named by status and explain, and resumed', (t) => {
+  const p = project(t);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  assert.equal(p.ralph(['start']).code, 0);
+  rmSync(join(p.dir, RUNTIME, 'ralph-state.json'));
+  const gone = /The state file of this loop is missing; its journal has 0 iterations\./;
+  const { stdout } = p.ralph(['status']);
+  assert.match(stdout, gone);
+  assert.match(stdout, /Resume: \S.* resume\. Start over: /);
+  assert.match(p.ralph(['explain']).stdout, gone);
+  const { code, stderr } = p.ralph(['resume']);
+  assert.equal(code, 0, stderr);
+  assert.equal(p.ralph(['status', '--json']).json['status'], 'running');
 });

@@ -259,16 +259,18 @@ test('logs of a path exports status, journals and transcripts; flags, signs of l
   assert.match(stderr, /transcripts\/003\.md is no plain file and stays behind/);
 });
 
-for (const args of [['--path', 'a'], ['-p', 'a/RALPH.md', '-d', 'ralph-logs-here'], ['a']]) {
-  test(`logs ${args.join(' ')} exports into a folder of its own`, (t) => {
-    const p = project(t);
-    aRun(p);
-    const { code, stderr } = p.ralph(['logs', ...args]);
-    assert.equal(code, 0, stderr);
-    const [made = ''] = readdirSync(p.dir).filter((name) => name.startsWith('ralph-logs-'));
-    assert.deepEqual(readdirSync(join(p.dir, made), { recursive: true }).sort(), EXPORTED);
-  });
-}
+test('logs of a path without --dest prints the journals of its loop and writes nothing', (t) => {
+  const p = project(t);
+  p.write('a/RALPH.md', TASK);
+  assert.equal(p.ralph(['start', '--task', 'a']).code, 0);
+  assert.equal(p.ralph(['cancel', '--loop', 'a']).code, 0);
+  assert.equal(p.ralph(['start', '--task', 'a']).code, 0);
+  const tree = p.tree();
+  const started = (...args: string[]) => p.ralph(['logs', ...args]).stdout.match(/loop\.started/g)?.length;
+  assert.deepEqual([started('a'), started('--path', 'a/RALPH.md'), started('a', '--all')], [1, 1, 2]);
+  assert.deepEqual([started('--loop', 'a'), started('--loop', 'a', '--all')], [1, 2]);
+  assert.deepEqual(p.tree(), tree);
+});
 
 test('logs refuses a destination that is taken, and every other misuse, with nothing written', (t) => {
   const p = project(t);
@@ -284,8 +286,9 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--path', 'a'], /PATH or --path, not both/],
     [['--dest', 'out'], /name the task folder/],
     [['a', 'b'], /takes one path/],
-    [['a', '--follow'], /--follow is for printing/],
-    [['a', '--loop', 'a'], /--loop is for printing/],
+    [['a', '--follow', '--dest', 'out'], /--follow is for printing/],
+    [['a', '--loop', 'a', '--dest', 'out'], /--loop is for printing/],
+    [['a', '--loop', 'a'], /a path or --loop, not both/],
     [['taken'], /taken is no task folder/],
     [['nowhere'], /there is no such task folder\. ralph-loop list shows what the loops of this project work on\./],
     [['nowhere.md'], /nowhere\.md: there is no such file/],
@@ -296,7 +299,7 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     assert.deepEqual(p.tree(), tree);
   }
   p.write('b/RALPH.md', TASK);
-  assert.match(p.ralph(['logs', 'b']).stderr, /no run state to export/);
+  assert.match(p.ralph(['logs', 'b', '--dest', 'out']).stderr, /no run state to export/);
   mkdirSync(join(p.home, 'away'));
   symlinkSync(join(p.home, 'away'), join(p.dir, 'link'));
   assert.match(p.ralph(['logs', 'a', '--dest', 'link']).stderr, /link is there already/);
@@ -316,7 +319,7 @@ test('an agent exports into the project alone, the user anywhere', (t) => {
   const agent = { CLAUDECODE: '1' };
   const tree = (): unknown => [readdirSync(p.dir, { recursive: true }).sort(), readdirSync(p.home).sort()];
   const before = tree();
-  for (const [dest, why, from] of [
+  for (const [dest, why] of [
     [join(p.home, 'out'), /is outside the project/],
     ['../home/out', /is outside the project/],
     ['../home/back/out', /is outside the project/],
@@ -325,10 +328,9 @@ test('an agent exports into the project alone, the user anywhere', (t) => {
     ['a/../link/../link/out', /leads out of the project through a symbolic link/],
     ['.claude/agents', /\.claude belongs to another program/],
     ['sub/.git/x', /\.git belongs to another program/],
-    [null, /is outside the project/, p.home],
   ] as const) {
-    const args = ['logs', join(p.dir, 'a'), '--project', p.dir, ...(dest === null ? [] : ['--dest', dest])];
-    const { code, stderr } = p.ralph(args, agent, from ?? p.dir);
+    const args = ['logs', join(p.dir, 'a'), '--project', p.dir, '--dest', dest];
+    const { code, stderr } = p.ralph(args, agent);
     assert.equal(code, 1, `${dest}`);
     assert.match(stderr, why, `${dest}`);
     assert.deepEqual(tree(), before, `${dest}`);
@@ -354,7 +356,7 @@ test('a path that is no task folder of this project has its own error in every c
       ['notes.md/RALPH.md', /there is no such task folder/],
       ['empty', /empty is no task folder: it has no RALPH\.md/],
       [join(p.home, 'other'), /lies outside the project/],
-      ['', /the path is empty: name a task folder|^ralph-loop: name the task folder to export/],
+      ['', /the path is empty: name a task folder/],
     ] as const) {
       const { code, stderr } = p.ralph([name, path]);
       assert.equal(code, 1, `${name} ${path}`);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
 import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { describeLoop } from '../../drive/status/loop-report.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -74,8 +75,9 @@ function endedLoop({ projectDir, env }: CommandContext, word: string): LoopFiles
 function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> | number {
   const state = lastLoopIn(files);
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
-  if (state === null || !needsDriver(files, state)) return operateResume(context, files);
-  const { command, words } = STARTERS[state.mode];
+  const isLost = describeLoop(files, context.env).lost !== null;
+  if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
+  const { command, words } = STARTERS[isLost ? 'hook' : (state?.mode ?? 'hook')];
   const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
   if (stray !== undefined) {
     throw new RalphError('usage', `--${stray} is no option of ralph-loop ${command.name}, which drives this loop.`);

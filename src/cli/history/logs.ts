@@ -7,7 +7,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { projectPath } from '../../task/project-file.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { liveLoops } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoops, liveLoopsOn } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { iterationColumns, iterationTable } from '../show/iteration-table.ts';
@@ -21,22 +21,23 @@ const POLL_MS = 500;
 export const LOGS_COMMAND: Command = {
   name: 'logs',
   summary: 'Print the journals of a loop, or export a run.',
-  usage: '[--events | --iterations] [--follow] [--loop NAME] | [PATH] [--dest DIR]',
-  help: 'Prints each iteration and each event of a loop in the order of time: one line each, with --json as JSON lines. --iterations prints a table of the iterations of the last loop. With the PATH of a task folder it copies the journals and transcripts of that run into a new folder.',
+  usage: '[PATH] [--events | --iterations] [--follow | --all] [--loop NAME] | PATH --dest DIR',
+  help: 'Prints each iteration and each event of the current or last loop in the order of time: one line each, with --json as JSON lines. --iterations prints a table of its iterations. PATH chooses the loop of a task folder; with --dest it copies the journals and transcripts of that run into a new folder.',
   example: 'ralph-loop logs --follow',
   options: options({
     events: 'Print events only.',
     iterations: 'Print a table of the iterations, with time and cost.',
     'f, follow': 'Keep printing until Ctrl+C.',
-    'p, path PATH': 'Task folder to export; same as PATH.',
-    'd, dest DIR': 'Target folder; default: ./ralph-logs-TIME.',
+    all: 'Print former loops of this name, too.',
+    'p, path PATH': 'Task folder; same as PATH.',
+    'd, dest DIR': 'New folder for a copy of the run.',
   }),
   control: false,
   async run(context) {
-    if (wantsExport(context)) return exportLogs(context);
+    if (context.values['dest'] !== undefined) return exportLogs(context);
     const { values, err } = context;
-    const files = loggedLoop(context);
-    if (values['iterations'] === true) return tableOf(files, context);
+    const { files, loopId } = loggedLoop(context);
+    if (values['iterations'] === true) return tableOf(files, loopId, context);
     const journals = [
       { path: files.events, next: 0 },
       ...(values['events'] === true ? [] : [{ path: files.iterations, next: 0 }]),
@@ -46,7 +47,10 @@ export const LOGS_COMMAND: Command = {
       const read = journals.map(readNew);
       const torn = read.reduce((sum, lines) => sum + lines.torn, 0);
       if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
-      const entries = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
+      const all = read.flatMap(({ entries }) => entries).sort((a, b) => time(a).localeCompare(time(b)));
+      // Once it follows, every new line is of the current loop.
+      const wanted = told || values['all'] === true ? undefined : (loopId ?? all.at(-1)?.['loopId']);
+      const entries = all.filter((entry) => wanted === undefined || entry['loopId'] === wanted);
       for (const entry of entries) print(entry, context);
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
@@ -63,12 +67,16 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
-/** Prints the iterations of the loop recorded last. */
-function tableOf(files: LoopFiles, { values, atTerminal, paint, out, err }: CommandContext): number {
-  for (const other of ['events', 'follow']) {
+/** Prints the iterations of this loop, or of the one recorded last. */
+function tableOf(
+  files: LoopFiles,
+  loopId: string | undefined,
+  { values, atTerminal, paint, out, err }: CommandContext,
+): number {
+  for (const other of ['events', 'follow', 'all']) {
     if (values[other] === true) throw new RalphError('usage', `--iterations is a table, and takes no --${other}.`);
   }
-  const { entries, torn } = iterationsOf(files);
+  const { entries, torn } = iterationsOf(files, loopId);
   if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
@@ -77,12 +85,31 @@ function tableOf(files: LoopFiles, { values, atTerminal, paint, out, err }: Comm
   return 0;
 }
 
-/** Returns the named loop, else the default one; if that has recorded nothing, the only live loop. */
-function loggedLoop(context: CommandContext): LoopFiles {
+/** A loop's files, and its id if it is not simply the one recorded last there. */
+interface LoggedLoop {
+  readonly files: LoopFiles;
+  readonly loopId?: string;
+}
+
+/** Returns the loop of the path, else the named or default one; if that has recorded nothing, the only live loop. */
+function loggedLoop(context: CommandContext): LoggedLoop {
   const { files } = context;
-  if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return files;
+  if (context.positionals.length > 0 || context.values['path'] !== undefined) return loopOn(context, pathOf(context));
+  if (files.name !== null || existsSync(files.events) || existsSync(files.iterations)) return { files };
   const [only, ...more] = liveLoops(context);
-  return only !== undefined && more.length === 0 ? only.files : files;
+  return { files: only !== undefined && more.length === 0 ? only.files : files };
+}
+
+function loopOn(context: CommandContext, path: string): LoggedLoop {
+  if (context.values['loop'] !== undefined) throw new RalphError('usage', 'logs takes a path or --loop, not both.');
+  if (liveLoopsOn(context, path).length > 0) return { files: chosenLoop(context, 'logs', path) };
+  const ended = endedLast(context, path);
+  if (ended?.lastLoop) return { files: ended.files, loopId: ended.lastLoop.loopId };
+  const { taskPath } = taskPlace(context.projectDir, path);
+  throw new RalphError(
+    'no-loop',
+    `no loop has worked on ${taskPath}. ralph-loop list shows the loops of this project.`,
+  );
 }
 
 interface Journal {
@@ -106,23 +133,16 @@ function time(entry: Readonly<Record<string, unknown>>): string {
   return String(entry['at'] ?? entry['endedAt'] ?? '');
 }
 
-/** Returns true if `logs` was called to export the run of a task folder. */
-export function wantsExport({ values, positionals }: CommandContext): boolean {
-  return positionals.length > 0 || values['path'] !== undefined || values['dest'] !== undefined;
-}
-
 /** Copies the run of a task folder to a folder of its own. Throws RalphError for every misuse. */
-export function exportLogs(context: CommandContext): number {
-  const { values, projectDir, env, now, answer, err } = context;
-  for (const name of ['events', 'follow', 'loop']) {
+function exportLogs(context: CommandContext): number {
+  const { values, projectDir, env, answer, err } = context;
+  for (const name of ['events', 'iterations', 'follow', 'all', 'loop']) {
     if (values[name] !== undefined) {
       throw new RalphError('usage', `--${name} is for printing journals; the run of a task folder is copied whole.`);
     }
   }
   const { run, taskPath } = taskPlace(projectDir, pathOf(context));
-  const named = resolve(
-    typeof values['dest'] === 'string' ? values['dest'] : `ralph-logs-${now().replaceAll(':', '-')}`,
-  );
+  const named = resolve(String(values['dest']));
   const dest = isAgent(env) ? placeForAgent(projectDir, named) : named;
   const { exported, skipped } = exportRun(run, dest);
   for (const path of skipped) err(`ralph-loop: ${path} is no plain file and stays behind.`);
@@ -154,8 +174,9 @@ function pathOf({ values, positionals }: CommandContext): string {
   const option = values['path'];
   if (word !== null && option !== undefined) throw new RalphError('usage', 'logs takes PATH or --path, not both.');
   const path = word ?? option;
-  if (typeof path !== 'string' || path === '') {
-    throw new RalphError('usage', 'name the task folder to export: ralph-loop logs PATH --dest DIR.');
+  if (path === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
+  if (typeof path !== 'string') {
+    throw new RalphError('usage', 'name the task folder: ralph-loop logs PATH --dest DIR.');
   }
   if (values['dest'] === '') throw new RalphError('usage', '--dest is empty: name a new folder.');
   return path;

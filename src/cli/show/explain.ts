@@ -1,14 +1,13 @@
 import { unheard } from '../../drive/status/ended-loop.ts';
 import { describeLoop, eventsOf, type LoopReport } from '../../drive/status/loop-report.ts';
-import { loopNames } from '../../drive/status/project-loops.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { instantText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { chosenLoop, isTaskAt, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
 import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './messages.ts';
@@ -68,6 +67,7 @@ function explain(report: LoopReport): Explanation {
     case 'corrupt':
       return unusable(EXPLAIN_TEXTS.corrupt(files.state, found.problem), files);
     case 'absent':
+      if (report.lost !== null) return unusable(EXPLAIN_TEXTS.lost(report.lost.iteration), files);
       return lastState === null ? unusable(EXPLAIN_TEXTS.none, files) : explained(lastState, report);
     default:
       return found satisfies never;
@@ -146,14 +146,4 @@ function explainedLoop(context: CommandContext): LoopReport {
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;
   return endedLast(context, null) ?? report;
-}
-
-/** Describes the loop of this project, or on this path, that ended last. */
-function endedLast({ projectDir, env }: CommandContext, path: string | null): LoopReport | null {
-  const endedAt = ({ lastLoop }: LoopReport): string => lastLoop?.endedAt ?? '';
-  const [latest] = loopNames(projectDir, env)
-    .map((name) => describeLoop(loopFiles(projectDir, name, env), env))
-    .filter(({ lastLoop }) => lastLoop !== null && (path === null || isTaskAt(projectDir, lastLoop.taskPath, path)))
-    .sort((a, b) => endedAt(b).localeCompare(endedAt(a)));
-  return latest ?? null;
 }

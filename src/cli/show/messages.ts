@@ -16,6 +16,16 @@ export const EXPLAIN_TEXTS = {
       'start',
     ),
   },
+  lost: (iteration: number): Explained => ({
+    why: `The state file of this loop is missing; its journal has ${iteration === 1 ? '1 iteration' : `${iteration} iterations`}.`,
+    next: {
+      text: 'Continue it or replace it.',
+      advice: [
+        { verb: 'Resume', command: 'resume' },
+        { verb: 'Start over', command: 'restart' },
+      ],
+    },
+  }),
   putAway: {
     why: 'This loop was archived before it ended, because a new one was started in its place.',
     next: advise('While no other loop is live here, it can be resumed.', 'Resume', 'resume'),

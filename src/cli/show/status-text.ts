@@ -95,8 +95,9 @@ export function checklistText({ done, total }: ChecklistCount): string {
   return total === 0 ? 'no items yet' : `${done} of ${total}`;
 }
 
-function progressText({ iteration, maxIterations, idleIterations }: LiveLoop): string {
-  return `${iteration} of ${maxIterations} done${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
+function progressText({ iteration, maxIterations, idleIterations, status }: LiveLoop): string {
+  const now = status === 'running' && iteration < maxIterations ? `, iteration ${iteration + 1} in progress` : '';
+  return `${iteration} of ${maxIterations} done${now}${idleIterations === 0 ? '' : `, ${idleIterations} idle`}`;
 }
 
 function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Paint): string {
@@ -110,6 +111,8 @@ function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Pai
 
 function usageText(usage: NonNullable<LiveLoop['usage']>): string {
   const cost = usage.costUsd === null ? 'cost unknown' : dollarText(usage.costUsd);
+  const all = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens];
+  if (usage.costUsd === null && all.every((count) => count === 0)) return 'unknown until an iteration ends';
   const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
 }

@@ -3,10 +3,12 @@ import { endedState } from '../../drive/status/ended-loop.ts';
 import { describeLoop, type EndedLoop, iterationsOf, type LoopReport, runOf } from '../../drive/status/loop-report.ts';
 import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
-import { chosenLoop, liveLoops, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
+import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { taskPlace } from '../task-place.ts';
+import { EXPLAIN_TEXTS } from './messages.ts';
 import { type Status, statusText } from './status-text.ts';
 
 export const STATUS_COMMAND: Command = {
@@ -58,12 +60,13 @@ function statusOnPath(context: CommandContext, path: string): Status {
   if (liveLoopsOn(context, path).length > 0) return statusOf(describeLoop(chosenLoop(context, 'status'), env));
   const { taskPath } = taskPlace(projectDir, path);
   const run = runOf(context.files, taskPath);
-  const name = run?.status?.name ?? null;
-  const files = loopFiles(projectDir, name !== null && LOOP_NAME.test(name) ? name : null, env);
-  const ended = describeLoop(files, env).lastLoop;
-  const lastLoop = ended?.taskPath === taskPath ? ended : null;
+  const recorded = run?.status?.name ?? null;
+  const fallback = loopFiles(projectDir, recorded !== null && LOOP_NAME.test(recorded) ? recorded : null, env);
+  const ended = endedLast(context, path);
+  const { files, lastLoop } = ended ?? { files: fallback, lastLoop: null };
   const message = `No loop is active on ${taskPath}.`;
-  return { active: false, message, name, lastLoop, run, ...recentOf({ ...describeLoop(files, env), lastLoop }) };
+  const recent = recentOf({ ...describeLoop(files, env), lastLoop });
+  return { active: false, message, name: files.name, lastLoop, run, ...recent };
 }
 
 function statusOf(report: LoopReport): Status {
@@ -73,7 +76,11 @@ function statusOf(report: LoopReport): Status {
   return { ...loop, ...run, ...recentOf(report) };
 }
 
-function inactiveText({ files, found }: LoopReport): string {
+function inactiveText({ files, found, lost }: LoopReport): string {
+  if (lost !== null) {
+    const { why, next } = EXPLAIN_TEXTS.lost(lost.iteration);
+    return `${why} ${show(next, { name: files.name, mode: 'hook' })}`;
+  }
   switch (found.kind) {
     case 'absent':
     case 'four-keys':
@@ -89,9 +96,9 @@ function inactiveText({ files, found }: LoopReport): string {
   }
 }
 
-function recentOf({ files, live, lastLoop }: LoopReport): Pick<Status, 'recent'> {
-  const loopId = live === null ? lastLoop?.loopId : live.loopId;
-  if (loopId === null || loopId === undefined) return {};
+function recentOf({ files, live, lost, lastLoop }: LoopReport): Pick<Status, 'recent'> {
+  const loopId = live?.loopId ?? lost?.loopId ?? lastLoop?.loopId;
+  if (loopId === undefined) return {};
   const recent = iterationsOf(files, loopId).entries.slice(-RECENT);
   return recent.length === 0 ? {} : { recent };
 }

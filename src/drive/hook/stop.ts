@@ -3,6 +3,7 @@ import { begunBy, begunByCommand, lastAssistantText, transcriptSize } from '../.
 import { findContract, type StoredContract } from '../../state/contract-store.ts';
 import type { ReadState } from '../../state/read-state.ts';
 import { clearCancellation, isCancelled } from '../control/cancellation.ts';
+import { lastEvent, lastRecord, recordJournal } from '../records/journal.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { endTurn } from '../turn/end-turn.ts';
 import { loadLoop } from '../turn/load-loop.ts';
@@ -20,6 +21,9 @@ export interface StopOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
+
+/** Event of a loop whose state file is missing. */
+const MISSING = 'state.missing';
 
 /** Margin before the client's own timeout would kill the hook. */
 const ANSWER_MARGIN_MS = 20_000;
@@ -49,9 +53,15 @@ export async function stop(context: DriverContext, options: StopOptions): Promis
   return runEffects(turn, driver, effects);
 }
 
-function vanished({ env }: DriverContext, stored: StoredContract | null, found: ReadState['kind']): StopAnswer | null {
-  const isOurs = found === 'absent' && stored !== null && stored.contract.loopId === env['RALPH_LOOP_ID'];
-  return isOurs ? { systemMessage: withPrefix(HOOK_TEXTS.vanished) } : null;
+/** Reports once that the state file of this session's loop is missing. */
+function vanished(context: DriverContext, stored: StoredContract | null, found: ReadState['kind']): StopAnswer | null {
+  const { env, files, now } = context;
+  const loopId = env['RALPH_LOOP_ID'];
+  if (found !== 'absent' || loopId === undefined || stored?.contract.loopId !== loopId) return null;
+  if (lastEvent(files, loopId)?.['type'] === MISSING) return null;
+  const event = { type: MISSING, at: now(), loopId, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
+  recordJournal(files, now(), [{ type: 'record-event', event }]);
+  return { systemMessage: withPrefix(HOOK_TEXTS.vanished, { name: files.name, mode: 'hook' }) };
 }
 
 async function endOfTurn(turn: Turn, context: DriverContext): Promise<Dispatched> {

@@ -26,3 +26,7 @@ const TAIL_BYTES = 64 * 1024;
 export function lastRecord(files: LoopFiles, loopId: string): IterationRecord | null {
   return lastEntry(files.iterations, TAIL_BYTES, loopId) as IterationRecord | null;
 }
+
+export function lastEvent(files: LoopFiles, loopId: string): Record<string, unknown> | null {
+  return lastEntry(files.events, TAIL_BYTES, loopId);
+}

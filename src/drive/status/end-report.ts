@@ -39,11 +39,15 @@ export async function reportAtEnd(
   }
 }
 
-/** Returns the lines of the report for a message, each after a line end; '' before the first iteration has ended. */
+/** Returns the lines of the report for a message, each after a line end; '' if no agent has done anything. */
 export async function reportText(files: LoopFiles, state: LoopState | null, env: NodeJS.ProcessEnv): Promise<string> {
-  if (state?.iteration === 0) return '';
   const report = await reportAtEnd(files, state, env);
-  return report === null ? '' : `\n${reportLines(report).join('\n')}`;
+  return report === null || isEmpty(report) ? '' : `\n${reportLines(report).join('\n')}`;
+}
+
+function isEmpty({ iterations, tokens, changes }: EndReport): boolean {
+  const changed = changes === null ? 0 : changes.stat.length + changes.newFiles.length;
+  return iterations === 0 && tokens === null && changed === 0;
 }
 
 async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.ProcessEnv): Promise<EndReport> {

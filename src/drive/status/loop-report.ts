@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { Contract } from '../../engine/schema/contract.ts';
 import type { FourKeyState, LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
 import { findContract } from '../../state/contract-store.ts';
@@ -14,6 +15,7 @@ import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
 import { DEFAULT_TASK, hasFolder, type TaskKind, taskKind } from '../../task/task-file.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { checklistNow } from '../prompt/read-task.ts';
+import { lastRecord } from '../records/journal.ts';
 import { isDriverAlive } from '../turn/ownership.ts';
 
 /** Status of one loop: the one model behind every view of it. */
@@ -28,8 +30,17 @@ export interface LoopReport {
   /** The whole last state of that loop. */
   readonly lastState: LoopState | null;
   readonly kind: TaskKind;
+  /** Loop whose state file is missing although it has not ended, by its contract; null if there is none. */
+  readonly lost: LostLoop | null;
   /** Task file of the live or the last loop, relative to the project; null if unknown. */
   readonly taskPath: string | null;
+}
+
+/** A loop whose state file is missing; `iteration` is that of its journal. */
+export interface LostLoop {
+  readonly loopId: string;
+  readonly taskPath: string;
+  readonly iteration: number;
 }
 
 /** A live loop, as `status --json` publishes it. */
@@ -43,7 +54,8 @@ export interface LiveLoop {
   readonly guardrailsExists: boolean;
   readonly name: string | null;
   readonly loopId: string | null;
-  readonly status: LoopState['status'];
+  /** `interrupted`: it has not ended, but the process that drove it has exited. */
+  readonly status: LoopState['status'] | 'interrupted';
   readonly mode: LoopState['mode'];
   readonly taskPath: string;
   readonly maxIterations: number;
@@ -91,9 +103,18 @@ export function describeLoop(files: LoopFiles, env: NodeJS.ProcessEnv): LoopRepo
   const live = liveLoopOf(found, files, env);
   const last = lastLoopOf(found, files);
   const lastLoop = last === null ? null : endedLoopOf(last.state, last.file);
-  const taskPath = live?.taskPath ?? lastLoop?.taskPath ?? null;
+  const contract = found.kind === 'absent' ? findContract(files) : 'absent';
+  const lost = typeof contract === 'string' ? null : lostLoopOf(files, contract.contract, lastLoop);
+  const taskPath = live?.taskPath ?? lost?.taskPath ?? lastLoop?.taskPath ?? null;
   const kind = live === null ? taskKind(taskPath ?? '') : kindByContract(files, live.taskPath);
-  return { files, found, live, lastLoop, lastState: last?.state ?? null, kind, taskPath };
+  return { files, found, live, lastLoop, lastState: last?.state ?? null, lost, kind, taskPath };
+}
+
+/** A loop that ended has no contract, so one with a contract and without a state file has lost it. */
+function lostLoopOf(files: LoopFiles, contract: Contract, ended: EndedLoop | null): LostLoop | null {
+  const { loopId, taskPath } = contract;
+  if (ended?.loopId === loopId) return null;
+  return { loopId, taskPath, iteration: lastRecord(files, loopId)?.iteration ?? 0 };
 }
 
 function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop | null {
@@ -102,6 +123,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   const { state } = found;
   const { costBaseUsd: _, ...usage } = state.usage;
   const checklist = checklistNow(files.projectDir, state.taskPath);
+  const clientAlive = isDriverAlive(files, state);
   return {
     active: true,
     iteration: state.iteration,
@@ -111,7 +133,7 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     ...filesOf(files, state.taskPath),
     name: state.name,
     loopId: state.loopId,
-    status: state.status,
+    status: clientAlive === false && isAtWork(state) ? 'interrupted' : state.status,
     mode: state.mode,
     taskPath: state.taskPath,
     maxIterations: state.maxIterations,
@@ -122,11 +144,15 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
     stopRequested: state.stopRequested,
     sessionId: state.sessionId,
     clientPid: state.clientPid,
-    clientAlive: isDriverAlive(files, state),
+    clientAlive,
     usage,
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
     ...scenariosOf(files, state.loopId),
   };
+}
+
+function isAtWork({ status }: LoopState): boolean {
+  return status === 'running' || status === 'waiting' || status === 'verifying';
 }
 
 function fourKeyLoop(file: FourKeyState, files: LoopFiles, env: NodeJS.ProcessEnv): LiveLoop {

@@ -94,7 +94,8 @@ function countTurn(turn: Turn, report: TurnReport, { measured, ...fingerprints }
     ...(checklist && { checklist }),
   });
   const decided = transition(state, event, policy);
-  const all = [...effects, ...decided.effects].map((effect) => withAgent(effect, report.agent));
+  const agent = report.agent ?? sessionsAgent(state, decided.state, event.usage);
+  const all = [...effects, ...decided.effects].map((effect) => withAgent(effect, agent));
   const next = (after: LoopState): Loaded => ({ ...loaded, state: after, restored: null });
   if (decided.effects.some(({ type }) => type === 'ignore')) {
     return { turn: { ...turn, loaded: next(state), task: null }, effects: all };
@@ -110,9 +111,23 @@ function countTurn(turn: Turn, report: TurnReport, { measured, ...fingerprints }
   };
 }
 
-function withAgent(effect: Effect, agent: AgentRecord | undefined): Effect {
-  if (agent === undefined || effect.type !== 'record-iteration') return effect;
-  return { ...effect, record: { ...effect.record, outputTokens: agent.usage?.outputTokens ?? null, agent } };
+function withAgent(effect: Effect, agent: Omit<AgentRecord, 'durationMs'> | null): Effect {
+  if (agent === null || effect.type !== 'record-iteration') return effect;
+  const { record } = effect;
+  const outputTokens = agent.usage?.outputTokens ?? null;
+  return { ...effect, record: { ...record, outputTokens, agent: { durationMs: record.durationMs, ...agent } } };
+}
+
+/** Figures of an iteration in a session, whose client reports the cost of the whole session only; null if unknown. */
+function sessionsAgent(
+  before: LoopState,
+  after: LoopState,
+  usage: AgentRecord['usage'],
+): Omit<AgentRecord, 'durationMs'> | null {
+  const known = before.usage.costUsd ?? (before.iteration === 0 ? 0 : null);
+  const total = after.usage.costUsd;
+  const costUsd = known === null || total === null ? null : Number((total - known).toFixed(6));
+  return usage === null && costUsd === null ? null : { model: null, turns: null, costUsd, usage };
 }
 
 function notices(

@@ -39,7 +39,7 @@ export const HOOK_TEXTS = {
       'accept',
     ),
   vanished: {
-    text: 'The loop has ended: its state file is missing. The archive has its last state if the deletion was unintended.',
+    text: 'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
     advice: [
       { verb: 'Resume', command: 'resume' },
       { verb: 'Start over', command: 'restart' },
