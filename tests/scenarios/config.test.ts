@@ -77,3 +77,13 @@ test('a bad setting is named with where it comes from', (t) => {
   assert.equal(code, 1);
   assert.match(stderr, /max_iterations .*RALPH_MAX_ITERATIONS in the environment/);
 });
+
+test('a mistyped key of --set keeps the loop from starting, and only a near key is suggested', (context) => {
+  const p = project(context);
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
+  const far = p.ralph(['start', '--set', 'bogus.key=1']);
+  assert.equal(far.code, 1);
+  assert.match(far.stderr, /bogus is not a known key and does nothing \(from a flag\)\./);
+  assert.match(p.ralph(['start', '--set', 'idel.delay=1s']).stderr, /Did you mean "idle"\?/);
+  assert.equal(p.has('.claude/context'), false);
+});

@@ -177,3 +177,13 @@ test('accept takes a list for whole that lost items', (context) => {
   assert.deepEqual(accepted.json['changes'], ['the checklist: 2 -> 1 items']);
   assert.deepEqual(p.ralph(['accept', '--json', 'site']).json['changes'], []);
 });
+
+test('Ctrl+C at the question for the goal writes nothing', async (context) => {
+  const p = project(context);
+  const shown = await peopleTerminal(context, p, '$RALPH run fix');
+  await shown.waitFor(/What is to be achieved/);
+  await shown.key('C-c');
+  assert.equal(await shown.waitForExit(), 1);
+  assert.match(await shown.history(), /Cancelled; nothing was written\./);
+  assert.equal(p.has('.ralph'), false);
+});

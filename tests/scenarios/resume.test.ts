@@ -100,3 +100,18 @@ test('a loop that its user has stopped is resumed, and where there is none nothi
   assert.match(empty.ralph(['resume']).stderr, /there is no live loop/);
   assert.deepEqual(empty.tree(), {});
 });
+
+test('resume PATH runs a task again in the mode in which its last loop ran', (context) => {
+  const p = project(context);
+  p.write('job/RALPH.md', '---\nmax_iterations: 1\n---\nWork.\n');
+  const agent = 'cat >> prompts.txt';
+  assert.equal(p.ralph(['run', '--path', 'job', '--agent', agent]).code, 2);
+  p.ralph(['resume', 'job', '--agent', agent]);
+  assert.equal(p.read('prompts.txt').match(/^Work\.$/gm)?.length, 2);
+  const archived = p.tree();
+  assert.equal(
+    Object.keys(archived).some((path) => /ralph-state/.test(path)),
+    false,
+    'no loop without a driver is left',
+  );
+});

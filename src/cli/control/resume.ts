@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Operated } from '../../drive/control/operate.ts';
-import { lastLoopIn } from '../../drive/start/find-task.ts';
+import { lastLoopIn, taskLoopName } from '../../drive/start/find-task.ts';
 import { describeLoop } from '../../drive/status/loop-report.ts';
 import { START_TEXTS } from '../../drive/turn/messages.ts';
 import { isDriverAlive } from '../../drive/turn/ownership.ts';
@@ -77,16 +77,25 @@ function resumeLoop(context: CommandContext, files: LoopFiles): Promise<number> 
   if (state?.status === 'awaiting-consent') return giveConsent(context, files, state);
   const isLost = describeLoop(files, context.env).lost !== null;
   if (!isLost && (state === null || !needsDriver(files, state))) return operateResume(context, files);
-  const { command, words } = STARTERS[isLost ? 'hook' : (state?.mode ?? 'hook')];
+  const mode = isLost ? 'hook' : (state?.mode ?? 'hook');
+  const values = { resume: true, ...(files.name !== null && { loop: files.name }) };
+  // The loop of a worktree is found by its name.
+  return startDriver(context, mode, values, loopFiles(context.projectDir, files.name, context.env));
+}
+
+/** Runs the command that drives loops of this mode. */
+function startDriver(
+  context: CommandContext,
+  mode: LoopState['mode'],
+  values: CommandContext['values'],
+  files: LoopFiles,
+): Promise<number> | number {
+  const { command, words } = STARTERS[mode];
   const stray = givenOptions(context).find((name) => !Object.hasOwn(command.options, name));
   if (stray !== undefined) {
     throw new RalphError('usage', `--${stray} is no option of ralph-loop ${command.name}, which drives this loop.`);
   }
-  const values = { ...context.values, resume: true, ...(files.name !== null && { loop: files.name }) };
-  const { projectDir, env } = context;
-  // The loop of a worktree is found by its name.
-  const own = loopFiles(projectDir, files.name, env);
-  return command.run({ ...context, values, positionals: words, files: own });
+  return command.run({ ...context, values: { ...context.values, ...values }, positionals: words, files });
 }
 
 /** Resuming what an agent asked for is agreeing to it: the user is shown the loop, and asked. */
@@ -147,6 +156,7 @@ function newRun(context: CommandContext, path: string): Promise<number> | number
   if (!existsSync(join(dir, 'RALPH.md'))) {
     throw new RalphError('usage', `${taskPath} is gone. Write it again, or make another: ralph-loop scaffold NAME.`);
   }
-  const task = join(context.projectDir, taskPath);
-  return START_COMMAND.run({ ...context, values: { ...context.values, task }, positionals: [] });
+  const { projectDir, env, files } = context;
+  const last = lastLoopIn(loopFiles(projectDir, taskLoopName(projectDir, taskPath, env), env));
+  return startDriver(context, last?.mode ?? 'hook', { task: join(projectDir, taskPath) }, files);
 }

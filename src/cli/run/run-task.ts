@@ -67,6 +67,7 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   refuseArguments(context, name);
   const template = bundledText('templates/task.md');
   const goal = await askGoal(context, name);
+  if (goal === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
   writeTaskFile(path, goal === '' ? template : withGoal(template, goal));
   writeAtomically(join(dirname(path), '.gitignore'), IGNORED);
   if (goal !== '') return path;
@@ -76,11 +77,11 @@ async function loopDirectoryFile(context: CommandContext, name: string): Promise
   );
 }
 
-/** Returns '' without a terminal, or without an answer. */
-async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string> {
+/** Returns '' without a terminal or for an empty line, and null if the user cancels the question. */
+async function askGoal({ mayAsk, values, err }: CommandContext, name: string): Promise<string | null> {
   if (!mayAsk || values['yes'] === true) return '';
   err(`There is no loop ${name} yet. Its directory will be ${dirname(loopDirectoryTask(name))}.`);
-  return (await ask('What is to be achieved (an empty line only makes the file)? ')) ?? '';
+  return ask('What is to be achieved (an empty line only makes the file)? ');
 }
 
 function withGoal(template: string, goal: string): string {

@@ -60,11 +60,13 @@ export async function askValidation(context: CommandContext, task: string | null
   context.err('This task file names no command that must pass before the loop may complete.');
   context.err('Name them, one a line (such as: npm test); an empty line goes on.');
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<null>((resolve) => prompt.once('close', () => resolve(null)));
   const commands: string[] = [];
   for (;;) {
-    const answer = (await prompt.question('must pass: ')).trim();
-    if (answer === '') break;
-    commands.push(answer);
+    const answer = await Promise.race([prompt.question('must pass: '), closed]);
+    if (answer === null) throw new RalphError('usage', 'Cancelled; nothing was written.');
+    if (answer.trim() === '') break;
+    commands.push(answer.trim());
   }
   prompt.close();
   if (commands.length === 0) return;

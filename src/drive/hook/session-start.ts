@@ -31,9 +31,8 @@ export async function sessionStart(context: DriverContext): Promise<SessionAnswe
   if (drivenElsewhere(env)) return null;
   const current = readState(files.state);
   if (current.kind === 'absent') {
-    const byHand =
-      !env['RALPH_LOOP_ID'] && input.source === 'startup' && existsSync(join(files.projectDir, DEFAULT_TASK));
-    if (!byHand) return null;
+    if (env['RALPH_LOOP_ID'] || input.source !== 'startup') return null;
+    if (!existsSync(join(files.projectDir, DEFAULT_TASK))) return { systemMessage: withPrefix(HOOK_TEXTS.noLoop) };
     const { startByHand } = await import('../start/start-loop.ts');
     const { problem, warnings } = startByHand(files.projectDir, env, context.now());
     if (problem !== null) return { systemMessage: withPrefix(problem) };

@@ -59,6 +59,13 @@ export const HOOK_TEXTS = {
     'Or end the loop',
     'cancel',
   ),
+  noLoop: {
+    text: `RALPH_ACTIVE=1 is set, but there is no loop and no ${DEFAULT_TASK}, so this session runs without a loop.`,
+    advice: [
+      { verb: 'Create the task', command: 'init' },
+      { verb: 'Or start a loop', command: 'start' },
+    ],
+  },
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',

@@ -29,12 +29,7 @@ export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProb
 
 function unknown(key: string, value: unknown, known: string[], at: Keys): KeyProblem {
   const nearest = nearestKey(key, known);
-  const hint =
-    nearest === null
-      ? ''
-      : nearest.near
-        ? ` Did you mean "${nearest.key}"?`
-        : ` The nearest known key is "${nearest.key}".`;
+  const hint = nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
   const keys = [...at, key];
   const message = `${keyPath(keys)} is not a known key and does nothing.${hint}`;
   return { keys, value: printableValue(value), rule: 'unknown-key', message, severity: 'warning' };

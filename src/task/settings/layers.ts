@@ -70,7 +70,10 @@ export function settingLayers(sources: SettingSources): { layers: Layer[]; probl
       whole: false,
       taskKeys: ofLoop ? 'all' : source in configs ? 'reflect_every' : 'none',
     });
-    problems.push(...read.problems.map((problem) => placed(problem, origin)));
+    // A mistyped key in a file does nothing; one on the command line would drop what was just asked for.
+    const asError = (problem: KeyProblem): KeyProblem =>
+      source === 'flag' && problem.rule === 'unknown-key' ? { ...problem, severity: 'error' } : problem;
+    problems.push(...read.problems.map((problem) => placed(asError(problem), origin)));
     if (read.settings !== null) layers.push({ source, settings: read.settings });
   };
   add('flag', nested(sources.flags ?? {}), () => 'a flag');
