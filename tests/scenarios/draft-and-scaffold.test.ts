@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PRESETS } from '../../src/cli/task/scaffold.ts';
@@ -8,12 +8,32 @@ import { DIST, project } from '../support/project.ts';
 const AGENT = { CLAUDECODE: '1' };
 
 for (const preset of PRESETS) {
-  test(`the scaffold of ${preset} is a task file without problems, and a loop can be started on it`, (t) => {
+  test(`the scaffold of ${preset} starts a loop once its placeholder is replaced, and not before`, (t) => {
     const p = project(t);
     const args = preset === 'default' ? [] : ['--preset', preset];
     const { code, json, stderr } = p.ralph(['scaffold', ...args, 'my-task', '--json']);
     assert.equal(code, 0, stderr);
     assert.equal(json['path'], join(p.dir, 'my-task/RALPH.md'));
+    const unfilled = p.ralph(['check', 'my-task/RALPH.md', '--json']).json['problems'] as {
+      rule: string;
+      line: number;
+    }[];
+    const isReady = preset === 'fix-tests' || preset === 'security-audit';
+    assert.deepEqual(
+      unfilled.map(({ rule }) => rule),
+      isReady ? [] : ['unfilled'],
+    );
+    for (const { line } of unfilled) {
+      assert.match(p.ralph(['start', '--task', 'my-task']).stderr, /template is not filled in/);
+      p.write(
+        'my-task/RALPH.md',
+        p
+          .read('my-task/RALPH.md')
+          .split('\n')
+          .with(line - 1, 'Write the parser.')
+          .join('\n'),
+      );
+    }
     const checked = p.ralph(['check', 'my-task/RALPH.md', '--json']).json;
     assert.deepEqual([checked['ok'], checked['kind'], checked['problems']], [true, 'ralph-md', []]);
     assert.match(p.read('my-task/RALPH.md'), /\{\{ ralph\.name \}\}/);
@@ -46,9 +66,9 @@ test('a scaffold never overwrites, never leaves the directory, and says what is 
   const tree = (): unknown => [readdirSync(p.dir).sort(), readdirSync(p.home), p.read('mine/RALPH.md'), p.read('file')];
   const before = tree();
   for (const [args, why] of [
-    [['mine'], /mine\/RALPH\.md is there already/],
-    [['file'], /a file lies in the place of its folder/],
-    [['file/below'], /a file lies in the place of its folder/],
+    [['mine'], /mine\/RALPH\.md already exists/],
+    [['file'], /its folder is a file/],
+    [['file/below'], /its folder is a file/],
     [['out/x'], /leads out of the project through a symbolic link/],
     [['nowhere'], /leads nowhere/],
     [['../x'], /must have no "\.\." segment/],
@@ -75,11 +95,15 @@ test('a draft is written to a folder named after its words, with the project’s
   const p = project(t);
   p.write('package.json', { scripts: { test: 'node --test', lint: 'eslint .' } });
   p.write('pnpm-lock.yaml', '');
-  const { code, json } = p.ralph(['draft', 'Fix the flaky auth tests', '--json']);
+  p.write('bin/pnpm', '#!/bin/sh\n');
+  chmodSync(join(p.dir, 'bin/pnpm'), 0o755);
+  const env = { PATH: `${join(p.dir, 'bin')}:${process.env['PATH']}` };
+  const { code, json } = p.ralph(['draft', 'Fix the flaky auth tests', '--json'], env);
   assert.equal(code, 0);
   assert.deepEqual(json, {
     ...{ success: true, path: join(p.dir, 'fix-flaky-auth-tests/RALPH.md'), name: 'fix-flaky-auth-tests' },
-    ...{ kind: 'fix', commands: ['tests', 'lint'], notes: [], problems: [] },
+    ...{ kind: 'fix', commands: ['tests', 'lint'], problems: [] },
+    notes: ['The checks of the draft: pnpm test (package.json), pnpm run lint (package.json).'],
   });
   assert.match(p.read('fix-flaky-auth-tests/RALPH.md'), /run: pnpm test/);
   const start = p.ralph(['start', '--task', 'fix-flaky-auth-tests']);
@@ -89,11 +113,29 @@ test('a draft is written to a folder named after its words, with the project’s
 test('a second draft of the same words gets a number; a name that was given must be free', (t) => {
   const p = project(t);
   for (const expected of ['add-csv', 'add-csv-2', 'add-csv-3']) {
-    assert.equal(p.ralph(['draft', 'add', 'CSV', '--json']).json['path'], join(p.dir, expected, 'RALPH.md'));
+    const { json } = p.ralph(['draft', 'add', 'CSV', '--json']);
+    assert.deepEqual([json['path'], json['name']], [join(p.dir, expected, 'RALPH.md'), expected]);
   }
   assert.equal(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).code, 0);
   assert.match(p.ralph(['draft', '--name', 'tasks/csv', 'add CSV']).stderr, /is there already/);
   assert.match(p.ralph(['draft', '--name', '../csv', 'add CSV']).stderr, /"\.\." segment/);
+});
+
+test('a preset names the checks of this project, and none that it does not have', (t) => {
+  const p = project(t);
+  p.write('tests/test_a.py', 'import unittest\n');
+  p.ralph(['scaffold', '--preset', 'fix-tests', 'python']);
+  assert.match(p.read('python/RALPH.md'), /- name: tests\n {4}run: python3 -m unittest discover -s tests\n/);
+  p.ralph(['scaffold', '--preset', 'migration', 'moved']);
+  const moved = p.read('moved/RALPH.md');
+  assert.doesNotMatch(moved, /npm|name: build/);
+  assert.match(moved, /- name: changed\n {4}run: git diff --stat HEAD\n/);
+  assert.match(moved, /Build:\n\n<!-- No build command was found/);
+  const { json } = p.ralph(['check', 'moved', '--json']);
+  assert.deepEqual(
+    (json['problems'] as { rule: string }[]).map(({ rule }) => rule),
+    ['unfilled'],
+  );
 });
 
 test('a draft without words, or with a whole document, is refused', (t) => {

@@ -70,7 +70,7 @@ test('a draft that is started is written first, and started with the client', as
   assert.equal(await shown.waitForExit(), 1);
   assert.match(
     await shown.history(),
-    /fix-parser\/RALPH\.md is there\.\n(?:.*\n)*.*the hooks are not installed in this project/,
+    /Wrote fix-parser\/RALPH\.md\.\n(?:.*\n)*.*the hooks are not installed in this project/,
   );
   assert.ok(p.has(PATH));
 });

@@ -126,7 +126,7 @@ test('plain words draft a task folder, which is started at once only with --yes'
   assert.equal(first.code, 1);
   assert.match(
     first.stderr + first.stdout,
-    /nobody has seen the draft \.ralph\/fix-parser\/RALPH\.md yet[\s\S]*ralph-loop run \.ralph\/fix-parser/,
+    /The draft \.ralph\/fix-parser\/RALPH\.md was not started, because no user has read it\.[\s\S]*ralph-loop run \.ralph\/fix-parser/,
   );
   assert.match(
     first.stderr,
@@ -134,7 +134,7 @@ test('plain words draft a task folder, which is started at once only with --yes'
   );
   assert.ok(p.has('.ralph/fix-parser/RALPH.md') && !p.has('prompt.txt'));
   const begun = p.ralph(['run', '--json', '--yes', '--max-iterations', '1', '--agent', agent, 'fix the parser']);
-  assert.doesNotMatch(begun.stderr, /nobody has seen/);
+  assert.doesNotMatch(begun.stderr, /was not started/);
   assert.ok(p.has('.ralph/fix-parser-2/RALPH.md'));
 });
 

@@ -61,6 +61,7 @@ test('every misuse of --arg is told by its own name, and starts nothing', (conte
     assert.equal(code, 1);
     assert.match(stderr, message);
   }
+  p.write('.claude/ralph/PROMPT.md', 'Work.\n');
   const prompt = start(p, '--arg', 'owner=a');
   assert.match(
     prompt.stderr,

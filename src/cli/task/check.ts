@@ -1,9 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { readConfigs } from '../../drive/start/read-settings.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import type { Problem } from '../../task/frontmatter/problem.ts';
-import { DEFAULT_TASK, RALPH_FILE, taskFileIn } from '../../task/task-file.ts';
+import { BY_FILE, type EffectiveValues } from '../../task/settings/defaults.ts';
+import { isDuration, KEY_PATHS, type Source, valueAt } from '../../task/settings/layers.ts';
+import { resolvePolicy } from '../../task/settings/resolve.ts';
+import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
+import { table } from '../../term/table.ts';
+import { formatDuration } from '../../text/duration.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { pathNamed, readTaskText } from '../task-place.ts';
@@ -26,9 +32,17 @@ export const CHECK_COMMAND: Command = {
     const path = isFolder ? join(named, inside) : named;
     const shown = given !== undefined && resolve(given) !== named ? relative(process.cwd(), named) : given;
     const file = isFolder ? join(shown ?? '', inside) : (shown ?? DEFAULT_TASK);
-    const { kind, problems } = checkTaskFile(path, readTaskText(path, file, howToGet(file)));
+    const { projectDir: dir, env } = context;
+    const checked = checkTaskFile(path, readTaskText(path, file, howToGet(file)), undefined, { dir, env });
+    const { kind, frontmatter } = checked;
+    const configs = readConfigs(dir, relative(dir, path), env, kind === 'checklist');
+    const resolved = resolvePolicy({ kind, env, frontmatter, ...configs });
+    const problems = [...checked.problems, ...resolved.problems.filter(({ severity }) => severity === 'error')];
     const ok = !problems.some(({ severity }) => severity === 'error');
-    context.answer({ ok, file, kind, problems }, () => forReading(file, problems, context));
+    const settings = resolved.ok && frontmatter !== null ? settingsIn(resolved.values, resolved.sources) : {};
+    context.answer({ ok, file, kind, problems, settings }, () =>
+      [problemsText(file, problems, context), ...settingsText(settings, kind)].join('\n'),
+    );
     return ok ? 0 : 1;
   },
 };
@@ -39,7 +53,7 @@ function howToGet(file: string): string {
     : 'Name a task file or a task folder; ralph-loop scaffold NAME makes one.';
 }
 
-function forReading(file: string, problems: readonly Problem[], { paint }: CommandContext): string {
+function problemsText(file: string, problems: readonly Problem[], { paint }: CommandContext): string {
   if (problems.length === 0) return `${file} is fine.`;
   return problems
     .map(({ line, column, severity, message }) => {
@@ -47,4 +61,40 @@ function forReading(file: string, problems: readonly Problem[], { paint }: Comma
       return `${place}: ${paint(severity === 'error' ? 'red' : 'yellow', severity)}: ${printable(message)}`;
     })
     .join('\n');
+}
+
+interface Setting {
+  /** Durations as text: `5m`. */
+  readonly value: unknown;
+  readonly source: Source;
+}
+
+/** Effective value of every key that is no group, by path. */
+function settingsIn(values: EffectiveValues, sources: Readonly<Record<string, Source>>): Record<string, Setting> {
+  const leaves = KEY_PATHS.flatMap((path): [string, Setting][] => {
+    const value = valueAt(values, path);
+    const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (value === undefined || isGroup) return [];
+    const shown = typeof value === 'number' && isDuration(path) ? formatDuration(value) : value;
+    return [[path, { value: shown, source: sources[path] ?? 'default' }]];
+  });
+  return Object.fromEntries(leaves);
+}
+
+/** Lists the values that are set or depend on the file's name. */
+function settingsText(settings: Readonly<Record<string, Setting>>, kind: TaskKind): string[] {
+  const depends = ['completion_gate', ...Object.keys(BY_FILE[kind].values)];
+  const rows = Object.entries(settings)
+    .filter(([path, { source }]) => source !== 'default' || depends.includes(path))
+    .map(([path, { value, source }]) => {
+      const text = value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
+      return [`  ${path}`, shortened(printable(text)), source];
+    });
+  return rows.length === 0 ? [] : ['', 'Settings that are set or depend on the file name (all: --json):', table(rows)];
+}
+
+const MAX_SHOWN = 40;
+
+function shortened(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
 }

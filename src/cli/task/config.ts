@@ -69,7 +69,9 @@ export function effectiveSettings(projectDir: string, env: NodeJS.ProcessEnv): E
     projectConfig: readJson(files['project config']),
     userConfig: readJson(files['user config']),
   });
-  const errors = [...(checked?.problems ?? []), ...resolved.problems].filter(({ severity }) => severity === 'error');
+  // A template that is not filled in yet has settings.
+  const wrong = checked?.frontmatter === null ? checked.problems : [];
+  const errors = [...wrong, ...resolved.problems].filter(({ severity }) => severity === 'error');
   if (!resolved.ok || errors.length > 0) {
     const list = errors.map(({ line, message }) => `  ${line === null ? '' : `${DEFAULT_TASK}:${line}: `}${message}`);
     throw new RalphError('task-invalid', `the settings of this project have errors:\n${list.join('\n')}`);

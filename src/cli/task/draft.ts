@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { basename, dirname, relative } from 'node:path';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { type Draft, draftTask } from '../../task/draft/draft-task.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
@@ -7,7 +8,7 @@ import { LOOP_DIRECTORIES, taskFileIn } from '../../task/task-file.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
-import { openTask, reviewDraft, taskToOpen } from './review-draft.ts';
+import { launchTask, openTask, reviewDraft, taskToOpen } from './review-draft.ts';
 import { baseDir, newTaskFile, writeTaskFile } from './scaffold.ts';
 
 /** A longer text is a document that belongs in RALPH.md itself. */
@@ -17,22 +18,23 @@ export const DRAFT_COMMAND: Command = {
   name: 'draft',
   summary: 'Draft a task folder from plain words, or review one.',
   usage: '[--name NAME] "TEXT" | PATH',
-  help: 'Drafts a RALPH.md from TEXT and from the test, lint, build and type-check commands of this project. In a terminal it shows the draft for review, to start, edit, keep or cancel; otherwise it writes the draft and prints its path. The PATH of an existing task folder opens that one instead.',
+  help: 'Drafts a RALPH.md from TEXT, whose English words decide the kind of work (fix, migration, analysis, general), and from the checks that this project has. In a terminal it shows the draft for review, to start, edit, keep or cancel; otherwise it writes the draft and prints its path. The PATH of an existing task folder opens that one instead.',
   example: 'ralph-loop draft "Fix the failing tests of the parser"',
   options: options({ 'name NAME': 'Name of the new task folder; default: from the words of TEXT.' }),
   control: false,
   async run(context) {
     const { mayAsk } = context;
-    const there = taskToOpen(context);
-    if (there !== null) return openTask(context, there, mayAsk);
+    const existing = taskToOpen(context);
+    if (existing !== null) return openTask(context, existing, mayAsk);
     const draft = draftOf(context, context.positionals.join(' ').trim());
     const path = placeFor(context, draft);
-    return mayAsk ? review(context, draft, path) : write(context, draft, path);
+    if (!mayAsk) return write(context, draft, path);
+    return (await reviewDraft(context, draft, path)) ? launchTask(context, path) : 0;
   },
 };
 
 /** Throws `usage` if the text is empty or too long. */
-export function draftOf({ projectDir }: CommandContext, task: string): Draft {
+function draftOf({ projectDir, env }: CommandContext, task: string): Draft {
   if (task === '') throw new RalphError('usage', 'say what is to be done: ralph-loop draft "TEXT".');
   if (task.length > LIMIT) {
     throw new RalphError(
@@ -40,11 +42,11 @@ export function draftOf({ projectDir }: CommandContext, task: string): Draft {
       `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with ralph-loop scaffold, and put the text into its RALPH.md.`,
     );
   }
-  return draftTask(task, projectSignals(projectDir));
+  return draftTask(task, projectSignals(projectDir, env));
 }
 
 /** A name given with --name must be free; a derived name gets a number if it is taken. */
-export function placeFor(context: CommandContext, { name }: Draft, base = baseDir(context)): string {
+function placeFor(context: CommandContext, { name }: Draft, base = baseDir(context)): string {
   const given = context.values['name'];
   if (typeof given === 'string') {
     const path = newTaskFile(base, given);
@@ -57,31 +59,22 @@ export function placeFor(context: CommandContext, { name }: Draft, base = baseDi
   }
 }
 
-function write({ forPeople, json, out, err }: CommandContext, draft: Draft, path: string): number {
+function write(
+  { forPeople, json, out, err, projectDir: dir, env }: CommandContext,
+  draft: Draft,
+  path: string,
+): number {
   writeTaskFile(path, draft.text);
-  const { name, kind, commands, notes } = draft;
-  const { problems } = checkTaskFile(path, draft.text);
+  const { kind, commands, notes } = draft;
+  const name = basename(dirname(path)); // a derived name may have got a number
+  const { problems } = checkTaskFile(path, draft.text, 'ralph-md', { dir, env });
   if (!forPeople) {
     json({ success: true, path, name, kind, commands, notes, problems });
     return 0;
   }
-  for (const note of notes) err(`ralph-loop: ${note}`);
+  for (const note of notes) err(withPrefix(note));
   out(relative(process.cwd(), path));
   return 0;
-}
-
-async function review(context: CommandContext, draft: Draft, path: string): Promise<number> {
-  const shown = relative(process.cwd(), path);
-  const { answer, text } = await reviewDraft(context, draft, shown);
-  if (answer === 'cancel') {
-    context.out('Cancelled; nothing was written.');
-    return 0;
-  }
-  writeTaskFile(path, text);
-  context.out(`${shown} is there.`);
-  if (answer === 'keep') return 0;
-  const { START_COMMAND } = await import('../start/start.ts');
-  return START_COMMAND.run({ ...context, values: { ...context.values, task: path, launch: true }, positionals: [] });
 }
 
 /**
@@ -93,29 +86,22 @@ export async function draftToRun(
   words: string,
   billOf: (path: string, text: string) => string,
 ): Promise<string | null> {
-  const { mayAsk, values, out, err } = context;
+  const { mayAsk, values, err } = context;
   const drafted = draftOf(context, words);
   const place = { ...drafted, name: `${LOOP_DIRECTORIES}/${drafted.name}` };
   const path = placeFor(context, place, context.projectDir);
   const draft = { ...drafted, notes: [...drafted.notes, billOf(path, drafted.text)] };
   const shown = relative(process.cwd(), path);
-  const agreed = values['yes'] === true;
-  if (mayAsk && !agreed) {
-    const { answer, text } = await reviewDraft(context, draft, shown);
-    if (answer === 'cancel') {
-      out('Cancelled; nothing was written.');
-      return null;
-    }
-    writeTaskFile(path, text);
-    err(`${shown} is there.`);
-    return answer === 'start' ? path : null;
+  const accepted = values['yes'] === true;
+  if (mayAsk && !accepted) {
+    return (await reviewDraft(context, draft, path)) ? path : null;
   }
   writeTaskFile(path, draft.text);
-  for (const note of draft.notes) err(`ralph-loop: ${note}`);
-  err(`ralph-loop: the draft is ${shown}.`);
-  if (agreed) return path;
+  for (const note of draft.notes) err(withPrefix(note));
+  err(withPrefix(`Wrote the draft ${shown}.`));
+  if (accepted) return path;
   throw new RalphError(
     'refused',
-    `nobody has seen the draft ${shown} yet, so it was not started. Read it, then: ralph-loop run ${quoted(shown)}. With --yes a draft is started at once.`,
+    `The draft ${shown} was not started, because no user has read it. Read it, then: ralph-loop run ${quoted(shown)}. To start a draft at once, pass --yes.`,
   );
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import type { Draft } from '../../task/draft/draft-task.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { RALPH_FILE } from '../../task/task-file.ts';
@@ -9,54 +10,68 @@ import { printable } from '../../term/paint.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { readTaskText, taskPlace } from '../task-place.ts';
+import { writeTaskFile } from './scaffold.ts';
 
-export interface Reviewed {
-  readonly answer: 'start' | 'keep' | 'cancel';
-  readonly text: string;
+const CHOICES = {
+  draft: '[s]tart, [e]dit, [k]eep for later, [c]ancel: ',
+  file: '[s]tart, [e]dit, [l]eave it as it is: ',
+};
+
+interface Reviewed {
+  readonly read: () => string;
+  readonly edit: () => void;
+  readonly path: string;
 }
 
-/** Shows a draft until the user decides. Writes nothing into the project; the end of input cancels. */
-export async function reviewDraft({ env, err }: CommandContext, draft: Draft, shown: string): Promise<Reviewed> {
+/** Asks until the user decides; a text with errors cannot be started. The end of the input takes the last choice. */
+async function decide(context: CommandContext, what: keyof typeof CHOICES, { read, edit, path }: Reviewed) {
+  const letters = [...CHOICES[what].matchAll(/\[(\w)\](\w*)/g)].map(([, letter = '', rest = '']) => [
+    letter,
+    letter + rest,
+  ]);
+  for (;;) {
+    const answer = (await ask(CHOICES[what]))?.toLowerCase();
+    const [letter] =
+      answer === undefined ? (letters.at(-1) ?? []) : (letters.find((forms) => forms.includes(answer)) ?? []);
+    if (letter === 'e') {
+      edit();
+      printProblems(context, read(), path);
+    } else if (letter === 's' ? printProblems(context, read(), path) : letter !== undefined) return letter;
+  }
+}
+
+/** Shows a draft until the user decides and writes it unless it is cancelled. Returns whether to start it. */
+export async function reviewDraft(context: CommandContext, draft: Draft, path: string): Promise<boolean> {
+  const { env, err, out } = context;
+  const shown = relative(process.cwd(), path);
   let { text } = draft;
   err(`A draft for ${shown} (${draft.kind}):\n\n${printable(text)}`);
-  for (const note of draft.notes) err(`ralph-loop: ${note}`);
-  for (;;) {
-    const answer = (await ask('[s]tart, [e]dit, [k]eep for later, [c]ancel: '))?.toLowerCase();
-    if (answer === undefined || answer === 'c' || answer === 'cancel') return { answer: 'cancel', text };
-    if (answer === 'k' || answer === 'keep') return { answer: 'keep', text };
-    if (answer === 's' || answer === 'start') {
-      if (tellProblems(text, err)) return { answer: 'start', text };
-    } else if (answer === 'e' || answer === 'edit') {
-      text = edited(text, env, err);
-      tellProblems(text, err);
-    }
+  for (const note of draft.notes) err(withPrefix(note));
+  const edit = (): void => {
+    text = edited(text, env, err);
+  };
+  const letter = await decide(context, 'draft', { read: () => text, edit, path });
+  if (letter === 'c') {
+    out('Cancelled; nothing was written.');
+    return false;
   }
+  writeTaskFile(path, text);
+  err(`Wrote ${shown}.`);
+  return letter === 's';
 }
 
-/** Shows an existing task file, which is edited in place, until the user starts or leaves it. */
-export async function reviewTaskFile(
-  { env, err }: CommandContext,
-  path: string,
-  shown: string,
-): Promise<'start' | 'leave'> {
-  const text = readTaskText(path, shown);
-  err(`${shown}:\n\n${printable(text)}`);
-  tellProblems(text, err, path);
-  for (;;) {
-    const answer = (await ask('[s]tart, [e]dit, [l]eave it as it is: '))?.toLowerCase();
-    if (answer === undefined || answer === 'l' || answer === 'leave') return 'leave';
-    if (answer === 's' || answer === 'start') {
-      if (tellProblems(readTaskText(path, shown), err, path)) return 'start';
-    } else if (answer === 'e' || answer === 'edit') {
-      openEditor(path, env, err);
-      tellProblems(readTaskText(path, shown), err, path);
-    }
-  }
+/** Shows an existing task file, which is edited in place, until the user starts or leaves it. Returns whether to start. */
+async function reviewTaskFile(context: CommandContext, path: string, shown: string): Promise<boolean> {
+  const { env, err } = context;
+  const read = (): string => readTaskText(path, shown);
+  err(`${shown}:\n\n${printable(read())}`);
+  printProblems(context, read(), path);
+  return (await decide(context, 'file', { read, edit: () => openEditor(path, env, err), path })) === 's';
 }
 
 /** Returns true if the text has no error. */
-function tellProblems(text: string, err: CommandContext['err'], path = 'RALPH.md'): boolean {
-  const { problems } = checkTaskFile(path, text);
+function printProblems({ err, projectDir: dir, env }: CommandContext, text: string, path: string): boolean {
+  const { problems } = checkTaskFile(path, text, undefined, { dir, env });
   for (const { severity, line, message } of problems) err(`${severity}, line ${line ?? 1}: ${printable(message)}`);
   return !problems.some(({ severity }) => severity === 'error');
 }
@@ -101,7 +116,9 @@ export function taskToOpen({ values, positionals, projectDir, err }: CommandCont
   const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
     err(
-      `ralph-loop: ${word} is a task folder and is opened. To draft a task of these words: ralph-loop draft --name NAME "${word}"`,
+      withPrefix(
+        `${word} is a task folder and is opened. To draft a task of these words: ralph-loop draft --name NAME "${word}"`,
+      ),
     );
   }
   return join(dir, basename(taskPath));
@@ -114,19 +131,23 @@ function isTask(path: string): boolean {
 export async function openTask(context: CommandContext, path: string, mayAsk: boolean): Promise<number> {
   const shown = relative(process.cwd(), path);
   if (!mayAsk) return printTask(context, path, shown);
-  if ((await reviewTaskFile(context, path, shown)) === 'leave') return 0;
+  return (await reviewTaskFile(context, path, shown)) ? launchTask(context, path) : 0;
+}
+
+export async function launchTask(context: CommandContext, path: string): Promise<number> {
   const { START_COMMAND } = await import('../start/start.ts');
   return START_COMMAND.run({ ...context, values: { ...context.values, task: path, launch: true }, positionals: [] });
 }
 
-function printTask({ forPeople, json, out, err }: CommandContext, path: string, shown: string): number {
+function printTask(context: CommandContext, path: string, shown: string): number {
+  const { forPeople, json, out, projectDir: dir, env } = context;
   const text = readTaskText(path, shown);
   if (forPeople) {
-    const ok = tellProblems(text, err, path);
+    const ok = printProblems(context, text, path);
     out(printable(text).trimEnd());
     return ok ? 0 : 1;
   }
-  const { problems } = checkTaskFile(path, text);
+  const { problems } = checkTaskFile(path, text, undefined, { dir, env });
   const success = !problems.some(({ severity }) => severity === 'error');
   json({ success, path, problems, text });
   return success ? 0 : 1;

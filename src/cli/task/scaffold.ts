@@ -3,6 +3,8 @@ import { dirname, join, relative } from 'node:path';
 import { bundledText } from '../../install/files/bundled-text.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { show } from '../../state/process/program.ts';
+import type { Role } from '../../task/draft/ecosystems.ts';
+import { namedCommands, projectSignals } from '../../task/draft/project-signals.ts';
 import { relativePathProblem } from '../../task/frontmatter/key-problems.ts';
 import { advise } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
@@ -18,7 +20,7 @@ export const SCAFFOLD_COMMAND: Command = {
   name: 'scaffold',
   summary: 'Create a task folder with a RALPH.md to fill in.',
   usage: '[--preset P] NAME',
-  help: 'Creates NAME/RALPH.md below the current directory from a template or a preset. An existing RALPH.md is never overwritten. Edit the file, then check and start it with ralph-loop check NAME and ralph-loop start --task NAME.',
+  help: 'Creates NAME/RALPH.md below the current directory from a template or a preset, with the checks that this project has. An existing RALPH.md is never overwritten. Edit the file, then check and start it with ralph-loop check NAME and ralph-loop start --task NAME.',
   example: 'ralph-loop scaffold docs',
   options: options({ 'preset P': `One of ${PRESETS.slice(1).join(', ')}.` }),
   control: false,
@@ -31,7 +33,7 @@ export const SCAFFOLD_COMMAND: Command = {
     }
     const preset = presetNamed(values['preset']);
     const path = newTaskFile(baseDir(context), name);
-    writeTaskFile(path, bundledText(`templates/presets/${preset}/RALPH.md`));
+    writeTaskFile(path, withProjectCommands(bundledText(`templates/presets/${preset}/RALPH.md`), context));
     const shown = relative(process.cwd(), path);
     answer({ success: true, path, preset }, () =>
       show(advise(`Created ${shown}.`, 'Edit it, then check it', `check ${quoted(shown)}`)),
@@ -39,6 +41,31 @@ export const SCAFFOLD_COMMAND: Command = {
     return 0;
   },
 };
+
+const ROLES: Readonly<Record<string, Role>> = { tests: 'tests', build: 'build', lint: 'lint', dependencies: 'audit' };
+const MISSING: Readonly<Record<string, string>> = { tests: 'test', dependencies: 'audit' };
+const ENTRY = /^ {2}- name: (\w+)\n {4}run: .*\n((?: {4}.*\n)*)/gm;
+
+/** Puts the project's own commands in the place of a preset's, and leaves out those that were not found. */
+function withProjectCommands(template: string, { projectDir, env }: CommandContext): string {
+  const found = namedCommands(projectSignals(projectDir, env).commands);
+  const missing = new Set<string>();
+  const text = template.replace(ENTRY, (entry, name: string, options: string) => {
+    const commands = found.filter(({ role }) => role === ROLES[name]);
+    if (ROLES[name] === undefined) return entry;
+    if (commands.length === 0) missing.add(name);
+    return commands
+      .map((each, index) => `  - name: ${index === 0 ? name : each.name}\n    run: ${each.run}\n${options}`)
+      .join('');
+  });
+  return text
+    .replace(/^(?:#.*\n)?commands:\n(?! )/m, '')
+    .replace(/^\{\{ commands\.(\w+) \}\}$/gm, (place, name: string) =>
+      missing.has(name)
+        ? `<!-- No ${MISSING[name] ?? name} command was found. Add one under "commands:" and show its output here. -->`
+        : place,
+    );
+}
 
 function presetNamed(value: unknown): string {
   const [usual = ''] = PRESETS;
@@ -89,7 +116,7 @@ export function writeTaskFile(path: string, text: string): void {
 function refusal(path: string, cause?: unknown): RalphError {
   return new RalphError(
     'refused',
-    `${path} is there already, or a file lies in the place of its folder. Nothing is overwritten: choose another name.`,
+    `${path} already exists, or its folder is a file. Nothing was overwritten; choose another name.`,
     cause,
   );
 }

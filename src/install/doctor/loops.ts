@@ -10,7 +10,6 @@ import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
-import { bundledText } from '../files/bundled-text.ts';
 import { readText } from '../files/project-files.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
@@ -25,16 +24,13 @@ export const taskFile: Check = (examined) => {
     const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
     return [error(message, 'write your task into it; ralph-loop init makes one to fill in.')];
   }
-  const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity }): Outcome => {
+  const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity, rule }): Outcome => {
+    if (rule === 'unfilled') return warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.');
     const place = `${DEFAULT_TASK}${line === null ? '' : `:${line}`}`;
     const fix = 'fix it there; ralph-loop check shows all problems.';
     return { level: severity, message: `${place}: ${message}`, fix };
   });
-  const unfilled =
-    text === bundledText('templates/PROMPT.md')
-      ? [warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.')]
-      : [];
-  return orFine([...problems, ...unfilled], `${DEFAULT_TASK} has no problems.`);
+  return orFine(problems, `${DEFAULT_TASK} has no problems.`);
 };
 
 /** Checks settings that stand outside the task file: what is wrong in there is reported by `task-file`. */

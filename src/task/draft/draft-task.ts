@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { classifyTask, type DraftKind, draftBody } from './draft-body.ts';
-import type { ProjectCommand, ProjectSignals, Role } from './project-signals.ts';
+import type { Role } from './ecosystems.ts';
+import { namedCommands, type ProjectCommand, type ProjectSignals } from './project-signals.ts';
 
 export interface Draft {
   readonly kind: DraftKind;
@@ -31,7 +32,7 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   },
   fix: {
     ...{ maxIterations: 25, timeout: 1800, itemsPerIteration: null, reflectEvery: null, outputs: [] },
-    ...{ evidence: ['tests', 'types', 'lint'], acceptance: ['tests', 'types'] },
+    ...{ evidence: ['tests', 'types', 'lint', 'build'], acceptance: ['tests', 'types', 'build'] },
   },
   migration: {
     ...{ maxIterations: 40, timeout: 1800, itemsPerIteration: 1, reflectEvery: 5, outputs: ['MIGRATION_NOTES.md'] },
@@ -65,8 +66,10 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
   const evidence = commands.map(({ name, run, role }) => {
     return { name, run, timeout: COMMAND_TIMEOUT, ...(limits.acceptance.includes(role) && { acceptance: true }) };
   });
+  const repeated = FLAKY.test(task) ? commands.filter(({ role }) => role === 'tests').map(fiveTimes) : [];
   const frontmatter = {
     ...(evidence.length > 0 && { commands: evidence }),
+    ...(repeated.length > 0 && { validation: repeated }),
     max_iterations: limits.maxIterations,
     ...(limits.itemsPerIteration === null ? {} : { items_per_iteration: limits.itemsPerIteration }),
     ...(limits.reflectEvery === null ? {} : { reflect_every: limits.reflectEvery }),
@@ -85,19 +88,8 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
     name: nameOf(task),
     text: `${metadata(task, kind)}\n---\n${stringify(frontmatter, { lineWidth: 0 })}---\n\n${body}`,
     commands: names,
-    notes: notesOn(limits, commands),
+    notes: notesOn(task, limits, commands, signals),
   };
-}
-
-/** `tests`; with a second source also `tests-make`. */
-function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & { readonly name: string })[] {
-  const taken = new Set<string>();
-  return commands.map((command) => {
-    const { role, from } = command;
-    const name = taken.has(role) ? `${role}-${from.replace(/\..*$/, '').toLowerCase()}` : role;
-    taken.add(name);
-    return { ...command, name };
-  });
 }
 
 /** Metadata for programs that edit the draft, on one line; escapes what could end the comment or the line. */
@@ -109,11 +101,40 @@ function metadata(task: string, kind: DraftKind): string {
   return `<!-- ralph-loop: ${data} -->`;
 }
 
-function notesOn({ acceptance }: Limits, commands: readonly ProjectCommand[]): string[] {
-  if (acceptance.length === 0 || commands.some(({ role }) => role === 'tests')) return [];
-  const found = commands.length === 0 ? 'no command' : 'no test command';
-  const what = `${found} was found in this project that could prove the work`;
-  return [`${what}: name one under "commands" in the frontmatter.`];
+const FLAKY = /\bflak(?:y|es?|iness)\b|\bintermittent(?:ly)?\b/i;
+
+/** A flaky test passes one run; only the gate runs them all five times. */
+function fiveTimes({ name, run }: { readonly name: string; readonly run: string }) {
+  const loop = `for run in 1 2 3 4 5; do { ${run}; } || exit 1; done`;
+  return { name: `${name}, five times`, run: loop, timeout: COMMAND_TIMEOUT * 5 };
+}
+
+const FIGURE = /\b\d+(?:[.,]\d+)?\s?(?:%|(?:percent|ms|milliseconds?|seconds?|KB|MB|GB|times|x)\b)/i;
+const MEASURES = /cover|bench|perf|threshold|size/i;
+
+function notesOn(
+  task: string,
+  { acceptance, evidence }: Limits,
+  commands: readonly ProjectCommand[],
+  { leftOut }: ProjectSignals,
+): string[] {
+  const notes: string[] = [];
+  if (commands.length > 0) {
+    notes.push(`The checks of the draft: ${commands.map(({ run, from }) => `${run} (${from})`).join(', ')}.`);
+  }
+  if (evidence.length > 0 && leftOut.length > 0) notes.push(`Found and left out: ${leftOut.join(', ')}.`);
+  if (acceptance.length > 0 && !commands.some(({ role }) => role === 'tests')) {
+    const found = commands.length === 0 ? 'no command' : 'no test command';
+    const what = `${found} was found in this project that could prove the work`;
+    notes.push(`${what}: name one under "commands" in the frontmatter.`);
+  }
+  const figure = FIGURE.exec(task)?.[0];
+  if (figure !== undefined && !commands.some(({ run }) => MEASURES.test(run))) {
+    notes.push(
+      `No check measures "${figure}", so the loop can complete without it. Add a command that fails below that figure under "commands", with acceptance: true.`,
+    );
+  }
+  return notes;
 }
 
 const LONGEST_NAME = 40;

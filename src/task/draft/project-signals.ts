@@ -1,131 +1,197 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import picomatch from 'picomatch';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
-import { packageScript } from '../pinned-scripts/package-scripts.ts';
-
-export type Role = 'tests' | 'types' | 'lint' | 'build';
-export type PackageManager = 'npm' | 'pnpm' | 'yarn' | 'bun';
+import { onPath } from '../commands/shell.ts';
+import { readYaml } from '../frontmatter/read-yaml.ts';
+import { makeTargets, packageScripts, readPackage } from '../pinned-scripts/package-scripts.ts';
+import { ECOSYSTEMS, type Ecosystem, type Role, type Sign } from './ecosystems.ts';
 
 export interface ProjectCommand {
   readonly role: Role;
   readonly run: string;
-  /** Source: `package.json`, `Cargo.toml`, `go.mod`, `python` or `make`. */
+  /** Source: `package.json`, `make`, `just`, or that of an ecosystem. */
   readonly from: string;
 }
 
 export interface ProjectSignals {
-  readonly packageManager: PackageManager | null;
-  /** In a fixed order, at most one of each role from each source. */
+  /** By role, at most one of each role from each source. */
   readonly commands: readonly ProjectCommand[];
+  /** Commands that were found and left out, each with the reason. */
+  readonly leftOut: readonly string[];
 }
 
 const MAX_BYTES = 1024 * 1024;
-const ROLES: readonly Role[] = ['tests', 'types', 'lint', 'build'];
+const ROLES: readonly Role[] = ['tests', 'types', 'lint', 'build', 'audit'];
 
-const LOCK_FILES: readonly (readonly [PackageManager, readonly string[]])[] = [
-  ['pnpm', ['pnpm-lock.yaml']],
+const LOCK_FILES: readonly (readonly [manager: string, names: readonly string[]])[] = [
+  ['pnpm', ['pnpm-lock.yaml', 'pnpm-workspace.yaml']],
   ['yarn', ['yarn.lock']],
   ['bun', ['bun.lock', 'bun.lockb']],
   ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
 ];
 
-/** Usual script and target names of a role, the most specific first. */
+/** Usual names of a role's script or target, the most specific first. `check` is the tests of a project without others. */
 const NAMES: Readonly<Record<Role, readonly string[]>> = {
-  tests: ['test', 'tests'],
+  tests: ['test', 'tests', 'check'],
   types: ['typecheck', 'type-check', 'check-types', 'check:types', 'types', 'tsc'],
-  lint: ['lint'],
+  lint: ['lint', 'check'],
   build: ['build'],
+  audit: [],
 };
 
-/** Reads from the files in the project's root how its work can be checked; runs nothing. */
-export function projectSignals(projectDir: string): ProjectSignals {
-  const has = (name: string): boolean => existsSync(join(projectDir, name));
-  const read = (name: string): string => readRegularFile(join(projectDir, name), MAX_BYTES) ?? '';
-  const packageManager = has('package.json') ? managerOf(has, read) : null;
-  return {
-    packageManager,
-    commands: [
-      ...(packageManager === null ? [] : scriptsOf(projectDir, packageManager)),
-      ...(has('Cargo.toml') ? given('Cargo.toml', { tests: 'cargo test', build: 'cargo build' }) : []),
-      ...(has('go.mod')
-        ? given('go.mod', { tests: 'go test ./...', lint: 'go vet ./...', build: 'go build ./...' })
-        : []),
-      ...pythonCommands(has, read),
-      ...makeCommands(has, read),
-    ],
-  };
-}
-
-type Has = (name: string) => boolean;
-type Read = (name: string) => string;
-
-/** By the lock file, else by package.json, else npm. */
-function managerOf(has: Has, read: Read): PackageManager {
-  const locked = LOCK_FILES.find(([, names]) => names.some(has))?.[0];
-  if (locked !== undefined) return locked;
-  const said = /"packageManager"\s*:\s*"(npm|pnpm|yarn|bun)@/.exec(read('package.json'))?.[1];
-  return (said as PackageManager | undefined) ?? 'npm';
-}
-
-function scriptsOf(projectDir: string, manager: PackageManager): ProjectCommand[] {
-  return ROLES.flatMap((role): ProjectCommand[] => {
-    const name = NAMES[role].find((candidate) => isUsable(packageScript(projectDir, 'package.json', candidate)));
-    // `bun test` is bun's own runner, not the script.
-    const short = name === 'test' && manager !== 'bun';
-    const run = `${manager} ${short ? name : `run ${name}`}`;
-    return name === undefined ? [] : [{ role, run, from: 'package.json' }];
+/** Finds in the files of the project's root how its work can be checked; runs nothing. */
+export function projectSignals(projectDir: string, env: NodeJS.ProcessEnv = process.env): ProjectSignals {
+  const project = projectFiles(projectDir);
+  const scripts = scriptCommands(project);
+  const found = [
+    ...scripts,
+    ...targetCommands('just', project.first('justfile', 'Justfile', '.justfile'), justRecipes, project),
+    ...targetCommands('make', project.first('GNUmakefile', 'makefile', 'Makefile'), makeTargets, project),
+    ...ECOSYSTEMS.flatMap((one) => ecosystemCommands(one, project)),
+  ];
+  const leftOut: string[] = [];
+  const commands = found.filter((command) => {
+    const why = reasonToLeaveOut(command, found, env);
+    if (why !== null) leftOut.push(`${command.run} (${why})`);
+    return why === null;
   });
+  return { commands, leftOut };
 }
 
-/** A placeholder script, or one that never ends, checks nothing. */
-function isUsable(script: string | null): boolean {
-  return script !== null && script.trim() !== '' && !/no test specified|--watch(?!=false|All=false)\b/.test(script);
-}
+const RUNNERS = ['just', 'make'];
+const LANGUAGES = new Set(ECOSYSTEMS.map(({ from }) => from));
 
-function pythonCommands(has: Has, read: Read): ProjectCommand[] {
-  const [pyproject, setup, tox] = [read('pyproject.toml'), read('setup.cfg'), read('tox.ini')];
-  const names = (text: string, pattern: RegExp): boolean => pattern.test(text);
-  const pytest =
-    has('pytest.ini') ||
-    has('conftest.py') ||
-    has('tests/conftest.py') ||
-    names(pyproject, /^\[tool\.pytest|\bpytest\b/m) ||
-    names(setup, /^\[tool:pytest\]/m) ||
-    names(tox, /^\[pytest\]/m) ||
-    names(read('requirements-dev.txt'), /^pytest\b/m) ||
-    names(read('requirements.txt'), /^pytest\b/m);
-  const ruff = has('ruff.toml') || has('.ruff.toml') || names(pyproject, /^\[tool\.ruff/m);
-  const mypy = has('mypy.ini') || has('.mypy.ini') || names(pyproject, /^\[tool\.mypy/m) || names(setup, /^\[mypy/m);
-  const by = pythonRunner(has);
-  return given('python', {
-    ...(pytest ? { tests: by === '' ? 'python3 -m pytest' : `${by}pytest` } : {}),
-    ...(mypy ? { types: `${by}mypy .` } : {}),
-    ...(ruff ? { lint: `${by}ruff check .` } : {}),
-  });
-}
-
-function pythonRunner(has: Has): string {
-  if (has('uv.lock')) return 'uv run ';
-  if (has('poetry.lock')) return 'poetry run ';
-  if (has('pdm.lock')) return 'pdm run ';
-  return has('Pipfile.lock') ? 'pipenv run ' : '';
-}
-
-function makeCommands(has: Has, read: Read): ProjectCommand[] {
-  const file = ['GNUmakefile', 'makefile', 'Makefile'].find(has);
-  if (file === undefined) return [];
-  const targets = new Set(
-    [...read(file).matchAll(/^([\w.\-/ ]{1,200}):(?!=)/gm)].flatMap(([, names = '']) => names.trim().split(/ +/)),
+/** A target of the project's own replaces an ecosystem's usual command; a package.json script replaces the target. */
+function reasonToLeaveOut({ role, run, from }: ProjectCommand, all: readonly ProjectCommand[], env: NodeJS.ProcessEnv) {
+  const rivals = RUNNERS.includes(from)
+    ? ['package.json', ...RUNNERS.slice(0, RUNNERS.indexOf(from))]
+    : LANGUAGES.has(from)
+      ? RUNNERS
+      : [];
+  const rival = all.find((other) => other.role === role && rivals.includes(other.from));
+  if (rival !== undefined) return `${rival.run} is chosen`;
+  if (!LANGUAGES.has(from) || role === 'tests') return null;
+  const program = run === 'cargo clippy' ? 'cargo-clippy' : (run.split(' ')[0] ?? '');
+  const isToolchain = all.some(
+    (other) => other.from === from && other.role === 'tests' && other.run.startsWith(program),
   );
-  return ROLES.flatMap((role): ProjectCommand[] => {
-    const name = NAMES[role].find((candidate) => targets.has(candidate));
-    return name === undefined ? [] : [{ role, run: `make ${name}`, from: 'make' }];
+  return isToolchain || role === 'build' || onPath(program, env) !== null ? null : `${program} is not on the PATH`;
+}
+
+/** `tests`; from a second source also `tests-make`. */
+export function namedCommands(commands: readonly ProjectCommand[]): (ProjectCommand & { readonly name: string })[] {
+  const taken = new Set<string>();
+  return commands.map((command) => {
+    const { role, from } = command;
+    const name = taken.has(role) ? `${role}-${from.replace(/\..*$/, '').toLowerCase()}` : role;
+    taken.add(name);
+    return { ...command, name };
   });
 }
 
-function given(from: string, commands: Partial<Record<Role, string>>): ProjectCommand[] {
+type Project = ReturnType<typeof projectFiles>;
+
+function projectFiles(dir: string) {
+  const matching = (name: string): string[] => {
+    if (!name.includes('*')) return existsSync(join(dir, name)) ? [name] : [];
+    const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/') + 1) : '';
+    try {
+      return readdirSync(join(dir, folder))
+        .map((entry) => folder + entry)
+        .filter((path) => picomatch.isMatch(path, name));
+    } catch {
+      return []; // no such folder
+    }
+  };
+  const read = (name: string): string => readRegularFile(join(dir, name), MAX_BYTES) ?? '';
+  const shows = (sign: Sign): boolean =>
+    typeof sign === 'string' ? matching(sign).length > 0 : matching(sign[0]).some((name) => sign[1].test(read(name)));
+  const first = (...names: readonly string[]): string | undefined => names.find((name) => matching(name).length > 0);
+  return { dir, matching, read, shows, first };
+}
+
+function ecosystemCommands({ from, when, commands, by = [] }: Ecosystem, project: Project): ProjectCommand[] {
+  if (!when.some(project.shows)) return [];
+  const prefix = by.find(([, file]) => project.shows(file))?.[0] ?? '';
   return ROLES.flatMap((role) => {
-    const run = commands[role];
-    return run === undefined ? [] : [{ role, run, from }];
+    const row = commands.find(([own, , ...signs]) => own === role && (signs.length === 0 || signs.some(project.shows)));
+    if (row === undefined) return [];
+    const run = row[1].replace('$by ', prefix);
+    return [{ role, run: run === 'pytest' ? 'python3 -m pytest' : run, from }];
   });
+}
+
+/** Commands by the usual names, each name for one role. */
+function named(from: string, names: ReadonlySet<string>, run: (name: string) => string): ProjectCommand[] {
+  const taken = new Set<string>();
+  return ROLES.flatMap((role) => {
+    const name = NAMES[role].find((candidate) => names.has(candidate) && !taken.has(candidate));
+    if (name === undefined) return [];
+    taken.add(name);
+    return [{ role, run: run(name), from }];
+  });
+}
+
+function targetCommands(
+  program: string,
+  file: string | undefined,
+  targets: (text: string) => ReadonlySet<string>,
+  { read }: Project,
+): ProjectCommand[] {
+  return file === undefined ? [] : named(program, targets(read(file)), (name) => `${program} ${name}`);
+}
+
+function justRecipes(text: string): ReadonlySet<string> {
+  return new Set([...text.matchAll(/^@?([a-zA-Z_][\w-]*)(?:[ \t][^:=\n]*)?:(?!=)/gm)].map(([, name = '']) => name));
+}
+
+function scriptCommands(project: Project): ProjectCommand[] {
+  if (!project.shows('package.json')) return [];
+  const locked = LOCK_FILES.find(([, names]) => names.some(project.shows))?.[0];
+  const [, said] = /^(npm|pnpm|yarn|bun)@/.exec(String(readPackage(project.dir, 'package.json').packageManager)) ?? [];
+  const manager = locked ?? said ?? 'npm';
+  const own = usableScripts(project, 'package.json');
+  // `bun test` is bun's own runner, not the script.
+  const commands = named('package.json', own, (name) =>
+    name === 'test' && manager !== 'bun' ? `${manager} test` : `${manager} run ${name}`,
+  );
+  const taken = new Set(commands.map(({ role }) => role));
+  const inner = new Set(workspaces(project).flatMap((folder) => [...usableScripts(project, `${folder}/package.json`)]));
+  const inWorkspaces = named('package.json', inner, (name) => workspaceRun(manager, project)(name));
+  const all = [...commands, ...inWorkspaces.filter(({ role }) => !taken.has(role))];
+  const audit = locked === 'npm' || locked === 'pnpm' ? [{ role: 'audit' as const, run: `${locked} audit` }] : [];
+  return [...all, ...audit.map((command) => ({ ...command, from: 'package.json' }))];
+}
+
+/** Without placeholder scripts, and those that never end: they check nothing. */
+function usableScripts({ dir }: Project, path: string): Set<string> {
+  const usable = Object.entries(packageScripts(dir, path)).filter(
+    ([, script]) => script.trim() !== '' && !/no test specified|--watch(?!=false|All=false)\b/.test(script),
+  );
+  return new Set(usable.map(([name]) => name));
+}
+
+/** Folders of the packages of a workspace, relative to the project. */
+function workspaces({ dir, matching, read }: Project): string[] {
+  const { workspaces: own } = readPackage(dir, 'package.json');
+  const { packages: ofPnpm } = (readYaml(read('pnpm-workspace.yaml')).mapping ?? {}) as { packages?: unknown };
+  const globs = [own, (own as { packages?: unknown } | undefined)?.packages, ofPnpm].find(Array.isArray) ?? [];
+  return globs
+    .filter((glob) => typeof glob === 'string')
+    .flatMap((glob) => matching(glob.replace(/^\.\/|\/$/g, '').replace(/\*\*$/, '*')));
+}
+
+function workspaceRun(manager: string, { shows }: Project): (name: string) => string {
+  switch (manager) {
+    case 'pnpm':
+      return (name) => `pnpm -r run ${name}`;
+    case 'yarn':
+      return (name) =>
+        shows('.yarnrc.yml') ? `yarn workspaces foreach -A run ${name}` : `yarn workspaces run ${name}`;
+    case 'bun':
+      return (name) => `bun run --filter '*' ${name}`;
+    default:
+      return (name) => `npm run ${name} --workspaces --if-present`;
+  }
 }

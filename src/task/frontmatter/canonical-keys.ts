@@ -41,8 +41,15 @@ function shadowed(alias: string, name: string, value: unknown, at: Keys): KeyPro
   return { keys, value: printableValue(value), rule: 'alias', message, severity: 'warning' };
 }
 
+/** Keys that protect the user: an empty one is an error, because the loop would run without its rule. */
+const PROTECTS = new Set(['guardrails', 'budget', 'validation', 'required_outputs']);
+
 function empty(name: string, at: Keys): KeyProblem {
   const keys = [...at, name];
+  if (PROTECTS.has(String(keys[0]))) {
+    const message = `${keyPath(keys)} has no value. Write one, or remove the key.`;
+    return { keys, value: null, rule: 'no-value', message, severity: 'error' };
+  }
   const hint = name === 'idle' ? ' To switch idle on with its defaults, write: idle: {}' : '';
   const message = `${keyPath(keys)} has no value and counts as left out.${hint}`;
   return { keys, value: null, rule: 'no-value', message, severity: 'warning' };

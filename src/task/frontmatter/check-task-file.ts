@@ -1,5 +1,7 @@
 import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
+import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
+import { missingPrograms, type ProjectPlace } from '../commands/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { BY_FILE } from '../settings/defaults.ts';
 import { hasFolder, type TaskKind, takesTaskKeys, taskKind } from '../task-file.ts';
@@ -12,15 +14,23 @@ import { bodyPlaceholderProblems, commandPlaceholderProblems, taskFolderDoubts }
 
 export interface CheckedTaskFile {
   readonly kind: TaskKind;
-  /** null if there is an error; durations in milliseconds. */
+  /** null if it has an error; durations in milliseconds. The body may have errors of its own. */
   readonly frontmatter: Frontmatter | null;
   readonly problems: readonly Problem[];
 }
 
 const MAX_FRONTMATTER = 256 * 1024;
 
-/** Checks a task file and reports all problems with their places; never throws. `kind` overrides the file's name. */
-export function checkTaskFile(path: string, text: string, kind = taskKind(path)): CheckedTaskFile {
+/**
+ * Checks a task file and reports all problems with their places; never throws. `kind` overrides the file's name. With a
+ * project it also warns about commands that cannot run there.
+ */
+export function checkTaskFile(
+  path: string,
+  text: string,
+  kind = taskKind(path),
+  project: ProjectPlace | null = null,
+): CheckedTaskFile {
   const split = splitFrontmatter(text);
   const whole = wholeFileProblem(kind, split);
   if (whole !== null) return { kind, frontmatter: null, problems: [whole] };
@@ -44,11 +54,13 @@ export function checkTaskFile(path: string, text: string, kind = taskKind(path))
   problems.push(...doubts(split, yaml, first, settings));
   if (hasFolder(kind) || (kind === 'prompt' && usesPlaceholders(yaml.mapping)))
     problems.push(...taskFolderProblems(split, yaml.mapping, settings, placed, kind));
+  if (settings !== null && project !== null) problems.push(...missingPrograms(settings, project).map(placed));
+  const failed = problems.some(({ severity }) => severity === 'error');
   if (kind === 'checklist') problems.push(...checklistProblems(split));
+  if (kind === 'prompt' || kind === 'ralph-md') problems.push(...bodyProblems(split));
   const plan = kind === 'prompt' ? planDoubt(split) : null;
   if (plan !== null) problems.push(plan);
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-  const failed = problems.some(({ severity }) => severity === 'error');
   return { kind, frontmatter: failed ? null : settings, problems };
 }
 
@@ -110,6 +122,38 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
     problems.push({ ...at, rule: 'nothing-to-watch', message, severity: 'warning' });
   }
   return problems;
+}
+
+/** Sentences of the templates that the user has to replace. */
+const PLACEHOLDERS = new RegExp(
+  [
+    ...[
+      '^Describe the task here\\.$',
+      '^Say the goal in one line\\.$',
+      '^Go through SCOPE and fix ',
+      '^Migrate FROM to TO,',
+    ],
+    ...['^Reach GOAL by a written plan', ' supports a decision: QUESTION$', '^Build FEATURE test-first'],
+  ].join('|'),
+  'm',
+);
+
+/** A template or an empty body is never run. */
+function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
+  const shown = outsideComments(body);
+  const problem = (at: number, rule: string, message: string): Problem[] => {
+    const line = bodyLine + body.slice(0, at).split('\n').length - 1;
+    return [{ path: '', line, column: 1, value: null, rule, message, severity: 'error' }];
+  };
+  if (shown.every(({ text }) => text.trim() === '')) {
+    return problem(0, 'empty-body', 'The task is empty. Write below the frontmatter what the agent has to do.');
+  }
+  return shown.flatMap(({ text, at }) => {
+    const found = PLACEHOLDERS.exec(text);
+    const [line = ''] = found === null ? [] : text.slice(found.index).trimStart().split('\n');
+    const message = `The template is not filled in: "${line.trim()}". Write your task in its place.`;
+    return found === null ? [] : problem(at + found.index, 'unfilled', message).slice(0, 1);
+  });
 }
 
 /** Headings, empty items and rules: the lines of an unfilled template. */

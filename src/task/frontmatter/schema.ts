@@ -165,6 +165,11 @@ const command = mapping({
   acceptance: optional(flag(), 'A required gate runs it again, and it must come out well.'),
 });
 
+/** Permission modes of the client. */
+const PERMISSION_MODES = [
+  ...(['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const),
+] as const;
+
 /** Keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */
 const KEYS = {
   validation: optional(
@@ -213,7 +218,7 @@ const KEYS = {
   ),
   model: optional(line(), "The client's model."),
   effort: optional(line(), "The client's effort."),
-  permission_mode: optional(line(), "The client's permission mode. A headless loop needs one."),
+  permission_mode: optional(choice(...PERMISSION_MODES), "The client's permission mode. A headless loop needs one."),
   isolation: optional(
     choice('project', 'client'),
     'Whether a runner uses the settings of the project alone (the default), or all that the user has.',

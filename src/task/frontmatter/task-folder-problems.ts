@@ -54,7 +54,7 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
 
 /** Finds keys that are allowed and do nothing. */
 export function taskFolderDoubts(settings: Frontmatter, body: string, kind: TaskKind): KeyProblem[] {
-  const { commands = [], completion_gate, completion_promise, required_outputs = [] } = settings;
+  const { commands = [], completion_gate, completion_promise, required_outputs = [], validation = [] } = settings;
   const needsPromise = BY_FILE[kind].completion === 'none';
   const claims = completion_promise !== undefined || !needsPromise;
   const needs = needsPromise ? ', with a completion_promise,' : '';
@@ -68,6 +68,12 @@ export function taskFolderDoubts(settings: Frontmatter, body: string, kind: Task
   if (!claims && (completion_gate ?? 'disabled') !== 'disabled') {
     const message = 'completion_gate does nothing, because there is no completion_promise whose claim it could check.';
     doubt(['completion_gate'], 'nothing-to-gate', message);
+  }
+  const checked = commands.some(({ acceptance }) => acceptance === true) || validation.length > 0;
+  if (gate === 'required' && !checked && commands.length > 0 && required_outputs.length === 0) {
+    const message =
+      'no command supports the completion: none has acceptance: true, and there is no validation, so it is accepted while every command fails.';
+    doubt(['commands'], 'unsupported-completion', message);
   }
   // An optional gate still mentions them in the prompt.
   if (gate === 'disabled' && required_outputs.length > 0) {

@@ -14,16 +14,30 @@ export function splitPackageScriptKey(key: string): { readonly packagePath: stri
 }
 
 export function packageScript(projectDir: string, packagePath: string, script: string): string | null {
+  return packageScripts(projectDir, packagePath)[script] ?? null;
+}
+
+/** Scripts of a package.json by name, without a prototype. */
+export function packageScripts(projectDir: string, packagePath: string): Readonly<Record<string, string>> {
+  const { scripts } = readPackage(projectDir, packagePath);
+  const texts = Object.entries(scripts ?? {}).filter(([, text]) => typeof text === 'string');
+  return Object.assign(Object.create(null), Object.fromEntries(texts)) as Record<string, string>;
+}
+
+/** Empty if there is no package.json or it is invalid: the command itself reports that. */
+export function readPackage(projectDir: string, packagePath: string): { readonly [key: string]: unknown } {
   try {
-    const { scripts } = JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8')) as {
-      scripts?: unknown;
-    };
-    if (typeof scripts !== 'object' || scripts === null || !Object.hasOwn(scripts, script)) return null;
-    const text = (scripts as Record<string, unknown>)[script];
-    return typeof text === 'string' ? text : null;
+    const read: unknown = JSON.parse(readFileSync(regularFile(join(projectDir, packagePath)), 'utf8'));
+    return typeof read === 'object' && read !== null ? { ...read } : {};
   } catch {
-    return null; // no such file, or no JSON: the command itself will say so
+    return {};
   }
+}
+
+/** Names of the targets that a makefile spells out. */
+export function makeTargets(text: string): ReadonlySet<string> {
+  const rules = [...text.matchAll(/^([\w.\-/ ]{1,200}):(?!=)/gm)];
+  return new Set(rules.flatMap(([, names = '']) => names.trim().split(/ +/)));
 }
 
 export interface PackageManagerCall {

@@ -47,6 +47,17 @@ const KEY_TYPES = new Map(keyPaths(frontmatterSchema()).map(({ path, type }) => 
 
 export const KEY_PATHS: readonly string[] = [...KEY_TYPES.keys()];
 
+export function isDuration(path: string): boolean {
+  return bareType(KEY_TYPES.get(path))?.def.type === 'pipe';
+}
+
+/** The value at a key path; undefined if it or one of its parents is not there. */
+export function valueAt(settings: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], settings);
+}
+
 /** Returns the layers in order of precedence and all their problems. */
 export function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
   const problems: Problem[] = [];

@@ -4,7 +4,7 @@ import { keyPath, type Problem } from '../frontmatter/problem.ts';
 import { type Frontmatter, ITERATION_CAP, TASK_KEYS } from '../frontmatter/schema.ts';
 import { hasFolder, type TaskKind, takesTaskKeys } from '../task-file.ts';
 import { BY_FILE, type EffectiveValues, effectiveValues } from './defaults.ts';
-import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers } from './layers.ts';
+import { KEY_PATHS, type Layer, type SettingSources, type Source, settingLayers, valueAt } from './layers.ts';
 import { readValues, type TaskSettings } from './read-values.ts';
 
 /** Settings beside the policy. null: the client's own. */
@@ -57,11 +57,11 @@ function merge(layers: readonly Layer[]): Frontmatter {
 }
 
 function sourcesOf(layers: readonly Layer[]): Record<string, Source> {
-  const holds = (settings: Frontmatter, path: string): boolean =>
-    path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], settings) !==
-    undefined;
   return Object.fromEntries(
-    KEY_PATHS.map((path) => [path, layers.find(({ settings }) => holds(settings, path))?.source ?? 'default']),
+    KEY_PATHS.map((path) => [
+      path,
+      layers.find(({ settings }) => valueAt(settings, path) !== undefined)?.source ?? 'default',
+    ]),
   );
 }
 

@@ -66,7 +66,7 @@ const CASES: readonly (readonly [string, string, string])[] = [
 for (const [what, before, after] of CASES) {
   test(`commands are added to a file with ${what}, and the rest stays byte for byte`, () => {
     assert.equal(addValidation(before, ['npm test', 'a: b # c']), after);
-    const { frontmatter, problems } = checkTaskFile('PROMPT.md', after);
+    const { frontmatter, problems } = checkTaskFile('plan.md', after, 'plan');
     assert.deepEqual(
       problems.filter(({ severity }) => severity === 'error'),
       [],
@@ -103,7 +103,7 @@ for (const command of [
 ]) {
   test(`${JSON.stringify(command.slice(0, 20))} is the same command when it is read back`, () => {
     for (const text of ['', '---\nvalidation: [first]\n---\n', '---\nvalidation:\n  - first\n---\n']) {
-      const { frontmatter } = checkTaskFile('PROMPT.md', addValidation(text, [command]));
+      const { frontmatter } = checkTaskFile('plan.md', addValidation(text, [command]), 'plan');
       assert.equal(frontmatter?.validation?.at(-1), command);
     }
   });

@@ -272,3 +272,13 @@ for (const [gate, expected] of [
     assert.deepEqual(rules(ralph(`${gate}required_outputs: [a.md]\n`)), expected);
   });
 }
+
+test('a completion that no command supports is a warning', () => {
+  const rules = (settings: string): string[] =>
+    checkTaskFile('x/RALPH.md', `---\ncompletion_promise: DONE\n${settings}---\n{{ commands.a }}\n`).problems.map(
+      ({ rule }) => rule,
+    );
+  assert.deepEqual(rules('commands: [{ name: a, run: npm test }]\n'), ['unsupported-completion']);
+  assert.deepEqual(rules('commands: [{ name: a, run: npm test, acceptance: true }]\n'), []);
+  assert.deepEqual(rules('commands: [{ name: a, run: npm test }]\nvalidation: [npm test]\n'), []);
+});

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkTaskFile } from '../../../src/task/frontmatter/check-task-file.ts';
+import { project } from '../../support/folder.ts';
 
 const prompt = (frontmatter: string, body = '# Task\n') =>
   checkTaskFile('PROMPT.md', `---\n${frontmatter}---\n${body}`);
@@ -68,7 +70,7 @@ test('where both spellings stand, snake_case wins and the other is pointed out',
 });
 
 test('no frontmatter and empty frontmatter are valid', () => {
-  for (const text of ['', '# Task\n', '---\n---\n', '---\n\n# nothing yet\n---\nbody', '\ufeff---\r\n---\r\n']) {
+  for (const text of ['# Task\n', '---\n---\nx', '---\n\n# nothing yet\n---\nbody', '\ufeff---\r\n---\r\nx\r\n']) {
     assert.deepEqual(checkTaskFile('.claude/ralph/PROMPT.md', text), { kind: 'prompt', frontmatter: {}, problems: [] });
   }
 });
@@ -164,7 +166,7 @@ budget:
 test('the place of a key is its place in the whole file', () => {
   const checked = checkTaskFile(
     'PROMPT.md',
-    '\ufeff<!-- two\nlines -->\r\n---\r\nidle:\r\n  maxDelay: soon\r\n---\r\n',
+    '\ufeff<!-- two\nlines -->\r\n---\r\nidle:\r\n  maxDelay: soon\r\n---\r\nWork.\r\n',
   );
   assert.deepEqual(brief(checked), [['idle.max_delay', 5, 13, 'duration', 'error']]);
 });
@@ -225,7 +227,7 @@ test('an error elsewhere does not hide what is wrong between idle keys or names'
 });
 
 test('a loop of a task folder gets at most 50 iterations', () => {
-  const text = '---\nmax_iterations: 51\n---\n';
+  const text = '---\nmax_iterations: 51\n---\nWork.\n';
   assert.equal(checkTaskFile('RALPH.md', text).problems[0]?.rule, 'range');
   assert.equal(checkTaskFile('task.md', text).problems[0]?.rule, 'range');
   assert.deepEqual(checkTaskFile('PROMPT.md', text).problems, []);
@@ -270,4 +272,103 @@ test('a plan of tasks that is given as a prompt is pointed out, with the line of
   for (const prompt of ['- [ ] Task 1: x\n', '- [ ] do it\n  - Acceptance: it works\n']) {
     assert.deepEqual(found('PROMPT.md', prompt), []);
   }
+});
+
+test('an empty body is an error of a prompt and of a RALPH.md, wherever the file ends', () => {
+  for (const body of ['', '\n\n', '<!-- nothing -->\n']) {
+    const problems = (path: string) => checkTaskFile(path, `---\nmodel: x\n---\n${body}`).problems;
+    for (const path of ['PROMPT.md', 'a/RALPH.md'])
+      assert.deepEqual(
+        problems(path).map(({ rule, severity }) => [rule, severity]),
+        [['empty-body', 'error']],
+      );
+  }
+  assert.deepEqual(brief(checkTaskFile('PROMPT.md', '')), [['', 1, 1, 'empty-body', 'error']]);
+});
+
+test('a template is an error until its placeholder is replaced', () => {
+  const ready = ['fix-tests', 'security-audit']; // nothing in these has to be filled in
+  const names = readdirSync('templates/presets').filter((name) => !ready.includes(name));
+  const presets = names.map((name) => `templates/presets/${name}/RALPH.md`);
+  for (const path of ['templates/PROMPT.md', ...presets]) {
+    const text = readFileSync(path, 'utf8');
+    const unfilled = (of: string) => checkTaskFile(path, of).problems.filter(({ rule }) => rule === 'unfilled');
+    assert.deepEqual(
+      unfilled(text).map(({ severity }) => severity),
+      ['error'],
+      path,
+    );
+    const [line = 0] = unfilled(text).map((problem) => problem.line ?? 0);
+    assert.deepEqual(
+      unfilled(
+        text
+          .split('\n')
+          .with(line - 1, 'Write the parser.')
+          .join('\n'),
+      ),
+      [],
+      path,
+    );
+  }
+});
+
+test('a permission mode that the client does not know is refused with those that it knows', () => {
+  const [problem] = prompt('permission_mode: yolo\n').problems;
+  assert.equal(
+    problem?.message,
+    'permission_mode must be one of acceptEdits, auto, bypassPermissions, default, dontAsk, manual, plan, but is "yolo".',
+  );
+});
+
+test('an empty value of a key that protects the user is an error', () => {
+  for (const settings of [
+    'guardrails:',
+    'guardrails: { block_commands: null }',
+    'budget: { max_cost: }',
+    'validation:',
+  ]) {
+    assert.deepEqual(
+      prompt(`${settings}\n`).problems.map(({ rule, severity }) => [rule, severity]),
+      [['no-value', 'error']],
+      settings,
+    );
+  }
+});
+
+test('commands that cannot run in the project are warnings, and those that can are none', (t) => {
+  const dir = project(t, {
+    'package.json': '{"scripts":{"test":"x","lint:ts":"y"}}',
+    Makefile: 'build test: src\n\tcc\n',
+    'run.sh': '',
+  });
+  const check = (run: string): string | undefined => {
+    const text = `---\nvalidation:\n  - ${JSON.stringify(run)}\n---\nWork.\n`;
+    const { problems } = checkTaskFile('PROMPT.md', text, 'prompt', { dir, env: { PATH: process.env['PATH'] } });
+    return problems[0]?.message;
+  };
+  const wrong: [run: string, why: RegExp][] = [
+    ['nosuchcommand --all', /^validation\[0\] cannot run here: the program "nosuchcommand" is not on the PATH\.$/],
+    ['true && nosuchcommand', /"nosuchcommand"/],
+    ['npm run lint:tt', /package\.json has no script "lint:tt"\. Did you mean "lint:ts"\?$/],
+    ['make biuld', /the Makefile has no target "biuld"\. Did you mean "build"\?$/],
+  ];
+  for (const [run, why] of wrong) assert.match(check(run) ?? '', why, run);
+  const fine = [
+    'npm test',
+    'npm tst',
+    'npm run lint:ts -- --fix',
+    'npm ci',
+    'npm run x --workspaces',
+    'make',
+    'make test J=1',
+  ];
+  const shell = [
+    './run.sh',
+    'cd sub && make all',
+    'if true; then echo "not a program"; fi',
+    'f() { x; }; f',
+    '$TOOL run',
+    'A=1 node -v',
+  ];
+  for (const run of [...fine, ...shell]) assert.equal(check(run), undefined, run);
 });

@@ -82,8 +82,8 @@ describe('the settings of a checklist', () => {
   const layers = {
     flags: { reflect_every: '0' },
     loopConfig: { model: 'loop', effort: 'loop', reflectEvery: 3 },
-    runConfig: { model: 'run', effort: 'run', permissionMode: 'run', reflect_every: 4 },
-    projectConfig: { model: 'p', permission_mode: 'p', max_iterations: 9 },
+    runConfig: { model: 'run', effort: 'run', permissionMode: 'plan', reflect_every: 4 },
+    projectConfig: { model: 'p', permission_mode: 'acceptEdits', max_iterations: 9 },
     userConfig: { max_iterations: 8, budget: { max_cost: 1 } },
   };
 
@@ -93,7 +93,7 @@ describe('the settings of a checklist', () => {
     const { settings, policy, sources } = resolved;
     assert.deepEqual(
       [settings.model, settings.effort, settings.permissionMode, policy.maxIterations, policy.budget.maxCostUsd],
-      ['own', 'loop', 'run', 9, 1],
+      ['own', 'loop', 'plan', 9, 1],
     );
     assert.equal(settings.task?.reflectEvery, null, '0 switches off what lies below');
     assert.deepEqual(

@@ -7,9 +7,9 @@ import { readYaml } from '../../../src/task/frontmatter/read-yaml.ts';
 import { splitFrontmatter } from '../../../src/task/frontmatter/split-frontmatter.ts';
 import fc from '../../support/property.ts';
 
-const NONE: ProjectSignals = { packageManager: null, commands: [] };
+const NONE: ProjectSignals = { commands: [], leftOut: [] };
 const NODE: ProjectSignals = {
-  packageManager: 'npm',
+  leftOut: [],
   commands: [
     { role: 'tests', run: 'npm test', from: 'package.json' },
     { role: 'types', run: 'npm run typecheck', from: 'package.json' },
@@ -41,7 +41,7 @@ for (const task of TASKS) {
   }
 }
 
-test('a fix gets tests, types and lint as evidence, and has to pass tests and types', () => {
+test('a fix gets tests, types, lint and build as evidence, and has to pass all but lint', () => {
   const { commands } = settingsOf(draftTask('fix it', NODE).text) as { commands: Record<string, unknown>[] };
   assert.deepEqual(
     commands.map(({ name, run, acceptance }) => [name, run, acceptance]),
@@ -49,6 +49,7 @@ test('a fix gets tests, types and lint as evidence, and has to pass tests and ty
       ['tests', 'npm test', true],
       ['types', 'npm run typecheck', true],
       ['lint', 'npm run lint', undefined],
+      ['build', 'npm run build', true],
       ['tests-make', 'make test', true],
       ['tests-cargo', 'cargo test', true],
     ],
@@ -81,10 +82,37 @@ test('every draft denies git push, rm -rf /, downloads piped into a shell, and w
 
 test('a project without a command that proves the work is noted, an analysis needs none', () => {
   assert.match(draftTask('fix it', NONE).notes.join(), /no command was found/);
-  const lint: ProjectSignals = { packageManager: 'npm', commands: [{ role: 'lint', run: 'x', from: 'y' }] };
+  const lint: ProjectSignals = { commands: [{ role: 'lint', run: 'x', from: 'y' }], leftOut: [] };
   assert.match(draftTask('fix it', lint).notes.join(), /no test command/);
-  assert.deepEqual(draftTask('fix it', NODE).notes, []);
+  assert.deepEqual(draftTask('fix it', { ...NODE, leftOut: ['make lint (npm run lint is chosen)'] }).notes, [
+    'The checks of the draft: npm test (package.json), npm run typecheck (package.json), npm run lint (package.json), npm run build (package.json), make test (make), cargo test (Cargo.toml).',
+    'Found and left out: make lint (npm run lint is chosen).',
+  ]);
   assert.deepEqual(draftTask('analyse it', NONE).notes, []);
+});
+
+test('a stated figure that no check measures is noted', () => {
+  const noted = (task: string, signals = NODE): boolean =>
+    /No check measures/.test(draftTask(task, signals).notes.join());
+  assert.deepEqual(
+    ['raise test coverage to 90 %', 'make the benchmarks 20 % faster', 'add 3 pages'].map((task) => noted(task)),
+    [true, true, false],
+  );
+  const measured: ProjectSignals = {
+    commands: [{ role: 'tests', run: 'npm run test:coverage', from: 'package.json' }],
+    leftOut: [],
+  };
+  assert.equal(noted('raise test coverage to 90 %', measured), false);
+});
+
+test('flaky tests have to pass five times in a row', () => {
+  const { validation } = settingsOf(draftTask('fix the flaky tests', NODE).text);
+  assert.deepEqual((validation as unknown[])[0], {
+    name: 'tests, five times',
+    run: 'for run in 1 2 3 4 5; do { npm test; } || exit 1; done',
+    timeout: 1500,
+  });
+  assert.equal(settingsOf(draftTask('fix the tests', NODE).text)['validation'], undefined);
 });
 
 for (const [task, name] of [

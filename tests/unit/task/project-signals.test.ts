@@ -1,88 +1,166 @@
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { projectSignals } from '../../../src/task/draft/project-signals.ts';
 import { project } from '../../support/folder.ts';
 
 const scripts = (entries: Record<string, unknown>): string => JSON.stringify({ scripts: entries });
 const ALL = scripts({ test: 'vitest run', lint: 'eslint .', build: 'tsc -b', typecheck: 'tsc --noEmit', dev: 'vite' });
 
-/** Files of a project, its package manager, and the commands that it offers. */
-const PROJECTS: readonly [what: string, files: Record<string, string>, manager: string | null, runs: string[]][] = [
-  ['an empty folder', {}, null, []],
+/** Files of a project, and the commands that it offers. */
+const PROJECTS: [what: string, files: Record<string, string>, runs: string[]][] = [
+  ['an empty folder', {}, []],
   [
     'npm',
     { 'package.json': ALL, 'package-lock.json': '{}' },
-    'npm',
-    ['npm test', 'npm run typecheck', 'npm run lint', 'npm run build'],
+    ['npm test', 'npm run typecheck', 'npm run lint', 'npm run build', 'npm audit'],
   ],
   [
     'pnpm',
     { 'package.json': ALL, 'pnpm-lock.yaml': '' },
-    'pnpm',
-    ['pnpm test', 'pnpm run typecheck', 'pnpm run lint', 'pnpm run build'],
+    ['pnpm test', 'pnpm run typecheck', 'pnpm run lint', 'pnpm run build', 'pnpm audit'],
   ],
-  ['yarn', { 'package.json': scripts({ test: 'jest' }), 'yarn.lock': '' }, 'yarn', ['yarn test']],
+  ['yarn', { 'package.json': scripts({ test: 'jest' }), 'yarn.lock': '' }, ['yarn test']],
   [
     'bun, whose own test runner is another',
     { 'package.json': scripts({ test: 'x' }), 'bun.lock': '' },
-    'bun',
     ['bun run test'],
   ],
-  ['a packageManager key where no lock file is', { 'package.json': '{"packageManager":"pnpm@9.1.0"}' }, 'pnpm', []],
-  ['no lock file at all', { 'package.json': scripts({ lint: 'x' }) }, 'npm', ['npm run lint']],
   [
-    'other names of the type check',
-    { 'package.json': scripts({ 'check-types': 'tsc' }) },
-    'npm',
-    ['npm run check-types'],
+    'a packageManager key where no lock file is',
+    { 'package.json': '{"packageManager":"pnpm@9.1.0","scripts":{"test":"x"}}' },
+    ['pnpm test'],
   ],
+  ['no lock file at all', { 'package.json': scripts({ lint: 'x' }) }, ['npm run lint']],
+  ['other names of the type check', { 'package.json': scripts({ 'check-types': 'tsc' }) }, ['npm run check-types']],
   [
     'the test that npm init writes',
     { 'package.json': scripts({ test: 'echo "Error: no test specified" && exit 1' }) },
-    'npm',
     [],
   ],
-  ['a test that never ends', { 'package.json': scripts({ test: 'jest --watch', lint: ' ' }) }, 'npm', []],
-  ['a test that watches nothing', { 'package.json': scripts({ test: 'ng test --watch=false' }) }, 'npm', ['npm test']],
-  ['a package.json that is none', { 'package.json': '{' }, 'npm', []],
-  ['scripts that are no texts', { 'package.json': scripts({ test: 1, lint: null, build: {} }) }, 'npm', []],
-  ['Cargo', { 'Cargo.toml': '' }, null, ['cargo test', 'cargo build']],
-  ['Go', { 'go.mod': '' }, null, ['go test ./...', 'go vet ./...', 'go build ./...']],
-  ['pytest by its own file', { 'pytest.ini': '' }, null, ['python3 -m pytest']],
+  ['a test that never ends', { 'package.json': scripts({ test: 'jest --watch', lint: ' ' }) }, []],
+  ['a test that watches nothing', { 'package.json': scripts({ test: 'ng test --watch=false' }) }, ['npm test']],
+  ['a package.json that is none', { 'package.json': '{' }, []],
+  ['scripts that are no texts', { 'package.json': scripts({ test: 1, lint: null, build: {} }) }, []],
+  ['Cargo', { 'Cargo.toml': '' }, ['cargo test', 'cargo clippy', 'cargo build']],
+  ['Go', { 'go.mod': '' }, ['go test ./...', 'go vet ./...', 'go build ./...']],
+  ['pytest by its own file', { 'pytest.ini': '' }, ['python3 -m pytest']],
   [
     'pyproject with uv',
     { 'pyproject.toml': '[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n', 'uv.lock': '' },
-    null,
     ['uv run pytest', 'uv run mypy .', 'uv run ruff check .'],
   ],
   [
     'poetry',
     { 'pyproject.toml': '[tool.poetry.group.dev.dependencies]\npytest = "^8"\n', 'poetry.lock': '' },
-    null,
     ['poetry run pytest'],
   ],
-  ['a pyproject without tests', { 'pyproject.toml': '[project]\nname = "x"\n' }, null, []],
+  ['a pyproject without tests', { 'pyproject.toml': '[project]\nname = "x"\n' }, []],
   [
     'a Makefile',
     { Makefile: 'all: build\nbuild test: src\n\tcc\nlint::\n\tx\nTEST := 1\nlint-fix:\n' },
-    null,
     ['make test', 'make lint', 'make build'],
   ],
-  ['a Makefile whose test is a variable', { Makefile: 'test := 1\ntest=2\n' }, null, []],
+  ['a Makefile whose test is a variable', { Makefile: 'test := 1\ntest=2\n' }, []],
 ];
 
-for (const [what, files, manager, runs] of PROJECTS) {
+const WORKSPACE = {
+  'packages/a/package.json': scripts({ test: 'x', build: 'y' }),
+  'packages/b/package.json': scripts({ lint: 'z' }),
+};
+const OF_NPM = JSON.stringify({ workspaces: ['packages/*'], scripts: { build: 'tsc -b' } });
+
+PROJECTS.push(
+  [
+    'npm workspaces',
+    { ...WORKSPACE, 'package.json': OF_NPM },
+    ['npm run build', 'npm run test --workspaces --if-present', 'npm run lint --workspaces --if-present'],
+  ],
+  [
+    'pnpm workspaces',
+    { ...WORKSPACE, 'package.json': '{}', 'pnpm-workspace.yaml': 'packages: ["packages/*"]\n' },
+    ['pnpm -r run test', 'pnpm -r run lint', 'pnpm -r run build', 'pnpm audit'],
+  ],
+  ['a script called check', { 'package.json': scripts({ check: 'x' }) }, ['npm run check']],
+  ['check beside test', { 'package.json': scripts({ check: 'x', test: 'y' }) }, ['npm test', 'npm run check']],
+  [
+    'a justfile',
+    { justfile: 'default: test\n@test *args:\n  cargo test\nlint:\n  x\nname := "y"\n', 'Cargo.toml': '' },
+    ['just test', 'just lint', 'cargo build'],
+  ],
+  [
+    'Go with a Makefile',
+    { 'go.mod': '', Makefile: 'test:\n\tgo test ./...\nbuild:\n\tgo build\n' },
+    ['make test', 'make build', 'go vet ./...'],
+  ],
+  [
+    'npm with a Makefile',
+    { 'package.json': scripts({ test: 'x' }), Makefile: 'test:\n\tnpm test\nbuild:\n\ty\n' },
+    ['npm test', 'make build'],
+  ],
+  ['plain unittest files', { 'tests/test_a.py': 'import unittest\n' }, ['python3 -m unittest discover -s tests']],
+  ['unittest files in the root', { 'test_a.py': 'from unittest import TestCase\n' }, ['python3 -m unittest']],
+  [
+    'plain test functions',
+    { 'tests/test_a.py': 'def test_a(): pass\n', 'requirements.txt': '' },
+    ['python3 -m pytest'],
+  ],
+  ['tox', { 'tox.ini': '[tox]\n[testenv]\ndeps = pytest\n' }, ['tox']],
+  ['nox', { 'noxfile.py': '' }, ['nox']],
+  [
+    'flake8 and black',
+    { 'setup.cfg': '[flake8]\n', 'pyproject.toml': '[tool.black]\n' },
+    ['flake8', 'black --check .'],
+  ],
+  ['Maven', { 'pom.xml': '' }, ['mvn -B test', 'mvn -B -DskipTests package']],
+  ['Maven with its wrapper', { 'pom.xml': '', mvnw: '' }, ['sh mvnw -B test', 'sh mvnw -B -DskipTests package']],
+  ['Gradle', { 'build.gradle.kts': '', gradlew: '' }, ['sh gradlew test', 'sh gradlew assemble']],
+  [
+    'CMake with tests',
+    { 'CMakeLists.txt': 'enable_testing()\n' },
+    [
+      'cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure',
+      'cmake -S . -B build && cmake --build build',
+    ],
+  ],
+  ['CMake without tests', { 'CMakeLists.txt': 'project(x)\n' }, ['cmake -S . -B build && cmake --build build']],
+  [
+    'Ruby with rspec and rubocop',
+    { Gemfile: '', '.rspec': '', '.rubocop.yml': '' },
+    ['bundle exec rspec', 'bundle exec rubocop'],
+  ],
+  ['Ruby with rake', { Rakefile: 'task :test do\nend\n' }, ['rake test']],
+  ['notes and pictures', { 'README.md': '', 'docs/a.md': '' }, []],
+);
+
+/** A PATH with the programs that are only named where they are installed. */
+function withPrograms(t: TestContext): NodeJS.ProcessEnv {
+  const bin = project(
+    t,
+    Object.fromEntries(['cargo-clippy', 'flake8', 'black', 'ruff', 'mypy'].map((name) => [name, ''])),
+  );
+  for (const name of readdirSync(bin)) chmodSync(join(bin, name), 0o755);
+  return { PATH: bin };
+}
+
+for (const [what, files, runs] of PROJECTS) {
   test(`signals of ${what}`, (t) => {
-    const found = projectSignals(project(t, files));
-    assert.equal(found.packageManager, manager);
+    const { commands } = projectSignals(project(t, files), withPrograms(t));
     assert.deepEqual(
-      found.commands.map(({ run }) => run),
+      commands.map(({ run }) => run),
       runs,
     );
   });
 }
+
+test('what was found and left out is told with the reason', (t) => {
+  const signals = projectSignals(project(t, { 'Cargo.toml': '', Makefile: 'test:\n' }), { PATH: '' });
+  assert.deepEqual(signals.leftOut, [
+    'cargo test (make test is chosen)',
+    'cargo clippy (cargo-clippy is not on the PATH)',
+  ]);
+});
 
 test('folders in the place of the files are no signals that break anything', (t) => {
   const dir = project(t);

@@ -22,7 +22,7 @@ function refused(input: Omit<Input, 'kind'> & Partial<Pick<Input, 'kind'>>) {
 }
 
 function frontmatter(text: string, path = 'PROMPT.md') {
-  const checked = checkTaskFile(path, `---\n${text}---\n`);
+  const checked = checkTaskFile(path, `---\n${text}---\nWork.\n`);
   assert.deepEqual(checked.problems, []);
   return checked.frontmatter;
 }

@@ -1,0 +1,109 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readRegularFile } from '../../state/files/read-regular-file.ts';
+import {
+  type Command,
+  forEachChild,
+  MAX_SHELL_TEXT,
+  parseShell,
+  type SyntaxNode,
+} from '../../text/shell/parse-shell.ts';
+import { nearestKey } from '../frontmatter/canonical-keys.ts';
+import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
+import type { Frontmatter } from '../frontmatter/schema.ts';
+import { makeTargets, packageManagerCall, packageScripts } from '../pinned-scripts/package-scripts.ts';
+import { onPath } from './shell.ts';
+
+export interface ProjectPlace {
+  readonly dir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Warns about commands of a task file that cannot run here: a missing program, npm script or make target. */
+export function missingPrograms(
+  { validation, commands, worktree_setup }: Frontmatter,
+  place: ProjectPlace,
+): KeyProblem[] {
+  const runs: [keys: (string | number)[], run: string | undefined][] = [
+    ...(validation ?? []).map((entry, index): (typeof runs)[number] =>
+      typeof entry === 'string' ? [['validation', index], entry] : [['validation', index, 'run'], entry.run],
+    ),
+    ...(commands ?? []).map(({ run }, index): (typeof runs)[number] => [['commands', index, 'run'], run]),
+    [['worktree_setup'], worktree_setup],
+  ];
+  return runs.flatMap(([keys, run]) =>
+    commandsOf(run ?? '').flatMap((words): KeyProblem[] => {
+      const why = missing(words, place, /\bcd\b/.test(run ?? ''));
+      const message = `${keyPath(keys)} cannot run here: ${why}`;
+      return why === null ? [] : [{ keys, value: run, rule: 'missing-command', message, severity: 'warning' }];
+    }),
+  );
+}
+
+/** Words of the simple commands of a shell text; none if it defines functions or is too long. */
+function commandsOf(run: string): string[][] {
+  const found: string[][] = [];
+  if (run.length > MAX_SHELL_TEXT || /\(\s*\)\s*\{|\balias\b/.test(run)) return found;
+  const visit = (node: SyntaxNode): void => {
+    if (node.type === 'Command') found.push(wordsOf(node));
+    forEachChild(node, visit);
+  };
+  try {
+    visit(parseShell(run));
+  } catch {
+    return found; // nested too deeply for the parser
+  }
+  return found.filter(([name = '']) => /^[\w.+-]+$/.test(name));
+}
+
+function wordsOf({ name, suffix }: Command): string[] {
+  return [name?.value ?? '', ...suffix.flatMap((part) => (part.type === 'Word' ? [part.value] : []))];
+}
+
+const BUILT_IN = new Set(
+  '. : [ alias bg break builtin cd command continue declare echo eval exec exit export false fg getopts hash jobs kill let local mapfile popd printf pushd pwd read readonly return set shift shopt source test time times trap true type typeset ulimit umask unalias unset wait'.split(
+    ' ',
+  ),
+);
+
+function missing(words: readonly string[], { dir, env }: ProjectPlace, entersFolder: boolean): string | null {
+  const [name = '', ...rest] = words;
+  if (!BUILT_IN.has(name) && process.platform !== 'win32' && onPath(name, env) === null) {
+    return `the program "${name}" is not on the PATH.`;
+  }
+  if (entersFolder) return null;
+  return name === 'make' || name === 'gmake' ? missingTarget(rest, dir) : missingScript(words, dir);
+}
+
+const ANY_PACKAGE = /^(?:-w|--workspaces?|--filter|-F|-r|--recursive|--if-present|--prefix|-C|--dir|--cwd)(?:=|$)/;
+/** Scripts that npm runs without `run`; every other word may be a command of the package manager's own. */
+const BARE = new Set(['test', 't', 'tst', 'start', 'stop', 'restart']);
+
+function missingScript(words: readonly string[], dir: string): string | null {
+  const call = packageManagerCall(words);
+  const isScript = words.some((word) => BARE.has(word) || word.startsWith('run'));
+  if (call === null || !isScript || words.some((word) => ANY_PACKAGE.test(word))) return null;
+  if (!existsSync(join(dir, 'package.json'))) return 'the project has no package.json.';
+  const names = Object.keys(packageScripts(dir, 'package.json'));
+  if (names.includes(call.script) || (call.script === 'start' && existsSync(join(dir, 'server.js')))) return null;
+  return `package.json has no script "${call.script}".${suggestion(call.script, names)}`;
+}
+
+function missingTarget(words: readonly string[], dir: string): string | null {
+  if (words.some((word) => /^-[Cf]|^--(?:file|directory|makefile)/.test(word))) return null;
+  const file = ['GNUmakefile', 'makefile', 'Makefile'].find((name) => existsSync(join(dir, name)));
+  if (file === undefined) return 'the project has no makefile.';
+  const text = readRegularFile(join(dir, file), 1024 * 1024) ?? '';
+  // Rules that are included or computed cannot be listed.
+  if (/^-?include\s|^[^\t#=\n]*[%$][^=\n]*:(?!=)/m.test(text)) return null;
+  const targets = makeTargets(text);
+  const unknown = words.find((word) => /^[\w.-]+$/.test(word) && !word.startsWith('-') && !targets.has(word));
+  return unknown === undefined || existsSync(join(dir, unknown))
+    ? null
+    : `the ${file} has no target "${unknown}".${suggestion(unknown, [...targets])}`;
+}
+
+function suggestion(name: string, known: readonly string[]): string {
+  const nearest = nearestKey(name, known);
+  return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
+}
