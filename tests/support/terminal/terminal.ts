@@ -51,6 +51,8 @@ export type Terminal = {
   readonly screen: () => Promise<string>;
   /** Screen and scroll-back. */
   readonly history: () => Promise<string>;
+  /** Screen and scroll-back with the SGR sequences of their colours. */
+  readonly painted: () => Promise<string>;
   /** Types characters; no Enter. */
   readonly send: (text: string) => Promise<void>;
   /** tmux names: "Enter", "Escape", "C-c", "Up", "BTab" ... */
@@ -114,6 +116,7 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
     (await tmux('capture-pane', '-p', '-t', 'main', ...more)).replace(/[ \t]+$/gm, '');
   const screen = (): Promise<string> => capture();
   const history = (): Promise<string> => capture('-S', '-');
+  const painted = (): Promise<string> => capture('-e', '-S', '-');
   const send = async (text: string): Promise<void> => {
     // tmux takes a last ";" for the end of a command unless it is escaped.
     for (const part of text.match(/[\s\S]{1,1000}/gu) ?? [])
@@ -142,6 +145,7 @@ export const startTerminal = async (options: TerminalOptions): Promise<Terminal>
   return {
     screen,
     history,
+    painted,
     send,
     key,
     resize: async (columns, rows) =>
