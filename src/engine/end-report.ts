@@ -50,7 +50,7 @@ export function reportLines(report: EndReport): string[] {
     ...(accepted === 0 ? [] : [`  Changes of the task or its checks that you accepted: ${accepted}`]),
     ...(lastWords.length === 0 ? [] : ['  The agent’s last words:', ...lastWords.map((line) => `    ${line}`)]),
     ...(next === null ? [] : [`  Next: ${next}`]),
-    ...(restore === null ? [] : [`  Undo everything since the start (new files stay): ${restore}`]),
+    ...(restore === null ? [] : ['  Undo everything since the start (new files stay):', `    ${restore}`]),
   ];
 }
 

@@ -76,3 +76,23 @@ test('a Stop hook that is registered three times counts each turn once', async (
     assert.equal(summaries[0]?.['hookCount'], CLIENT.recordsStops ? 3 : undefined, 'control: and the one of init');
   });
 });
+
+const LAST_WORDS = '<!-- ralph:state idle -->';
+
+test('a plain prompt reaches the model with at most 1,000 characters of ours around it', async () => {
+  const body = `# Audit\n\n${'Look at every file, note what is wrong, and fix it. '.repeat(20)}`.trim();
+  const frontmatter = 'max_iterations: 3\nvalidation: [exit 0]\nidle: {delay: 1s}';
+  await inLoopProject({ frontmatter, body }, talker, async (project) => {
+    await project.run();
+    const asked = project.model.mainRequests().map(({ sinceText }) => sinceText);
+    assert.equal(asked.length, 3);
+    const lengths = asked.map((text) => {
+      const at = text.indexOf('[ralph] Iteration');
+      // The client repeats the reason of a block, whole.
+      const end = text.indexOf(LAST_WORDS, at) + LAST_WORDS.length;
+      assert.ok(at >= 0 && text.slice(at, end).includes(body), text);
+      return end - at - body.length;
+    });
+    for (const length of lengths) assert.ok(length <= 1_000, `${length} characters`);
+  });
+});

@@ -128,7 +128,13 @@ function forReading(explanation: Explanation, { paint, now }: CommandContext): s
       : `${name === null ? '' : `Loop ${name}: `}${paint('bold', status)}${iteration === null ? '' : ` after iteration ${iteration}`}${at === null ? '' : ` (${instantText(at, now())})`}: ${printable(why)}`;
   return [
     head,
-    ...(events.length === 0 ? [] : ['', 'What led to it:', ...events.map((event) => `  ${journalLine(event, paint)}`)]),
+    ...(events.length === 0
+      ? []
+      : [
+          '',
+          'What led to it:',
+          ...events.flatMap((event) => journalLine(event, paint).split('\n')).map((line) => `  ${line}`),
+        ]),
     '',
     `Next: ${next}`,
   ].join('\n');

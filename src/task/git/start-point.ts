@@ -71,11 +71,15 @@ async function untrackedFiles(projectDir: string, options: GitOptions): Promise<
 
 /** Commands for a shell: what changed, and the way back, which leaves untracked files alone. */
 export function wayBack({ head, stash }: StartPoint): { readonly show: string; readonly restore: string } {
-  const restore = `git reset --hard ${head}`;
+  const restore = `git reset --hard ${shortened(head)}`;
   return {
-    show: `git diff ${stash ?? head}`,
-    restore: stash === null ? restore : `${restore} && git stash apply --index ${stash}`,
+    show: `git diff ${shortened(stash ?? head)}`,
+    restore: stash === null ? restore : `${restore} && git stash apply --index ${shortened(stash)}`,
   };
+}
+
+function shortened(commit: string): string {
+  return commit.slice(0, 12);
 }
 
 export function writeStartPoint(files: LoopFiles, loopId: string, point: StartPoint): void {
