@@ -9,7 +9,7 @@ export function timeText(milliseconds: number): string {
 
 /** Formats a cost; `$?` if unknown. */
 export function costText(amount: number | null): string {
-  return amount === null ? '$?' : dollarText(amount);
+  return amount === null ? 'cost unknown' : dollarText(amount);
 }
 
 /** `850`, `12.3k`, `4.1M`. */

@@ -13,8 +13,8 @@ interface Figures {
 }
 
 const BAR_CELLS = 6;
-/** Kinds of tokens that add up to what an agent has read and written. */
-const TOKENS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+/** Kinds of tokens that add up to an iteration's tokens, as for `max_tokens`. */
+const TOKENS = ['inputTokens', 'outputTokens', 'cacheWriteTokens'] as const;
 
 /** Draws iteration records as a table with small bars, at most 80 columns wide. A figure unknown for all has no column. */
 export function iterationTable(entries: readonly Entry[], paint: Paint): string {
@@ -42,7 +42,7 @@ export function iterationColumns(entries: readonly Entry[]): string {
     'kind',
     'seconds',
     'costUsd',
-    ...TOKENS,
+    ...['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
     'turns',
     'toolCalls',
     'findings',

@@ -110,7 +110,8 @@ function clientText({ clientPid, clientAlive, mode, name }: LiveLoop, paint: Pai
 }
 
 function usageText(usage: NonNullable<LiveLoop['usage']>): string {
-  const cost = usage.costUsd === null ? 'cost unknown' : dollarText(usage.costUsd);
+  const least = usage.unpricedRuns ? 'at least ' : '';
+  const cost = usage.costUsd === null ? 'cost unknown' : `${least}${dollarText(usage.costUsd)}`;
   const all = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens];
   if (usage.costUsd === null && all.every((count) => count === 0)) return 'unknown until an iteration ends';
   const read = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;

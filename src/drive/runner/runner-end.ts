@@ -1,4 +1,5 @@
 import { exitCode } from '../../engine/exit-code.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { show } from '../../state/process/program.ts';
@@ -20,7 +21,7 @@ export function runnerEnd({ files, loopId }: Runner, last: LoopState): RunnerEnd
     message: show(hasLeft || message === null ? RUNNER_TEXTS.left : message, { name: files.name, mode: 'runner' }),
     code: exitCode(status),
     iterations: iteration,
-    costUsd: usage.costUsd,
+    costUsd: totalCost(usage),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type EndReport, reportLines } from '../../engine/end-report.ts';
+import { totalCost } from '../../engine/policy/budget.ts';
 import type { LoopState, StateOf } from '../../engine/schema/state.ts';
 import { findEndedContract } from '../../state/contract-store.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
@@ -64,7 +65,7 @@ async function gathered(files: LoopFiles, state: StateOf<'ended'>, env: NodeJS.P
   return {
     ...{ outcome: ended.as, reason: ended.message, verified: ended.verified, checks },
     ...{ iterations: iteration, maxIterations, durationMs: elapsed(startedAt, ended.at) },
-    ...{ costUsd: usage.costUsd, tokens: tokens === 0 ? null : tokens, changes },
+    ...{ costUsd: totalCost(usage), tokens: tokens === 0 ? null : tokens, changes },
     changedScripts: scripts.map(({ what }) => what),
     accepted: eventsOf(files, loopId).filter(({ type }) => type === 'operator.accept').length,
     lastWords,

@@ -36,6 +36,11 @@ export function readBudget(
   return readings;
 }
 
+/** Returns what the loop has cost; null if some of it is unknown. */
+export function totalCost({ costUsd, unpricedRuns = 0 }: UsageState): number | null {
+  return unpricedRuns > 0 ? null : costUsd;
+}
+
 /** Returns whether the loop has a cost limit and a cost that is unknown, so that the limit cannot be kept. */
 export function isCostUnknown(
   { unpricedRuns = 0, unpricedAccepted = 0 }: UsageState,

@@ -43,10 +43,10 @@ test('the table of iterations draws what each took beside the greatest, and leav
   assert.equal(
     iterationTable(entries, painter(false, {})),
     [
-      '        time        cost          tokens        findings',
-      '1       30s ███     $0.13 █▌      1,200 ██████  8 ██████',
-      '2        1m ██████  $0.50 ██████  1,200 ██████  2 █▌',
-      'idle 1   1m ██████      -             -         -',
+      '        time        cost          tokens      findings',
+      '1       30s ███     $0.13 █▌      200 ██████  8 ██████',
+      '2        1m ██████  $0.50 ██████  200 ██████  2 █▌',
+      'idle 1   1m ██████      -           -         -',
     ].join('\n'),
   );
 });
