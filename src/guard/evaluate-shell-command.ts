@@ -44,7 +44,13 @@ export async function evaluateShellCommand(source: string, cwd: string, guard: G
 export async function evaluateCode(text: string, cwd: string, guard: Guard): Promise<Verdict> {
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
   const { guardrails } = guard.rules;
-  const denial = evaluateUndecidable(piece, guard) ?? (guardrails ? evaluateUndecided([piece], guardrails) : null);
+  const reading: ShellReading = {
+    ...{ commands: [], opened: [], pipelines: [], writes: [], reads: [], named: [] },
+    undecidable: [piece],
+  };
+  const denial =
+    evaluateUndecidable(piece, guard) ??
+    (guardrails ? (await evaluateGuardrails('', reading, guard, guardrails)).denial : null);
   return denial ?? { decision: 'allow', recorded: [shownOpen(piece)] };
 }
 
@@ -136,7 +142,8 @@ export async function evaluateGuardrails(
   const { caseInsensitive } = guard.rules;
   const blocked = evaluateCommandRules(source, reading, rules, caseInsensitive);
   if (blocked !== null) return { denial: blocked, open: [] };
-  const names = guardsFiles(rules) && reading.writes.length + reading.reads.length > 0;
+  const { writes, reads, undecidable, named } = reading;
+  const names = guardsFiles(rules) && writes.length + reads.length + undecidable.length + named.length > 0;
   const files = names ? await evaluateShellFiles(reading, guard, rules) : NOTHING;
   if (files.denial !== null) return files;
   const open = [

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Guardrails } from '../../engine/schema/contract.ts';
 import { withinTime } from '../commands/within-time.ts';
 import type { Guard } from '../guard.ts';
 import { type Denial, deny, evaluateUndecided, type ToolCall, type Verdict } from '../guard-rules.ts';
 import { fileDenied, slowPatternDenied } from '../messages.ts';
 import type { FileAccess, ShellReading } from '../shell/shell-reading.ts';
-import { type PathPattern, pathPattern } from './path-pattern.ts';
+import { type PathPattern, pathForms, pathPattern } from './path-pattern.ts';
 import { type Budget, isSpent, newBudget, type Reached, reachedByTool, reachedPaths } from './reached-paths.ts';
 
 /** Undecidable part of a call: a kind that `undecidedDenied` knows, and its text. */
@@ -36,13 +38,53 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
       reachedPaths(use, guard, budget).map((each) => ({ ...each, by: use.by || 'this redirection', reads })),
     );
   const reads = rules.privateFiles.length > 0 ? reading.reads : [];
-  const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true)];
+  const code = rules.privateFiles.length > 0 ? namedByCode(reading, guard) : [];
+  const accesses = [...accessesOf(reading.writes, false), ...accessesOf(reads, true), ...code];
   const open: Open[] = [
     ...reading.writes.filter(isUnforeseeable).map(({ word }) => ({ kind: 'unknown-files', text: word.source })),
     ...reads.filter(isUnknown).map(({ word }) => ({ kind: 'dynamic-read', text: word.source })),
     ...tooMany(budget, [...new Set(accesses.map(({ by }) => by))].join(', ')),
   ];
   return { denial: await firstDenied(accesses, guard, rules), open };
+}
+
+/** Pieces of code that are looked at. */
+const MAX_PIECES = 2000;
+
+/** Files that code for an interpreter names: nobody can tell what it does with them. */
+function namedByCode(reading: ShellReading, guard: Guard): Access[] {
+  const texts = [
+    ...reading.undecidable.filter(({ kind }) => kind === 'interpreter-code'),
+    // Code that a program which is not known gets by an option, or a path in its clothes.
+    ...reading.named.flatMap(({ command: { cwd }, words }) =>
+      words.filter(({ template }) => /['"()]/.test(template)).map(({ template }) => ({ text: template, cwd })),
+    ),
+  ];
+  return texts.flatMap(({ text, cwd }) =>
+    pathsInCode(text, cwd ?? guard.rules.projectDir).map((path) => ({
+      forms: pathForms(path, cwd ?? guard.rules.projectDir, guard),
+      shown: path,
+      by: 'this code',
+      reads: true,
+    })),
+  );
+}
+
+/**
+ * The strings of a code, whole and in pieces, and what looks like a path outside of them. `process.env` and `e.key` are no
+ * paths, and a plain word (`json["secrets"]`) is one only where such a file is there.
+ */
+function pathsInCode(text: string, cwd: string): string[] {
+  const strings = [...text.matchAll(/(['"`])((?:(?!\1)[^\\\n]){1,1024})\1/g)].map((match) => match[2] ?? '');
+  const pieces = strings
+    .flatMap((string) => [...new Set([string, ...string.split(/[\s=:,;()<>|'"]+/)])])
+    .filter(Boolean);
+  const bare = text.match(/(?<![\w)\].])[.~/][\w./~*-]*|[\w.-]+\/[\w./-]*/g) ?? [];
+  const isThere = (piece: string): boolean => existsSync(join(cwd, piece));
+  return [
+    ...pieces.filter((piece) => /[./]/.test(piece) || isThere(piece)),
+    ...bare.filter((piece) => /\//.test(piece) || isThere(piece)),
+  ].slice(0, MAX_PIECES);
 }
 
 export async function evaluateToolFiles(call: ToolCall, guard: Guard, rules: Guardrails): Promise<Verdict> {
