@@ -110,15 +110,17 @@ function copiedInto(use: FileAccess, path: string, cwd: string, guard: Guard, bu
 
 function foundBySearch(under: SearchedTree, guard: Guard, budget: Budget): Reached[] {
   const { caseInsensitive } = guard.rules;
-  return under.roots.flatMap((root) => {
-    const named = under.names.map((name) => reached(`${root}/${name}`, '/', guard));
-    if (root.includes(UNKNOWN)) return named;
-    const found = reachedBelow(root, guard, budget, (path) => {
-      if (under.visible === true && /\/\./.test(path.slice(root.length))) return false;
-      return searchFinds({ ...under, roots: [root] }, path, caseInsensitive);
+  const isTracked = under.tracked === true ? trackedFiles(guard.rules.projectDir) : () => true;
+  return under.roots
+    .map((root) => (root.includes(UNKNOWN) ? root : posix.normalize(root)))
+    .flatMap((root) => {
+      const named = under.names.map((name) => reached(`${root}/${name}`, '/', guard));
+      if (root.includes(UNKNOWN)) return named;
+      const found = reachedBelow(root, guard, budget, (path) => {
+        return isTracked(path) && searchFinds({ ...under, roots: [root] }, path, caseInsensitive);
+      });
+      return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
     });
-    return [...(under.names.length === 0 ? [reached(root, '/', guard)] : named), ...found];
-  });
 }
 
 /** git's own globs cross directories. */

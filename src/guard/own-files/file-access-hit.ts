@@ -1,9 +1,11 @@
 import { basename, dirname, isAbsolute } from 'node:path';
+import { trackedFiles } from '../git-repository.ts';
 import { type Guard, isDistinctive, type ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type FileAccess, type SearchedTree, type ShellWord, UNKNOWN } from '../shell/shell-reading.ts';
-import { hitByGlob, searchFinds } from './glob-hit.ts';
-import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn } from './own-files.ts';
+import { comparablePath, realPath } from './comparable-path.ts';
+import { hitByGlob, hitByOddGlob, searchFinds } from './glob-hit.ts';
+import { hitByCopy, hitByRemoval, hitByTree, hitByWrite, isBelowProject, ownFilesIn, ownPaths } from './own-files.ts';
 
 /** The protected path that a write of a shell command changes; undefined when none is seen. */
 export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | undefined {
@@ -19,7 +21,8 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
     // git's own globs cross directories.
     if (use.by === 'git')
       return hitByTemplate(word.template.replace(/[*?]|\[[^\]]*\]/g, UNKNOWN), cwdTemplate, removes, guard);
-    return hitByGlob(word.pattern, cwdTemplate, removes, guard);
+    const odd = use.odd === true ? hitByOddGlob(word.pattern, cwdTemplate, guard) : undefined;
+    return odd ?? hitByGlob(word.pattern, cwdTemplate, removes, guard);
   }
   return hitByLiteral(use, word.text, cwdTemplate, guard);
 }
@@ -106,12 +109,18 @@ export function isExcluded(exclude: string, path: string): boolean {
   return path.split('/').some((segment) => matchesGlob(pattern, segment));
 }
 
-/** Files that a search finds. A protected name that is only begun stands for its .json file. */
+/** An own file that a search finds: the files that are really there decide. */
 function hitBySearch(under: SearchedTree, guard: Guard): ProtectedPath | undefined {
-  const { caseInsensitive } = guard.rules;
-  return guard.own.find((entry) =>
-    searchFinds(under, entry.prefix ? `${entry.path}.json` : entry.path, caseInsensitive),
-  );
+  const { caseInsensitive, projectDir } = guard.rules;
+  const isTracked = under.tracked === true ? trackedFiles(projectDir) : () => true;
+  for (const root of under.roots) {
+    const near = root.includes(UNKNOWN) ? '/' : comparablePath(realPath(root), caseInsensitive);
+    const found = ownPaths(guard, near).find(
+      ({ path }) => searchFinds({ ...under, roots: [root] }, path, caseInsensitive) && isTracked(path),
+    );
+    if (found !== undefined) return found.entry;
+  }
+  return undefined;
 }
 
 export function shownPath(entry: ProtectedPath, guard: Guard): string {

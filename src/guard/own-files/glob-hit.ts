@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
-import { isAbsolute, normalize } from 'node:path';
+import { isAbsolute, normalize, posix } from 'node:path';
 import type { Guard, ProtectedPath } from '../guard.ts';
 import { matchesGlob } from '../shell/glob.ts';
 import { type SearchedTree, UNKNOWN } from '../shell/shell-reading.ts';
 import { comparablePath, realPath } from './comparable-path.ts';
-import { hitByRemoval, hitByWrite } from './own-files.ts';
+import { hitByRemoval, hitByWrite, ownPaths } from './own-files.ts';
 
 /** Maximum number of file names that one glob is matched with; beyond it the pattern alone decides. */
 const MAX_NAMES = 2000;
@@ -49,6 +49,18 @@ function couldMatch(
   return segments.length >= own.length || removes;
 }
 
+/** A glob read by settings of the shell that are not the usual ones: dots, case and `**` match whatever they can. */
+export function hitByOddGlob(pattern: string, cwd: string, guard: Guard): ProtectedPath | undefined {
+  const wanted = segmentsOf(pattern, cwd);
+  const matches = (segments: readonly string[], names: readonly string[]): boolean => {
+    const [first, ...rest] = segments;
+    if (first === undefined) return true;
+    if (first === '**') return names.some((_, index) => matches(rest, names.slice(index))) || rest.length === 0;
+    return names.length > 0 && matchesGlob(first, names[0] ?? '', true) && matches(rest, names.slice(1));
+  };
+  return ownPaths(guard).find(({ path }) => matches(wanted, path.split('/').filter(Boolean)))?.entry;
+}
+
 /** As the shell does it, a leading dot is matched by a dot only. */
 function matchesSegment(pattern: string, name: string, caseInsensitive: boolean): boolean {
   if (name.startsWith('.') && !/^\\?\.|^\[/.test(pattern)) return false;
@@ -82,17 +94,25 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** Returns whether this search finds the path: below one of its roots, with one of its names at some level. */
+/** Returns whether this search finds the path, or a folder above it: below one of its roots, by its conditions. */
 export function searchFinds(under: SearchedTree, path: string, caseInsensitive: boolean): boolean {
+  const { names, except = [], maxDepth = Number.POSITIVE_INFINITY } = under;
+  const isLeftOut = (found: string): boolean => except.some((glob) => matchesGlob(glob, found, caseInsensitive));
   return under.roots.some((root) => {
     if (root.includes(UNKNOWN)) return false;
-    return [root, realPath(root)].some((form) => {
+    return [posix.normalize(root), realPath(root)].some((form) => {
       const directory = comparablePath(form, caseInsensitive);
-      if (path !== directory && directory !== '/' && !path.startsWith(`${directory}/`)) return isAbove(path, directory);
-      if (under.names.length === 0) return true;
-      const below = path.slice(directory.length).split('/').filter(Boolean);
-      const names = below.length === 0 ? [path.slice(path.lastIndexOf('/') + 1)] : below;
-      return names.some((name) => under.names.some((glob) => matchesGlob(glob, name, caseInsensitive)));
+      const above = directory === '/' ? '' : directory;
+      if (path !== directory && !path.startsWith(`${above}/`)) return isAbove(path, directory);
+      const below = path.slice(above.length).split('/').filter(Boolean);
+      if (under.visible === true && below.some((name) => name.startsWith('.'))) return false;
+      if (below.length === 0) below.push(path.slice(path.lastIndexOf('/') + 1));
+      return below.some((name, index) => {
+        const found = `${above}/${below.slice(0, index + 1).join('/')}`;
+        if (index >= maxDepth || (under.filesOnly === true && index < below.length - 1) || isLeftOut(found))
+          return false;
+        return names.length === 0 || names.some((glob) => matchesGlob(glob, name, caseInsensitive));
+      });
     });
   });
 }

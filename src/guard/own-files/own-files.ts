@@ -1,7 +1,24 @@
-import { existsSync, lstatSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
 import { comparablePath, realPath } from './comparable-path.ts';
+
+/** Files of guarded folders that are looked at. */
+const MAX_FILES = 5000;
+
+/** The guarded files that are really there, each with its entry; `near`: only of entries at or below this, or above it. */
+export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: string; readonly entry: ProtectedPath }> {
+  const isNear = ({ path }: ProtectedPath): boolean =>
+    near === '/' || path === near || path.startsWith(`${near}/`) || near.startsWith(`${path}/`);
+  return guard.own.filter(isNear).flatMap((entry) => {
+    const folder = entry.prefix ? dirname(entry.path) : entry.path;
+    const stat = statSync(folder, { throwIfNoEntry: false });
+    const below = stat?.isDirectory() === true ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [];
+    const paths = below.slice(0, MAX_FILES).map((name) => join(folder, name));
+    const itself = entry.prefix ? `${entry.path}.json` : entry.path;
+    return [itself, ...paths.filter((path) => isInside(path, entry))].map((path) => ({ path, entry }));
+  });
+}
 
 /** The protected path that writing to this file changes; undefined when none. */
 export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {

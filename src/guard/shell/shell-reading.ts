@@ -14,6 +14,8 @@ export interface ShellWord {
   readonly under?: SearchedTree;
   /** Content of a process substitution, as a template. */
   readonly content?: string;
+  /** The files that this content lists. */
+  readonly contentUnder?: SearchedTree;
 }
 
 export interface SearchedTree {
@@ -23,6 +25,13 @@ export interface SearchedTree {
   readonly names: readonly string[];
   /** Names that begin with a dot are passed over. */
   readonly visible?: true;
+  /** Globs of paths that the search leaves out; a star crosses slashes. */
+  readonly except?: readonly string[];
+  /** Folders are not found, only files. */
+  readonly filesOnly?: true;
+  readonly maxDepth?: number;
+  /** Only files that git tracks are found. */
+  readonly tracked?: true;
 }
 
 export interface ShellCommand {
@@ -74,6 +83,8 @@ export interface FileAccess {
   readonly how: FileAccessKind;
   /** Everything below the target is meant too. */
   readonly recursive?: true;
+  /** The shell reads its glob by settings of its own: dots, case and `**` may match more. */
+  readonly odd?: true;
   /** 'copy-into': the directory whose content is copied to the target. */
   readonly from?: ShellWord;
   /** 'git-clean': excluded globs. */

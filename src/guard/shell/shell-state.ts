@@ -97,6 +97,17 @@ export function withVariable(state: ShellState, name: string, value: readonly Va
   return { ...state, variables };
 }
 
+/** Set once a setting changes what a glob matches (shopt, GLOBIGNORE, bash -O). */
+const ODD_GLOBS = '\0globs';
+
+export function withOddGlobs(state: ShellState): ShellState {
+  return withVariable(state, ODD_GLOBS, [{ template: 'odd' }]);
+}
+
+export function hasOddGlobs({ variables }: ShellState): boolean {
+  return ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS', ODD_GLOBS].some((name) => variables.has(name));
+}
+
 export interface Stream {
   readonly kind: 'none' | 'pipe' | 'file' | 'literal';
   readonly text: string;

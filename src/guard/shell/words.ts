@@ -12,6 +12,7 @@ export class WordBuilder {
   private glob = false;
   private under: SearchedTree | undefined;
   private content: string | undefined;
+  private contentUnder: SearchedTree | undefined;
 
   constructor(source: string) {
     this.source = source;
@@ -30,9 +31,10 @@ export class WordBuilder {
     this.add(UNKNOWN, UNKNOWN);
   }
 
-  readable(content: string): void {
+  readable(content: string, under?: SearchedTree): void {
     this.unknown();
     this.content = content;
+    this.contentUnder = under;
   }
 
   /** Values of a variable or of a substitution; several become several words. */
@@ -77,7 +79,7 @@ export class WordBuilder {
 
   private finishWord(): void {
     if (!this.open) return;
-    const { template, source, under, content } = this;
+    const { template, source, under, content, contentUnder } = this;
     this.words.push({
       text: literalOrNull(template),
       template,
@@ -85,6 +87,7 @@ export class WordBuilder {
       ...(this.glob ? { glob: true as const, pattern: this.pattern } : {}),
       ...(under === undefined ? {} : { under }),
       ...(content === undefined ? {} : { content }),
+      ...(contentUnder === undefined ? {} : { contentUnder }),
     });
     this.template = '';
     this.pattern = '';
@@ -92,6 +95,7 @@ export class WordBuilder {
     this.glob = false;
     this.under = undefined;
     this.content = undefined;
+    this.contentUnder = undefined;
   }
 }
 

@@ -115,9 +115,11 @@ function addParts(
       case 'CommandExpansion':
         addOutput(substitute(part.script, state, NO_INPUT, context), quoted, builder);
         return;
-      case 'ProcessSubstitution':
-        builder.readable(substitute(part.script, state, inputOf(part.operator), context).text);
+      case 'ProcessSubstitution': {
+        const { text, under } = substitute(part.script, state, inputOf(part.operator), context);
+        builder.readable(text, under);
         return;
+      }
       case 'ArithmeticExpansion':
         if (part.expression !== undefined) readSubstitutions(part.expression, state, context);
         builder.unknown();

@@ -1,5 +1,5 @@
 import { type FileAccess, type FileAccessKind, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import { literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
+import { hasOddGlobs, literalOrNull, report, type ShellContext, type ShellState, type Stream } from '../shell-state.ts';
 
 /** Recorder that a rule calls for each path its command reads or writes. */
 export interface AccessRecorder {
@@ -61,6 +61,7 @@ function pathUse(use: Use, context: ShellContext, position: number): FileAccess 
     cwdTemplate: state.cwd,
     by,
     how,
+    ...(word.pattern !== undefined && hasOddGlobs(state) ? { odd: true as const } : {}),
     ...(use.recursive === true ? { recursive: true as const } : {}),
     ...(use.from === undefined ? {} : { from: use.from }),
     ...(use.excludes === undefined ? {} : { excludes: use.excludes }),

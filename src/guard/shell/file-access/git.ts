@@ -83,7 +83,16 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
       access.write(wordOf(into ? `${into}/${target}` : target), 'patch');
     tracked(access, 'git apply');
   },
-  ...forPrograms('show diff log blame annotate grep cat-file hash-object', shows),
+  ...forPrograms('show diff log blame annotate cat-file hash-object', shows),
+  grep: (access, args) => {
+    shows(access, args);
+    // It searches what is tracked, from here on; without an index everything.
+    const { cwd } = access.state;
+    const tracked = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked')
+      ? {}
+      : { tracked: true as const };
+    access.read({ ...wordOf('\0', 'git grep'), under: { roots: [cwd], names: [], filesOnly: true, ...tracked } });
+  },
   archive: (access, args) => {
     shows(access, args);
     writesOption(access, args, '-o');

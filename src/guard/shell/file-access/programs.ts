@@ -58,7 +58,7 @@ function rows(table: Readonly<Record<string, ProgramFiles>>): Record<string, Fil
 
 /** Everything but redirections is words to them. */
 const TALKERS =
-  'echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
+  'fd fdfind echo printf test [ true false : ls dir vdir stat du df which type command whereis man help pwd basename dirname realpath readlink id whoami sleep kill wait jobs ps pgrep seq expr let uname exit return break continue tr';
 
 const ROWS = rows({
   'cat tac more most rev pr uuencode spell zcat ccat wc comm md5sum sha1sum sha256sum sum sha224sum sha384sum sha512sum':

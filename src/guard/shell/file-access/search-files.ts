@@ -1,55 +1,87 @@
-import type { ShellWord } from '../shell-reading.ts';
+import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
+import type { Call, Stream } from '../shell-state.ts';
 import { forPrograms, hasOption, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
-import type { AccessRecorder, FileAccessRule } from './file-access-rule.ts';
+import type { FileAccessRule } from './file-access-rule.ts';
 
 const GREP = '-e -f -A -B -C -m -d -D --regexp --file --include --exclude --exclude-dir --max-count --context --color';
-const RG =
-  '-e -f -A -B -C -m -g -t -T -j -M -r --regexp --file --glob --iglob --type --type-not --max-count --context --replace --sort --max-depth';
-
-const grep: FileAccessRule = (access) => {
-  const split = splitOptions(access.args, GREP);
-  const tree = hasOption(split, '-r', '-R', '--recursive', '--dereference-recursive');
-  search(access, split, tree ? valuesOf(split, '--include') : null, false);
+const AG = '-A -B -C -G -m -p --ignore --ignore-dir';
+const VALUES: Readonly<Record<string, string>> = {
+  ...forPrograms('grep egrep fgrep zgrep ggrep', GREP),
+  rg: '-e -f -A -B -C -m -g -t -T -j -M -r --regexp --file --glob --iglob --type --type-not --max-count --context --replace --sort --max-depth',
+  ...forPrograms('ag ack', AG),
 };
+const LISTS = ['-l', '-L', '--files-with-matches', '--files-without-match', '--files'];
 
-/** Programs that search the whole tree by default, hidden and ignored files only on demand. */
-const tree = (values: string): FileAccessRule => {
-  return (access) => {
-    const split = splitOptions(access.args, values);
-    const unrestricted = split.options.filter(({ name }) => name === '-u' || name === '--unrestricted').length;
-    const hidden = hasOption(split, '--hidden', '-.') || unrestricted > 1;
-    const names = valuesOf(split, '-g', '--glob', '--iglob').filter((glob) => !glob.startsWith('!'));
-    search(access, split, names, !hidden);
+interface Search {
+  /** Files and folders that are named; what is below a folder is in `tree`. */
+  readonly places: readonly ShellWord[];
+  readonly tree: SearchedTree | null;
+  readonly lists: boolean;
+}
+
+/** What a search looks through: grep what it is given, the others the whole tree, hidden files only on demand. */
+function searchOf({ words, state, stdin }: Pick<Call, 'words' | 'state' | 'stdin'>, name: string): Search {
+  const split = splitOptions(words.slice(1), VALUES[name] ?? '');
+  const isGrep = VALUES[name] === GREP;
+  const given = hasOption(split, '-e', '-f', '--regexp', '--file', '--files');
+  const places = given ? split.operands : split.operands.slice(1);
+  const lists = hasOption(split, ...LISTS);
+  const isTree = !isGrep || hasOption(split, '-r', '-R', '--recursive', '--dereference-recursive');
+  const piped = stdin.kind !== 'none' && places.length === 0;
+  if (!isTree || piped) return { places, tree: null, lists };
+  const unrestricted = split.options.filter(({ name: each }) => each === '-u' || each === '--unrestricted').length;
+  const hidden = isGrep || hasOption(split, '--hidden', '-.') || unrestricted > 1;
+  const globs = textsOf(split, '--include', '-g', '--glob', '--iglob');
+  const names = globs.filter((glob) => !glob.startsWith('!')).map((glob) => glob.replace(/^.*\//, ''));
+  const left = [
+    ...textsOf(split, '--exclude', '--exclude-dir', '--ignore', '--ignore-dir'),
+    ...globs.flatMap((glob) => (glob.startsWith('!') ? [glob.slice(1)] : [])),
+  ].map((glob) => glob.replace(/^\.?\/+|\/+(\*\*)?$/g, ''));
+  const roots = (places.length > 0 ? places : [wordOf('.')]).map(({ template }) =>
+    template.startsWith('/') ? template : `${state.cwd}/${template}`,
+  );
+  const tree: SearchedTree = {
+    roots,
+    names,
+    filesOnly: true,
+    ...(left.length > 0 ? { except: left.flatMap((glob) => [`*/${glob}`, `*/${glob}/*`]) } : {}),
+    ...(hidden ? {} : { visible: true as const }),
   };
+  return { places, tree, lists };
+}
+
+const search: FileAccessRule = (access) => {
+  access.args.forEach(access.explain);
+  const name = (access.words[0]?.template ?? '').replace(/^.*\//, '');
+  const { places, tree } = searchOf(access, name);
+  for (const word of places) access.read(word);
+  for (const [index, root] of (tree?.roots ?? []).entries())
+    access.read({
+      ...wordOf('\0', places[index]?.source ?? '.'),
+      under: { ...tree, roots: [root], names: tree?.names ?? [] },
+    });
 };
 
 /** grep, rg and the like: they write nothing, and read what they search. */
-export const searchFiles: Readonly<Record<string, FileAccessRule>> = {
-  ...forPrograms('grep egrep fgrep zgrep ggrep', grep),
-  rg: tree(RG),
-  ag: tree('-A -B -C -G -m -p --ignore'),
-  ack: tree('-A -B -C -m'),
-};
+export const searchFiles: Readonly<Record<string, FileAccessRule>> = forPrograms(Object.keys(VALUES).join(' '), search);
 
-/** Records a search. `names`: globs of the files searched below a directory; null if no directory is searched. */
-function search(access: AccessRecorder, split: SplitWords, names: readonly string[] | null, visible: boolean): void {
-  access.args.forEach(access.explain);
-  const given = hasOption(split, '-e', '-f', '--regexp', '--file', '--files');
-  const places = given ? split.operands : split.operands.slice(1);
-  for (const word of places) access.read(word);
-  if (names === null) return;
-  const piped = access.stdin.kind !== 'none' && places.length === 0;
-  const roots = places.length > 0 ? places : piped ? [] : [wordOf('.')];
-  for (const root of roots) access.read(below(root, names, visible, access));
+/** The files that a search lists (`grep -rl`, `rg --files`); undefined if it prints lines. */
+export function listedBySearch(call: Call, name: string): Stream | undefined {
+  if (!Object.hasOwn(VALUES, name)) return undefined;
+  const { places, tree, lists } = searchOf(call, name);
+  if (!lists) return undefined;
+  if (tree !== null) return { kind: 'literal', text: UNKNOWN, under: tree };
+  const globs = places.filter(({ glob }) => glob === true).map(({ template }) => template);
+  if (globs.length > 0) {
+    const roots = globs.map((glob) => {
+      const start = glob.replace(/[^/]*[*?[].*$/s, '');
+      return start.startsWith('/') ? start : `${call.state.cwd}/${start}`;
+    });
+    return { kind: 'literal', text: UNKNOWN, under: { roots, names: globs.map((glob) => glob.replace(/^.*\//s, '')) } };
+  }
+  return { kind: 'literal', text: `${places.map(({ template }) => template).join('\n')}\n${UNKNOWN}` };
 }
 
-function below(root: ShellWord, names: readonly string[], visible: boolean, access: AccessRecorder): ShellWord {
-  const { cwd } = access.state;
-  const path = root.template.startsWith('/') ? root.template : `${cwd}/${root.template}`;
-  const under = { roots: [path], names, ...(visible ? { visible: true as const } : {}) };
-  return { ...wordOf('\0', root.source), under };
-}
-
-function valuesOf(split: SplitWords, ...options: readonly string[]): string[] {
-  return optionValues(split, ...options).map((value) => value.template.replace(/^.*\//, ''));
+function textsOf(split: SplitWords, ...options: readonly string[]): string[] {
+  return optionValues(split, ...options).map(({ template }) => template);
 }

@@ -1,7 +1,9 @@
+import { listedBySearch } from '../file-access/search-files.ts';
+import { gitWords } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import type { Call, Stream } from '../shell-state.ts';
 import { fileKey, SILENT, UNKNOWN_STREAM } from '../shell-state.ts';
-import { searchedTree } from '../unwrap/unwrap-find.ts';
+import { fdTree, searchedTree } from '../unwrap/unwrap-find.ts';
 
 const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chmod sleep kill wait'.split(' '));
 
@@ -9,6 +11,8 @@ const SILENT_COMMANDS = new Set('true false : test [ mkdir rm touch cp mv ln chm
 export function literalOutput(call: Call, name: string): Stream {
   const args = call.words.slice(1);
   const texts = args.map((word) => word.template);
+  const listed = listedBySearch(call, name);
+  if (listed !== undefined && call.stdin.under === undefined) return listed;
   switch (name) {
     case 'echo': {
       const from = texts.findIndex((text) => !/^-[neE]+$/.test(text));
@@ -68,6 +72,17 @@ export function literalOutput(call: Call, name: string): Stream {
     case 'find':
     case 'gfind':
       return { ...UNKNOWN_STREAM, under: searchedTree(call.words, call.state) };
+    case 'fd':
+    case 'fdfind':
+      return { ...UNKNOWN_STREAM, under: fdTree(call, args) };
+    case 'git': {
+      const [verb, ...rest] = gitWords(call.words).words.map((word) => word.template);
+      const lists =
+        verb === 'ls-files' || (verb === 'grep' && rest.some((text) => /^(-[a-zA-Z]*l|--name-only)/.test(text)));
+      if (!lists || rest.some((text) => /^(-o|--others)$/.test(text))) return UNKNOWN_STREAM;
+      const names = verb === 'grep' ? [] : rest.flatMap((text) => (/[*?]/.test(text) ? text.replace(/^.*\//, '') : []));
+      return { ...UNKNOWN_STREAM, under: { roots: [call.state.cwd], names, filesOnly: true, tracked: true } };
+    }
     case 'sort':
     case 'uniq':
     case 'tr':

@@ -10,8 +10,11 @@ import {
   reportCall,
   type ShellContext,
   UNKNOWN_STREAM,
+  withOddGlobs,
 } from '../shell-state.ts';
 
+/** Options by which a glob matches more: `bash -O dotglob`. */
+export const ODD = /^(dotglob|globstar|extglob|nocaseglob)$|\0/;
 /** `-o pipefail`, `-euo pipefail`, `--rcfile x`: the next word belongs to them. */
 const TAKES_VALUE = /^[-+][a-zA-Z]*[oO]$|^--(?:rcfile|init-file)$/;
 
@@ -63,7 +66,8 @@ export function openShell(call: Call, name: string, context: ShellContext): Outc
 
   function runText(text: string, positional: Call['words'], kind: UndecidableKind): Outcome {
     if (text.includes(UNKNOWN)) reportCall(context, text === UNKNOWN ? kind : 'dynamic-piped-to-shell', call);
-    const state = { ...call.state, positional: positional.map(({ template }) => ({ template })) };
+    const own = { ...call.state, positional: positional.map(({ template }) => ({ template })) };
+    const state = args.some(({ template }) => ODD.test(template)) ? withOddGlobs(own) : own;
     const { output } = context.interpret(text, [state], call.stdin, inner);
     return { states: [call.state], output };
   }

@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
 import {
@@ -10,10 +11,11 @@ import {
   type ShellState,
   SILENT,
   type ValueWord,
+  withOddGlobs,
   withVariable,
 } from '../shell-state.ts';
 import { forPrograms } from '../words.ts';
-import { recordOpened } from './open-shell.ts';
+import { ODD, recordOpened } from './open-shell.ts';
 
 type Builtin = (call: Call, args: readonly string[], context: ShellContext) => Outcome | undefined;
 
@@ -50,6 +52,9 @@ const BUILTINS: Readonly<Record<string, Builtin>> = {
     const functions = new Map(call.state.functions).set(name, { kind: 'alias', text: path });
     return moved({ ...call.state, functions });
   },
+  shopt: (call, args) =>
+    moved(args.includes('-s') && args.some((arg) => ODD.test(arg)) ? withOddGlobs(call.state) : call.state),
+  setopt: (call) => moved(withOddGlobs(call.state)),
   unset: (call, args) => moved(args.reduce((state, name) => withVariable(state, name, undefined), call.state)),
   set: (call, args) => {
     const from = args.indexOf('--');
@@ -173,6 +178,12 @@ function changeDirectory(call: Call, _args: readonly string[], context: ShellCon
   const target = word?.glob === true ? word.template.replace(/\[[^\]]*\]|[*?]/g, UNKNOWN) : (word?.template ?? '~');
   const below = target.startsWith('/') ? target : `${state.cwd.replace(/\/+$/, '')}/${target}`;
   const cwd = target === '~' ? context.options.home : target === '-' ? state.previous : below;
+  const search = state.variables.get('CDPATH')?.[0]?.template;
+  if (search !== undefined && /^(?!\.{0,2}\/|~|-$|\.\.?$)./s.test(target)) {
+    const bases = search.split(':').map((base) => (base.startsWith('/') ? base : `${state.cwd}/${base}`));
+    const cwds = [...bases.map((base) => `${base}/${target}`), below].map((each) => posix.normalize(each));
+    return { states: cwds.map((each) => ({ ...state, cwd: each, previous: state.cwd })), output: SILENT };
+  }
   const there = { ...state, cwd, previous: state.cwd, stack: stacked ? [state.cwd, ...state.stack] : state.stack };
   const exists = cwd.includes(UNKNOWN) || context.options.directoryExists?.(cwd) !== false;
   return { states: [there], failed: exists ? [] : [state], output: SILENT };

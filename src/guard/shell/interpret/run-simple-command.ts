@@ -188,7 +188,8 @@ export function readRedirections(
         }
         if (redirect.operator === '<' || redirect.operator === '<>' || redirect.operator === '<&') {
           const known = word.content ?? state.files.get(fileKey(word.template, state));
-          input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0' };
+          const under = word.contentUnder === undefined ? {} : { under: word.contentUnder };
+          input = { kind: known === undefined ? 'file' : 'literal', text: known ?? '\0', ...under };
           recordRead({ word, state, by: by === '' ? '<' : by }, context, redirect.pos);
         }
         if (redirect.operator === '<' || redirect.operator === '<&') continue;

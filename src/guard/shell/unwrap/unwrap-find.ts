@@ -1,7 +1,8 @@
+import { posix } from 'node:path';
 import { escapeGlob } from '../glob.ts';
 import { type SearchedTree, type ShellWord, UNKNOWN } from '../shell-reading.ts';
 import { type Call, NO_INPUT, type Opened, type Unwrapped } from '../shell-state.ts';
-import { hasOption, optionValue, optionValues, type SplitWords, splitOptions, wordOf } from '../words.ts';
+import { hasOption, optionValue, optionValues, splitOptions, wordOf } from '../words.ts';
 
 const RUNS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
@@ -28,7 +29,42 @@ export function searchedTree(words: readonly ShellWord[], { cwd }: Call['state']
   const starts = expression === -1 ? args : args.slice(0, expression);
   const roots = (starts.length === 0 ? [wordOf('.')] : starts).map((word) => absolute(word, cwd));
   const rest = expression === -1 ? [] : args.slice(expression);
-  return { roots, names: namesOf(rest) };
+  const texts = rest.map(({ template }) => template);
+  const maxDepth = Number(texts[texts.indexOf('-maxdepth') + 1]);
+  const onlyFiles = texts.join(' ').includes('-type f') && !texts.some(isOr);
+  const except = exceptOf(rest, roots);
+  return {
+    roots,
+    names: namesOf(rest),
+    ...(except.length > 0 ? { except } : {}),
+    ...(onlyFiles ? { filesOnly: true as const } : {}),
+    ...(texts.includes('-maxdepth') && Number.isInteger(maxDepth) ? { maxDepth } : {}),
+  };
+}
+
+function isOr(text: string): boolean {
+  return text === '-o' || text === '-or' || text === ',';
+}
+
+/** What `-path X -prune -o`, `-not -path X` and `-not -name X` take off; beside another `-o` they take off too little. */
+function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): string[] {
+  const texts = expression.map(({ template }) => template);
+  const pruned = texts.flatMap((text, at) => (text === '-prune' && isOr(texts[at + 1] ?? '') ? [at] : []));
+  const plain = texts.filter(isOr).length === pruned.length;
+  return texts.flatMap((text, at) => {
+    const value = expression[at + 1];
+    if (!/^-(path|wholename|name)$/.test(text) || value === undefined || !plain) return [];
+    const glob = globOf(value).replace(/\/$/, '');
+    const placed =
+      text === '-name' ? [`*/${glob}`] : glob.startsWith('*') ? [glob] : roots.map((root) => placedAt(glob, root));
+    if (pruned.includes(at + 2)) return placed.flatMap((each) => [each, `${each}/*`]);
+    return /^(!|-not)$/.test(texts[at - 1] ?? '') ? placed : [];
+  });
+}
+
+/** `./x` and `x` of a search in a root are paths below it. */
+function placedAt(glob: string, root: string): string {
+  return glob.startsWith('/') ? glob : posix.normalize(`${root}/${glob}`);
 }
 
 /** Every branch of the expression must have a name; otherwise any file may be found. */
@@ -46,6 +82,11 @@ function namesOf(expression: readonly ShellWord[]): string[] {
         if (!named && !pruned) return [];
         named = false;
         pruned = false;
+        break;
+      case '-empty':
+        // Nothing that is guarded is empty.
+        named = true;
+        names.push('/');
         break;
       case '-prune':
         pruned = true;
@@ -89,7 +130,7 @@ function withFound(word: ShellWord, under: SearchedTree): ShellWord {
 }
 
 const VALUES =
-  '-I -n -P -L -s -d -E -a --max-args --max-procs --max-lines --delimiter --arg-file --replace --max-chars';
+  '-I -j -n -P -L -s -d -E -a --jobs --max-args --max-procs --max-lines --delimiter --arg-file --replace --max-chars';
 /** Lines of literal input that `-I` runs one by one. */
 const MAX_LINES = 32;
 
@@ -101,7 +142,7 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
   const fromFile = optionValue(split, '-a', '--arg-file') !== undefined;
   const marker =
     optionValue(split, '-I', '--replace')?.template ??
-    (split.options.some((each) => each.name === '-i') ? '{}' : undefined);
+    (split.options.some((each) => each.name === '-i') || isParallel(call) ? '{}' : undefined);
   const items = fromFile ? [unknownItem(call)] : itemsOf(call, marker !== undefined);
   const next: Opened[] =
     marker === undefined
@@ -111,6 +152,11 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
           call: { ...call, stdin: NO_INPUT, words: command.map((word) => replaced(word, marker, item)) },
         }));
   return { next, keepsItself: fromFile };
+}
+
+/** GNU parallel on the files that a search finds is an xargs with a place for them. */
+function isParallel({ words }: Call): boolean {
+  return words[0]?.template === 'parallel' && words.some(({ template }) => template.includes('{}'));
 }
 
 function itemsOf(call: Call, byLine: boolean): ShellWord[] {
@@ -156,7 +202,7 @@ export function unwrapFd(call: Call): Unwrapped | undefined {
   if (command.length === 0) return undefined;
   const behind = end === -1 ? [] : rest.slice(end + 1);
   const own = [...args.slice(0, at), ...(flags === '-' ? [] : [wordOf(flags)]), ...behind];
-  const found = { ...wordOf(UNKNOWN, 'fd'), under: fdTree(call, splitOptions(own, FD_VALUES)) };
+  const found = { ...wordOf(UNKNOWN, 'fd'), under: fdTree(call, own) };
   const named = command.some((word) => word.template.match(PLACES) !== null);
   const words = named ? command.map((word) => withFoundPlaces(word, found)) : [...command, found];
   return { next: [{ kind: 'call', call: { ...call, words, stdin: NO_INPUT } }], keepsItself: true };
@@ -175,13 +221,15 @@ function withFoundPlaces(word: ShellWord, found: ShellWord): ShellWord {
 }
 
 /** Directories that `fd` searches; hidden files are passed over unless they are asked for. */
-function fdTree({ state }: Call, split: SplitWords): SearchedTree {
+export function fdTree({ state }: Call, args: readonly ShellWord[]): SearchedTree {
+  const split = splitOptions(args, FD_VALUES);
   const [pattern, ...paths] = split.operands;
   const given = optionValues(split, '--search-path');
   const start = optionValue(split, '-C', '--base-directory');
   const from = start === undefined ? state.cwd : absolute(start, state.cwd);
   const roots = [...paths, ...given].map((root) => absolute(root, from));
   const hidden = hasOption(split, '-H', '--hidden', '-u', '--unrestricted');
+  const left = optionValues(split, '-E', '--exclude');
   const extensions = split.options.filter(({ name }) => name === '-e' || name === '--extension');
   const names =
     extensions.length > 0
@@ -191,6 +239,7 @@ function fdTree({ state }: Call, split: SplitWords): SearchedTree {
     roots: roots.length > 0 ? roots : [from],
     names: names.includes('*') ? [] : names.map(anyCase),
     ...(hidden ? {} : { visible: true as const }),
+    ...(left.length > 0 ? { except: left.flatMap(({ template }) => [`*/${template}`, `*/${template}/*`]) } : {}),
   };
 }
 

@@ -109,7 +109,7 @@ export function unwrap(call: Call, name: string): Unwrapped | undefined {
   if (name === 'find' || name === 'gfind') return unwrapFind(call);
   if (name === 'fd' || name === 'fdfind') return unwrapFd(call);
   if (name === 'xargs' || name === 'gxargs') return unwrapXargs(call);
-  if (name === 'parallel') return asTexts(parallelTexts(call));
+  if (name === 'parallel') return call.stdin.under ? unwrapXargs(call) : asTexts(parallelTexts(call));
   // Programs that read commands for a later shell.
   if (name === 'at' || name === 'batch') return call.stdin.kind === 'none' ? undefined : asText(call.stdin.text);
   if (name === 'env' || name === 'genv') return unwrapEnvironment(call);
