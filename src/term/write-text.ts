@@ -55,3 +55,8 @@ export function inForeground(): boolean {
     return true;
   }
 }
+
+/** Rings the bell of the user's terminal, if there is one. */
+export function ringBell(): void {
+  if (isTerminal(2)) process.stderr.write('\u0007');
+}

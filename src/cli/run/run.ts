@@ -5,7 +5,7 @@ import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
 import type { Tell } from '../../engine/runner-event.ts';
-import { inForeground } from '../../term/write-text.ts';
+import { inForeground, ringBell } from '../../term/write-text.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -82,14 +82,17 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   const noted = await withStartPoint(context, request, worktree === null);
   const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
   const { tell, live, close } = await show(context);
+  let bell = false;
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
+      bell = started.settings.notify.bell;
       printWarnings(context, started);
       return { ...runnerAgent(context, started, client), env, timeouts: waits, tell, ...(live && { live }) };
     });
     return code;
   } finally {
     close();
+    if (bell) ringBell();
     if (worktree !== null) context.err(worktreeText(projectDir, worktree, env));
   }
 }

@@ -13,6 +13,7 @@ import { launcherSettings, userStatusLine } from '../../install/settings/session
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { programName } from '../../state/process/program.ts';
 import { readState } from '../../state/read-state.ts';
+import { ringBell } from '../../term/write-text.ts';
 import { commandLine } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -133,6 +134,7 @@ async function launchClient(context: CommandContext, loop: StartedLoop, client: 
     repeat: context.err,
   });
   context.err(withPrefix(message));
+  if (loop.settings.notify.bell) ringBell();
   return code;
 }
 

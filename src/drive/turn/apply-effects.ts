@@ -4,6 +4,7 @@ import { dropContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { recordJournal } from '../records/journal.ts';
+import { notifyUser } from '../records/notification.ts';
 import { dropPromptedTurn } from '../records/prompted-turn.ts';
 import { recordLesson } from '../records/record-lessons.ts';
 import { projectionOf, type StatusProjection } from '../records/status-projection.ts';
@@ -12,6 +13,7 @@ import { projectionOf, type StatusProjection } from '../records/status-projectio
 export function applyEffects(files: LoopFiles, at: string, effects: readonly Effect[]): void {
   if (effects.length === 0) return;
   recordJournal(files, at, effects);
+  notifyUser(files, at, effects);
   const projection = projectionOf(files, at);
   projection.events(effects);
   for (const effect of effects) {

@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Effect } from '../../engine/effects.ts';
+import type { Notify } from '../../engine/schema/contract.ts';
+import type { TerminalStatus } from '../../engine/schema/state.ts';
+import { findContract, findEndedContract, type StoredContract } from '../../state/contract-store.ts';
+import { hashContract } from '../../state/hash-contract.ts';
+import { log } from '../../state/log.ts';
+import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
+import { readState } from '../../state/read-state.ts';
+import { redact } from '../../text/redact/redact.ts';
+
+type Kind = Notify['on'][number];
+
+/** What a notification's receiver is told. */
+interface Notice {
+  readonly title: string;
+  readonly message: string;
+  readonly priority: 'default' | 'high';
+  readonly loop: string;
+  readonly status: string;
+}
+
+/** Ends that the user has not asked for, by the kind that `notify.on` names. */
+const KINDS: Readonly<Record<TerminalStatus, Kind | null>> = {
+  complete: 'complete',
+  stopped: null,
+  cancelled: null,
+  'max-iterations': 'limit',
+  'no-progress-exhaustion': 'blocked',
+  'idle-limit': 'limit',
+  'circuit-open': 'blocked',
+  'budget-exhausted': 'limit',
+  'rate-limited': 'limit',
+  blocked: 'blocked',
+  'needs-verification': 'blocked',
+  'paused-for-review': 'paused',
+  timeout: 'limit',
+  interrupted: 'error',
+  error: 'error',
+};
+
+/** Variable that tells main.cjs to send a notification. It names a loop; where to send is in the contract alone. */
+export const NOTIFICATION = 'RALPH_NOTIFICATION';
+
+const SEND_TIMEOUT_MS = 15_000;
+
+/** Starts a process that notifies the user of an end or a pause, if the contract asks for it. Never waits, never throws. */
+export function notifyUser(files: LoopFiles, at: string, effects: readonly Effect[]): void {
+  try {
+    const found = newsIn(files, effects);
+    const stored = found === null ? null : contractOf(files);
+    if (found === null || stored?.contract.notify?.on.includes(found.kind) !== true) return;
+    const { projectDir, name, loopId, bundleDir } = stored.contract;
+    const loop = name ?? basename(projectDir);
+    const { status, message, kind } = found;
+    const priority = kind === 'complete' ? 'default' : 'high';
+    const notice: Notice = { title: `Loop ${loop}: ${status}`, message: redact(message), priority, loop, status };
+    const bundles = [bundleDir, join(projectDir, '.claude', 'skills', 'ralph-loop')].filter((dir) => dir !== null);
+    const program = bundles.map((dir) => join(dir, 'scripts', 'main.cjs')).find((path) => existsSync(path));
+    if (program === undefined) throw new Error('main.cjs was not found, so nothing was sent.');
+    const request = JSON.stringify({ projectDir, name, loopId, notice });
+    const env = { ...process.env, RALPH_ACTIVE: '0', [NOTIFICATION]: request };
+    spawn(process.execPath, [program], { cwd: projectDir, env, detached: true, stdio: 'ignore' })
+      .on('error', (error) => log(files, at, 'notify', error.message))
+      .unref();
+  } catch (error) {
+    log(files, at, 'notify', (error as Error).message);
+  }
+}
+
+function newsIn({ state }: LoopFiles, effects: readonly Effect[]) {
+  for (const effect of effects) {
+    if (effect.type === 'archive') {
+      const kind = KINDS[effect.as];
+      return kind === null ? null : { kind, status: effect.as, message: effect.message };
+    }
+    const event = effect.type === 'record-event' ? effect.event : null;
+    // A pause by command is the user's own.
+    if (event?.type === 'loop.paused' && event['reason'] !== 'operator') {
+      const found = readState(state);
+      const paused = found.kind === 'loop' && found.state.status === 'paused' ? found.state.paused.message : '';
+      return { kind: 'paused' as const, status: 'paused', message: paused || `reason: ${String(event['reason'])}` };
+    }
+  }
+  return null;
+}
+
+function contractOf(files: LoopFiles, loopId?: string): StoredContract | null {
+  const live = findContract(files);
+  const isMeant = typeof live !== 'string' && (loopId === undefined || live.contract.loopId === loopId);
+  const stored = isMeant ? live : loopId === undefined ? null : findEndedContract(files, loopId);
+  if (stored === null || !stored.contract.consented) return null;
+  return hashContract(stored.contract) === stored.hash ? stored : null;
+}
+
+/** Sends the notification that the environment names by command and address. A failure is logged once, without the address. */
+export async function sendNotification(env: NodeJS.ProcessEnv, at: string): Promise<void> {
+  const { [NOTIFICATION]: text = '', ...own } = env;
+  const { projectDir, name, loopId, notice } = JSON.parse(text) as {
+    projectDir: string;
+    name: string | null;
+    loopId: string;
+    notice: Notice;
+  };
+  const files = loopFiles(projectDir, name, env);
+  const notify = contractOf(files, loopId)?.contract.notify;
+  const { command = null, url = null, template = 'json' } = notify ?? {};
+  const sent = await Promise.allSettled([
+    command === null ? null : runCommand(command, notice, projectDir, own),
+    url === null ? null : post(url, template, notice),
+  ]);
+  for (const one of sent) if (one.status === 'rejected') log(files, at, 'notify', (one.reason as Error).message);
+}
+
+function runCommand([program = '', ...args]: string[], notice: Notice, cwd: string, env: NodeJS.ProcessEnv) {
+  return new Promise<void>((resolve, reject) => {
+    const failed = (why: string): void => reject(new Error(`notify.command: ${program} ${why}.`));
+    const child = spawn(program, args, { cwd, env, stdio: ['pipe', 'ignore', 'ignore'], timeout: SEND_TIMEOUT_MS });
+    child.on('error', (error) => failed(`could not be run (${error.message})`));
+    child.on('exit', (code) => (code === 0 ? resolve() : failed(`failed (${code ?? 'timeout'})`)));
+    // A program that does not read its input has none.
+    child.stdin.on('error', () => undefined).end(JSON.stringify(notice));
+  });
+}
+
+async function post(url: string, template: Notify['template'], notice: Notice): Promise<void> {
+  const { address, body } = requestOf(url, template, notice);
+  const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  let problem: string;
+  try {
+    const answer = await fetch(address, { ...options, signal: AbortSignal.timeout(SEND_TIMEOUT_MS) });
+    if (answer.ok) return;
+    problem = `answered ${answer.status}`;
+  } catch (error) {
+    problem = `could not be reached (${(error as Error).name})`;
+  }
+  // The rest of the address is often a secret.
+  throw new Error(`notify.url: ${new URL(url).host} ${problem}.`);
+}
+
+/** Returns the request in the form that its receiver reads. ntfy takes JSON at its root only, with the topic in it. */
+export function requestOf(
+  url: string,
+  template: Notify['template'],
+  notice: Notice,
+): { address: string; body: object } {
+  const { title, message, priority } = notice;
+  switch (template) {
+    case 'json':
+      return { address: url, body: notice };
+    case 'slack':
+      return { address: url, body: { text: `*${title}*\n${message}` } };
+    case 'discord':
+      return {
+        address: url,
+        body: { content: `**${title}**\n${message}`.slice(0, 2000), allowed_mentions: { parse: [] } },
+      };
+    case 'ntfy': {
+      const [, root = url, topic = ''] = /^(.*\/)([^/?#]+)\/?(?:[?#].*)?$/.exec(url) ?? [];
+      return { address: root, body: { topic, title, message, priority: priority === 'high' ? 4 : 3 } };
+    }
+    default:
+      return template satisfies never;
+  }
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { requestOf } from '../../src/drive/records/notification.ts';
+import { loopFiles } from '../../src/state/loop-files.ts';
+import { type Project, project } from '../support/project.ts';
+import { until } from '../support/until.ts';
+
+const DONE = 'cat > /dev/null; echo RALPH_AUDIT_COMPLETE_NO_FINDINGS';
+const WORK = 'cat > /dev/null; echo "Some work $$."';
+
+function task(p: Project, notify: object, more: object = {}): void {
+  p.write('.claude/ralph/PROMPT.md', `---\n${JSON.stringify({ validation: ['true'], notify, ...more })}\n---\nWork.\n`);
+  p.write('told.sh', '#!/bin/sh\ncat > "$1.part"; mv "$1.part" "$1"\n', 0o755);
+}
+
+function logged(p: Project): string {
+  try {
+    return readFileSync(loopFiles(p.dir, null, p.env).log, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** A server that keeps what is posted to it. */
+async function receiver(t: TestContext): Promise<{ url: string; posts: Record<string, unknown>[] }> {
+  const posts: Record<string, unknown>[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += chunk));
+    request.on('end', () => {
+      posts.push({ path: request.url, ...(JSON.parse(body) as object) });
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts };
+}
+
+test('the end of a loop is told to a command on its input, and posted to an address', async (t) => {
+  const p = project(t);
+  const { url, posts } = await receiver(t);
+  task(p, { command: ['./told.sh', 'told here.json'], url: `${url}/hook` });
+  assert.equal(p.ralph(['run', '--agent', DONE]).code, 0);
+  await until('told', () => p.has('told here.json') && posts.length === 1);
+  const told = JSON.parse(p.read('told here.json')) as Record<string, unknown>;
+  assert.deepEqual([told['status'], told['priority']], ['complete', 'default']);
+  assert.match(String(told['title']), /^Loop .+: complete$/);
+  assert.deepEqual(posts, [{ path: '/hook', ...told }]);
+});
+
+test('only the kinds that were asked for are told, and what the user did is not', async (t) => {
+  const p = project(t);
+  const { url, posts } = await receiver(t);
+  task(p, { on: ['limit'], url, template: 'slack' }, { max_iterations: 1 });
+  assert.equal(p.ralph(['run', '--agent', DONE]).code, 0);
+  p.ralph(['start', '--mode', 'runner']);
+  p.ralph(['cancel']);
+  assert.equal(p.ralph(['run', '--agent', WORK]).code, 2);
+  await until('told', () => posts.length > 0);
+  assert.equal(posts.length, 1);
+  assert.match(String(posts[0]?.['text']), /^\*Loop .+: max-iterations\*\n/);
+});
+
+test('a notification that cannot be sent changes nothing, and is logged without its address', async (t) => {
+  const p = project(t);
+  task(p, { command: ['./no-such-program'], url: 'http://127.0.0.1:9/secret-token' });
+  assert.equal(p.ralph(['run', '--agent', DONE]).code, 0);
+  const both = (): boolean => /notify\.url: 127\.0\.0\.1:9 /.test(logged(p)) && /notify\.command: /.test(logged(p));
+  await until('logged', both);
+  assert.doesNotMatch(logged(p), /secret-token/);
+  assert.equal(logged(p).match(/"where":"notify"/g)?.length, 2);
+});
+
+test('each template has the form that its receiver reads', () => {
+  const notice = { title: 'T', message: 'M', priority: 'high', loop: 'l', status: 's' } as const;
+  const at = 'https://ntfy.example.org/my-topic';
+  assert.deepEqual(requestOf(at, 'json', notice), { address: at, body: notice });
+  assert.deepEqual(requestOf(at, 'slack', notice).body, { text: '*T*\nM' });
+  assert.deepEqual(requestOf(at, 'discord', notice).body, { content: '**T**\nM', allowed_mentions: { parse: [] } });
+  assert.deepEqual(requestOf(at, 'ntfy', notice), {
+    address: 'https://ntfy.example.org/',
+    body: { topic: 'my-topic', title: 'T', message: 'M', priority: 4 },
+  });
+});
