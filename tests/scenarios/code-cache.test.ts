@@ -4,7 +4,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -12,10 +11,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { emptyFolder } from '../support/folder.ts';
 
 const DIST = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
 const STOP = 'ralph-stop-hook-ralph-hooks.cjs';
@@ -23,8 +22,7 @@ const HOUR_MS = 3_600_000;
 
 /** Hooks of their own in a folder of their own; `stop` asks one about a project in which no loop runs. */
 function hooks(context: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-code-'));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder(context);
   for (const part of ['hooks', 'scripts']) cpSync(join(DIST, part), join(folder, part), { recursive: true });
   const cache = join(folder, 'outside', 'ralph-loop', 'code-cache');
   mkdirSync(dirname(cache), { recursive: true });
@@ -106,8 +104,7 @@ test('Where no cache can be kept a hook works all the same.', (context) => {
 });
 
 test('A command keeps the code that it ran where loops have been, and leaves nothing behind elsewhere.', (context) => {
-  const home = mkdtempSync(join(tmpdir(), 'ralph-code-'));
-  context.after(() => rmSync(home, { recursive: true, force: true }));
+  const home = emptyFolder(context);
   const outside = join(home, 'outside', 'ralph-loop');
   const call = (...args: string[]): string => {
     const { stdout, stderr } = spawnSync(process.execPath, [join(DIST, 'scripts', 'main.cjs'), ...args], {

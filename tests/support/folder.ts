@@ -3,10 +3,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 
+/** A fresh folder by its real path, removed after the test; every project of a test is in one. */
+export function emptyFolder(context: Pick<TestContext, 'after'>): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-test-')));
+  context.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  return directory;
+}
+
 /** A fresh project directory with these files, removed after the test. */
 export function project(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-task-')));
-  context.after(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  const directory = emptyFolder(context);
   writeFiles(directory, files);
   return directory;
 }

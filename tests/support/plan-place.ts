@@ -1,10 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMAND_PATH } from './command-path.ts';
+import { emptyFolder } from './folder.ts';
 
 const MAIN = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'plugin', 'scripts', 'main.cjs');
 
@@ -40,8 +40,7 @@ export interface PlanPlace {
  * (`after NAME`) its own work, the first time that it is called so for the second task.
  */
 export function planPlace(context: TestContext, plan: string, agent = AGENT): PlanPlace {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-plan-')));
-  context.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = emptyFolder(context);
   const [dir, home, bin, state] = ['project', 'home', 'bin', 'state'].map((name) => join(root, name)) as [
     string,
     string,

@@ -1,21 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMAND_PATH } from './command-path.ts';
+import { emptyFolder } from './folder.ts';
 import { TEST_TIMEOUT_MS } from './until.ts';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -48,8 +37,7 @@ export interface Project {
 }
 
 export function project(context: TestContext): Project {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'ralph-scenario-')));
-  context.after(() => rmSync(base, { recursive: true, force: true }));
+  const base = emptyFolder(context);
   const [dir, home] = [join(base, 'project'), join(base, 'home')];
   for (const made of [dir, home]) mkdirSync(made);
   const env: NodeJS.ProcessEnv = {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
@@ -11,6 +10,7 @@ import { type DriverContext, driverContext } from '../../../src/drive/turn/owner
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { parseState } from '../../../src/state/read-state.ts';
+import { emptyFolder } from '../folder.ts';
 
 export const AT = '2026-02-28T10:00:00Z';
 
@@ -22,8 +22,7 @@ export interface Project {
 
 /** A project of its own for one test, with a task in it, gone after the test. */
 export function aProject(t: TestContext, task = 'Do the work.\n'): Project {
-  const root = mkdtempSync(join(tmpdir(), 'ralph-drive-'));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = emptyFolder(t);
   const directory = join(root, 'project');
   put(join(directory, '.claude', 'ralph', 'PROMPT.md'), task);
   const env = { HOME: root, XDG_STATE_HOME: join(root, 'outside'), CLAUDE_PROJECT_DIR: directory };

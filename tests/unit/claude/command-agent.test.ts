@@ -1,13 +1,14 @@
 import '../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AgentRun, FinishedRun, ProgramOptions } from '../../../src/claude/agent/agent-run.ts';
 import { startCommandAgent } from '../../../src/claude/agent/start-command-agent.ts';
 import { groupLives } from '../../../src/state/process/group.ts';
+import { emptyFolder } from '../../support/folder.ts';
 import { until } from '../../support/until.ts';
 
 type Ran = FinishedRun & { readonly told: readonly string[] };
@@ -41,15 +42,8 @@ test('an agent that reads nothing of its prompt is no failure', async () => {
   assert.equal(outcome.kind, 'ok');
 });
 
-/** A place for the files by which a test and its agent tell each other how far they are. */
-function aFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-command-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 test('whole lines are told while it works, colours taken out', async (t) => {
-  const cwd = aFolder(t);
+  const cwd = emptyFolder(t);
   const rest = 'until test -f go; do sleep 0.05; done; printf "\\033[31mo\\033[0m\\n\\n\\nend"';
   const { run, told } = startIt(`printf "one\\ntw"; ${rest}`, { cwd });
   await until('it has told something', () => told.length > 0);
@@ -100,7 +94,7 @@ test('one that is silent for too long is ended with all that it started', async 
 });
 
 test('a word on either stream is a sign of life', async (t) => {
-  const cwd = aFolder(t);
+  const cwd = emptyFolder(t);
   t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: Date.now() });
   const pass = (ms: number): void => {
     for (let passed = 0; passed < ms; passed += 200) t.mock.timers.tick(200);

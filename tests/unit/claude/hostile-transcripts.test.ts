@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseHookInput } from '../../../src/claude/hook-io/hook-input.ts';
 import { apiFailure, lastApiError } from '../../../src/claude/transcript/api-failure.ts';
 import { watchQueue } from '../../../src/claude/transcript/queued-messages.ts';
 import { readUsage } from '../../../src/claude/transcript/usage.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 /** JSON that has no way to become a string: String() throws on it. */
 const NO_TEXT = { toString: 1, valueOf: 1 };
 const MARKS = { transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
 
 function transcript(t: TestContext, ...entries: object[]): string {
-  const directory = mkdtempSync(join(tmpdir(), 'ralph-transcript-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = emptyFolder(t);
   const path = join(directory, 'transcript.jsonl');
   writeFileSync(path, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   return path;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readEndedSubagent, readSubagent } from '../../../src/claude/transcript/subagent.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 };
 
@@ -23,8 +23,7 @@ const TOOL = { type: 'tool_use', name: 'Bash', input: {} };
 const RESULT = JSON.stringify({ type: 'user', message: { content: [{ type: 'tool_result', content: 'x' }] } });
 
 function aRecord(t: TestContext, lines: readonly string[]): NodeJS.ProcessEnv {
-  const config = mkdtempSync(join(tmpdir(), 'ralph-subagent-'));
-  t.after(() => rmSync(config, { recursive: true, force: true }));
+  const config = emptyFolder(t);
   const folder = join(config, 'projects', '-a-project', 'session-1', 'subagents');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'agent-a1.jsonl'), `${lines.join('\n')}\n`);

@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
 import type { LoopState } from '../../../src/engine/schema/state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { serialise } from '../../../src/state/with-state.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 /** A project of its own for one test, gone after it, with the folder for runtime files made. */
 export function aProject(t: TestContext, name: string | null = null): LoopFiles {
-  const directory = mkdtempSync(join(tmpdir(), 'ralph-state-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = emptyFolder(t);
   const files = loopFiles(join(directory, 'project'), name, { XDG_STATE_HOME: join(directory, 'state') });
   mkdirSync(files.runtimeDir, { recursive: true });
   return files;

@@ -3,7 +3,6 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,7 +10,6 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runStatus, taskIterationRecord } from '../../../src/engine/schema/run-status.ts';
@@ -24,11 +22,11 @@ import {
   readRunState,
   writeTranscript,
 } from '../../../src/state/task-folder/run-state.ts';
+import { emptyFolder } from '../../support/folder.ts';
 import { aRecord, aStatus } from './a-run.ts';
 
 function aTask(t: TestContext): RunFiles {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-run-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = emptyFolder(t);
   mkdirSync(join(dir, 'task'));
   return runFiles(join(dir, 'task'));
 }

@@ -1,15 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { initialState } from '../../../src/engine/initial-state.ts';
@@ -24,6 +14,7 @@ import {
   showState,
   summaryOf,
 } from '../../../src/state/task-folder/loop-directory.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 const AT = '2026-01-02T03:04:05.678Z';
 const STATE = initialState({
@@ -41,8 +32,7 @@ function entry(iteration: number): LoopIteration {
 }
 
 function directory(context: TestContext) {
-  const base = mkdtempSync(join(tmpdir(), 'ralph-shown-'));
-  context.after(() => rmSync(base, { recursive: true, force: true }));
+  const base = emptyFolder(context);
   const dir = join(base, 'site');
   mkdirSync(dir);
   return { base, files: loopDirectoryIn(dir) };

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,7 +10,6 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TddRecord } from '../../../src/engine/schema/tdd.ts';
@@ -19,11 +17,11 @@ import { publishedState } from '../../../src/engine/tdd/published-state.ts';
 import { type LoopFiles, loopFiles } from '../../../src/state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, peekTdd, tddFiles, withTdd } from '../../../src/state/tdd-store.ts';
 import { RalphError } from '../../../src/text/ralph-error.ts';
+import { emptyFolder } from '../../support/folder.ts';
 import { AT, after, aList } from '../../support/tdd-list.ts';
 
 function aProject(context: TestContext): LoopFiles {
-  const root = mkdtempSync(join(tmpdir(), 'ralph-tdd-'));
-  context.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = emptyFolder(context);
   mkdirSync(join(root, 'project'));
   return loopFiles(join(root, 'project'), null, { XDG_STATE_HOME: join(root, 'outside') });
 }

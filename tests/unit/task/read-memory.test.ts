@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMemory } from '../../../src/task/memory/read-memory.ts';
+import { emptyFolder } from '../../support/folder.ts';
 
 test("the agent's memory is read from a plain file, and from nothing else that lies in its place", (context) => {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-memory-'));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = emptyFolder(context);
   const path = join(folder, 'RALPH_PROGRESS.md');
   const elsewhere = join(folder, 'elsewhere.md');
   writeFileSync(elsewhere, 'somebody else’s');

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +14,7 @@ import { writeContract } from '../../../../src/state/contract-store.ts';
 import { parseState } from '../../../../src/state/read-state.ts';
 import { buildContract } from '../../../../src/task/settings/build-contract.ts';
 import { terms } from '../../../support/contract-terms.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
 const FOUR_KEYS =
   '{"iteration":1,"startedAt":"2026-02-28T10:00:00Z","lastRunAt":"2026-02-28T10:00:00Z","lastFindingsCount":3}';
@@ -31,8 +31,7 @@ function hookOver(
   event: string,
   env: Record<string, string> = {},
 ): DriverContext {
-  const project = mkdtempSync(join(tmpdir(), 'ralph-hostile-'));
-  t.after(() => rmSync(project, { recursive: true, force: true }));
+  const project = emptyFolder(t);
   const input = parseHookInput(
     JSON.stringify({
       hook_event_name: event,

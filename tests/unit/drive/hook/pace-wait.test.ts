@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseHookInput } from '../../../../src/claude/hook-io/hook-input.ts';
@@ -14,13 +13,13 @@ import type { LoopState, StateOf } from '../../../../src/engine/schema/state.ts'
 import { effectiveValues } from '../../../../src/task/settings/defaults.ts';
 import { DEFAULT_POLICY, readValues } from '../../../../src/task/settings/read-values.ts';
 import { instantOf } from '../../../../src/text/instant.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
 const HOUR = 3_600_000;
 
 /** A hook in the middle of a wait that lasts `delayMs` more; its task file was written after the wait had begun. */
 async function waited(t: TestContext, delayMs: number, why: Partial<StateOf<'waiting'>['waiting']>): Promise<void> {
-  const project = mkdtempSync(join(tmpdir(), 'ralph-pace-'));
-  t.after(() => rmSync(project, { recursive: true, force: true }));
+  const project = emptyFolder(t);
   const input = parseHookInput(
     JSON.stringify({ hook_event_name: 'Stop', session_id: 's', last_assistant_message: 'x' }),
   );

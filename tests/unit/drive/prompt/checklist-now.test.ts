@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { checklistNow } from '../../../../src/drive/prompt/read-task.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
 const LIST = '---\nmodel: opus\n---\n- [x] one\n- [ ] two\n';
 
-function folder(context: TestContext): string {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-list-'));
-  context.after(() => rmSync(dir, { recursive: true, force: true }));
-  return dir;
-}
-
 test('a checklist is counted as its file stands, and no other file is', (context) => {
-  const dir = folder(context);
+  const dir = emptyFolder(context);
   for (const name of ['task.md', 'RALPH.md', 'PROMPT.md']) writeFileSync(join(dir, name), LIST);
   assert.deepEqual(checklistNow(dir, 'task.md'), { done: 1, total: 2 });
   assert.equal(checklistNow(dir, 'RALPH.md'), null);
@@ -22,7 +16,7 @@ test('a checklist is counted as its file stands, and no other file is', (context
 });
 
 test('a file that is gone, a folder, a link to nothing or far too large says nothing', (context) => {
-  const dir = folder(context);
+  const dir = emptyFolder(context);
   for (const name of ['a', 'b', 'c', 'd']) mkdirSync(join(dir, name));
   mkdirSync(join(dir, 'b/task.md'));
   symlinkSync(join(dir, 'nothing'), join(dir, 'c/task.md'));

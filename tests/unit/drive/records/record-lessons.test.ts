@@ -1,29 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { recordLesson } from '../../../../src/drive/records/record-lessons.ts';
 import { type LoopFiles, loopFiles } from '../../../../src/state/loop-files.ts';
 import { GUARDRAILS, LEARNINGS } from '../../../../src/task/memory/project-memory.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
 const AT = '2026-03-12T10:00:00.000Z';
 const SIGN = { name: 'Again', trigger: 'always', instruction: 'do', addedAfter: 'it' };
 const BLOCK = '### Sign: Again\n\n- **Trigger**: always\n- **Instruction**: do\n- **Added after**: it\n';
 
 function place(context: TestContext): { files: LoopFiles; elsewhere: string; at: (path: string) => string } {
-  const root = mkdtempSync(join(tmpdir(), 'ralph-remember-'));
-  context.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = emptyFolder(context);
   const project = join(root, 'project');
   mkdirSync(project);
   const elsewhere = join(root, '.profile');

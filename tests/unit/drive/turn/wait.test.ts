@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { waitUntil } from '../../../../src/drive/turn/wait.ts';
 import { initialState } from '../../../../src/engine/initial-state.ts';
 import { loopFiles } from '../../../../src/state/loop-files.ts';
 import { withState } from '../../../../src/state/with-state.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
 type Context = Parameters<typeof waitUntil>[0];
 type Wait = Parameters<typeof waitUntil>[1];
 
 test('a wait ends at once where somebody ended the loop before it began', async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-wait-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = emptyFolder(t);
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
   const context = { context: { files }, transcriptPath: null } as unknown as Context;
   // Without the word to go a wait that sees nothing would last for an hour.
@@ -25,8 +24,7 @@ test('a wait ends at once where somebody ended the loop before it began', async 
 });
 
 test('a clock that is set back an hour makes no wait an hour longer', async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-wait-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = emptyFolder(t);
   const files = loopFiles(dir, null, { XDG_STATE_HOME: join(dir, 'outside') });
   const loop = { loopId: 'loop-1', name: null, mode: 'runner', taskPath: 'PROMPT.md', contractHash: null } as const;
   const state = initialState({ ...loop, maxIterations: 5, at: new Date().toISOString(), consented: true });

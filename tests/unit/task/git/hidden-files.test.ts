@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hiddenFiles } from '../../../../src/task/git/read-repository.ts';
 import { runGit } from '../../../../src/task/git/run-git.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 import { ENV } from '../../../support/repository.ts';
 
 const OPTIONS = { env: ENV, signal: new AbortController().signal };
 
 test('a hidden file is found in a repository whose list of files is larger than one answer of git', async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), 'ralph-hidden-'));
-  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const dir = emptyFolder(t);
   const git = (args: readonly string[], input = ''): string =>
     execFileSync('git', args, { cwd: dir, env: ENV, encoding: 'utf8', input });
   git(['init', '-q']);

@@ -1,11 +1,11 @@
 import '../../../support/starts-processes.ts';
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCommand } from '../../../../src/task/commands/run-command.ts';
 import { decidingEnvironment, withDeciding } from '../../../../src/task/tdd/make-list.ts';
+import { emptyFolder } from '../../../support/folder.ts';
 
 const AGREED = { PATH: process.env['PATH'] ?? '', LANG: 'C' };
 const kept = decidingEnvironment(AGREED);
@@ -19,8 +19,7 @@ const FAKES: readonly (readonly [string, string, Record<string, string>])[] = [
 ];
 for (const [what, run, fake] of FAKES) {
   test(`a shell that asks for a step decides nothing: ${what}`, async (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'ralph-deciding-'));
-    t.after(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = emptyFolder(t);
     writeFileSync(join(directory, 'Makefile'), 'test:\n\tfalse\n');
     writeFileSync(join(directory, 'package.json'), '{"scripts": {"test": "false"}}');
     const asked = { ...AGREED, HOME: directory, ...fake };
