@@ -92,10 +92,7 @@ export type EngineEvent =
       readonly at: string;
       /** A prompt with the id of the running turn was queued while the agent worked, so nothing was interrupted. */
       readonly promptId: string | null;
-      /**
-       * Who speaks: a person, the client itself because background work ended (`notification`), or the client itself
-       * because a usage limit has reset (`continuation`).
-       */
+      /** A person, or the client itself: background work ended (`notification`), a usage limit reset (`continuation`). */
       readonly by: 'user' | 'notification' | 'continuation';
     }
   | { readonly type: 'turn-released'; readonly at: string; readonly why: 'background' | 'message' }
@@ -115,10 +112,7 @@ export type EngineEvent =
   | { readonly type: 'noticed'; readonly at: string; readonly key: string; readonly warning: Message | string }
   | { readonly type: 'waited-out'; readonly at: string; readonly taskIds: readonly string[] }
   | { readonly type: 'steering-delivered'; readonly at: string; readonly ids: readonly string[] }
-  /**
-   * A prompt took its time to make. `ready`: it goes out now, and the iteration begins. `given-up`: it never will, and
-   * what it carried goes with the next one.
-   */
+  /** A slow prompt is ready, and the iteration begins; or it was given up, and the next one carries its contents. */
   | { readonly type: 'prompt-made'; readonly at: string; readonly outcome: 'ready' | 'given-up' }
   /** A driver begins a turn by a prompt of its own, which is to carry what the state hands over to it. */
   | { readonly type: 'first-prompt'; readonly at: string };
@@ -129,10 +123,10 @@ export interface ApiError {
   readonly resetsAt: string | null;
 }
 
-/** More than that is a task, not a word of steering: it belongs into the task file. */
+/** Maximum length of a message to the agent; a longer one is a task. */
 const LIMIT = 20_000;
 
-/** What the user tells the agent, as a command. Throws RalphError `usage` for a text that is too long. */
+/** Returns the command that steers the agent. Throws RalphError `usage` for a text that is too long. */
 export function steering(id: string, text: string, delivery: 'now' | 'next'): OperatorCommand {
   if (text.length > LIMIT) {
     throw new RalphError(

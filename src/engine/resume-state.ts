@@ -5,9 +5,8 @@ import { running } from './transitions/build.ts';
 import { takenBack } from './transitions/delivery.ts';
 
 /**
- * The loop as it goes on in a new client: counters, usage and notices kept; breaker closed; no session bound; whatever
- * was asked of the old client forgotten. The user who resumes it agrees to it, or an agent cannot (`consented` false): then it awaits
- * the user's consent, whatever it was. The epoch moves on, so that a holder from before can no longer write.
+ * Returns the loop for a new client: counters, usage and notices kept, breaker closed, no session bound. Without consent
+ * (an agent resumes it) it awaits the user's. The new epoch fences off an earlier holder.
  */
 export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
   const before = takenBack(state);

@@ -16,10 +16,7 @@ import { verified } from './transitions/verified.ts';
 
 export type { Transition } from './transitions/build.ts';
 
-/**
- * Returns the loop's next state and the effects of an event. Pure and total: any valid state and any event give an
- * answer, time comes in with the event, and nothing is read or written.
- */
+/** Returns the next state and the effects of an event. Pure and total; time comes in with the event. */
 export function transition(state: LoopState, happened: EngineEvent, policy: Policy): Transition {
   if (state.status === 'ended') return endedAlready(state, happened);
   switch (happened.type) {

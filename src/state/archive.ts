@@ -7,10 +7,7 @@ import type { LoopFiles } from './loop-files.ts';
 import { type ReadState, readState } from './read-state.ts';
 import { serialise } from './with-state.ts';
 
-/**
- * Writes an ended state into the archive and returns its path. Called under the lock, before the state file is removed:
- * after a crash in between, the next process archives it under the same name.
- */
+/** Writes an ended state into the archive and returns its path. Called under the lock; idempotent after a crash. */
 export function archiveState(files: LoopFiles, state: LoopState, at: string, label: string): string {
   mkdirSync(files.archiveDir, { recursive: true });
   const content = serialise(state);

@@ -9,10 +9,7 @@ import type { LoopFiles } from './loop-files.ts';
 
 export type { StoredContract };
 
-/**
- * Reads the contract of this project's loop. Its hash is as written; `hashContract` proves it. `unreadable`: it cannot be
- * opened, or lacks something that a hook needs. Never throws.
- */
+/** Reads the loop's contract, whose hash `hashContract` proves. `unreadable`: not as a hook needs it. Never throws. */
 export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unreadable' {
   return contractIn(files.contract);
 }

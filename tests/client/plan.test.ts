@@ -179,7 +179,7 @@ test('an agent that lies is caught each time, told why, and its task is blocked 
 test('a task that an agent says is blocked ends the loop at once, and one in parts goes on', async () => {
   const script = byLastUserText(
     [
-      [/Current task: Task 1[\s\S]*What you said of this task last time/, text('Summary: the rest is done.')],
+      [/Current task: Task 1[\s\S]*Your last report on this task/, text('Summary: the rest is done.')],
       [/Current task: Task 1/, text('Summary: half of it.\n\n<!-- ralph:state partial -->')],
       [/Current task: Task 2/, text('Blockers: the key is missing.\n\n<!-- ralph:state blocked -->')],
     ],

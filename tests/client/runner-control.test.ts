@@ -154,7 +154,13 @@ test('a second runner on the same loop is refused with who holds it, and changes
     for (const args of [[], ['--resume'], ['--fresh']]) {
       const second = await runRunner(project, { args });
       assert.equal(second.code, 1);
-      assert.match(second.stderr, new RegExp(`A runner already works on this loop \\(process ${running.pid}\\)`));
+      const { pid } = running;
+      assert.match(
+        second.stderr,
+        new RegExp(
+          `runner already works on this loop \\(process ${pid}\\)|already running \\(iteration 0, client process ${pid}\\)`,
+        ),
+      );
     }
     const hook = project.main(['start', '--fresh']);
     assert.equal(hook.code, 1);

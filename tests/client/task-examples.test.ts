@@ -89,7 +89,7 @@ test('the minimal loop has no promise to give and ends at its limit: max-iterati
       turns.map((turn) => [turn === 4, turn < 4 ? turn : turn - 4]),
     );
     assert.match(loop.told()[0] ?? '', /Read TODO\.md and implement the next task\. Commit when done\./);
-    assert.match(loop.told()[0] ?? '', /There is no promise to give/);
+    assert.match(loop.told()[0] ?? '', /No promise is expected/);
     assert.doesNotMatch(run.said, /No checks are configured|unverified/);
   });
 });

@@ -48,7 +48,7 @@ test('a scenario is proved by a real run: red with its evidence, green, refactor
   assert.match(told(red).output, /a\.txt is missing/);
   assert.equal(tdd(where, 'next').json['redEvidence'], told(red).output, 'verbatim');
 
-  assert.match(told(tdd(where, 'green')).problem ?? '', /it fails still \(exit code 1\)/);
+  assert.match(told(tdd(where, 'green')).problem ?? '', /it still fails \(exit code 1\)/);
   where.write('a.txt', '');
   const green = tdd(where, 'green');
   assert.equal(green.code, 0, green.stdout);
@@ -76,10 +76,10 @@ test('a scenario is proved by a real run: red with its evidence, green, refactor
 const NO_RED: readonly (readonly [string, string, RegExp])[] = [
   ['a program that is not there', 'no-such-program --test', /could not run \(exit code 127/],
   ['a file that may not be run', './check', /could not run \(exit code 126/],
-  ['a shell text that does not parse', 'node --test (', /failed before it came to a test/],
-  ['a test file that is not there', 'node --test tests/none.test.mjs', /failed before it came to a test/],
+  ['a shell text that does not parse', 'node --test (', /failed before any test ran/],
+  ['a test file that is not there', 'node --test tests/none.test.mjs', /failed before any test ran/],
   ['a file without a test', 'node --test tests/empty.test.mjs', /no test was executed/],
-  ['a test that passes at once', 'node --test tests/passes.test.mjs', /it passes already/],
+  ['a test that passes at once', 'node --test tests/passes.test.mjs', /it already passes/],
   ['one that takes too long', 'sleep 600', /ran out of time/],
   ['one that is killed', 'kill -9 $$', /ended by SIGKILL/],
 ];
@@ -444,7 +444,7 @@ test('a step runs the programs that the user agreed to, whatever the shell of th
   const fake = { ...AGENT, PATH: `${join(where.dir, 'fake')}:${process.env['PATH']}` };
   const bash = { ...AGENT, BASH_ENV: join(where.dir, 'exit.sh') };
   where.write('exit.sh', 'exit 0\n');
-  for (const env of [fake, bash]) assert.match(told(tdd(where, 'green', env)).problem ?? '', /it fails still/);
+  for (const env of [fake, bash]) assert.match(told(tdd(where, 'green', env)).problem ?? '', /it still fails/);
   // As long as that is the user's own word, it counts.
   const agreed = where.ralph(['tdd', 'init', '--consent'], { PATH: fake.PATH });
   assert.equal(agreed.code, 0, agreed.stderr);

@@ -22,10 +22,7 @@ export const MOST_ATTEMPTS = 2;
 
 const NO_PLAN_STATE: PlanState = { current: null, attempts: 0, done: [], blocked: null, report: null };
 
-/**
- * How far the plan of a loop has come. The hooks do not check this part of a state file: what is not as it should be
- * counts as a session that has done nothing yet, since the plan's own file says what is done.
- */
+/** Returns the plan's progress. Hooks do not check this part of a state: an invalid one counts as a new session. */
 export function planOf({ plan }: { readonly plan?: unknown }): PlanState {
   return isSound(plan) ? plan : NO_PLAN_STATE;
 }
@@ -47,10 +44,7 @@ function isSound(plan: unknown): plan is PlanState {
   );
 }
 
-/**
- * What an attempt comes to: `passed` says whether every check did. The agent's own word that it cannot go on is taken;
- * that it has done a part is no failed attempt.
- */
+/** Returns the outcome of an attempt. An agent that reports `blocked` is believed; `partial` is no failed attempt. */
 export function attemptVerdict(plan: PlanState, passed: boolean): PlanAttempt['as'] {
   const said = plan.report?.said ?? 'done';
   if (said === 'blocked') return 'blocked';
@@ -66,7 +60,7 @@ export type PlanStop =
   /** `why`: as many tasks as a session may have are done, or only tasks before the one to begin from are left. */
   | { readonly as: 'paused-for-review'; readonly why: 'max-tasks' | 'from'; readonly choice: PlanChoice };
 
-/** Whether the loop over a plan ends here, and how; null where there is a task to work on. */
+/** Returns how the loop over a plan ends here; null if there is a task to work on. */
 export function planStop(
   plan: PlanState,
   tasks: readonly PlanTask[],
@@ -87,7 +81,6 @@ export function blockedIn(tasks: readonly PlanTask[]): string[] {
   return tasks.filter(({ status }) => status === 'blocked').map(({ id }) => id);
 }
 
-/** The session after a task of it is done. */
 export function withDone(plan: PlanState, id: string): PlanState {
   return { ...plan, current: null, attempts: 0, done: [...plan.done, id] };
 }

@@ -38,32 +38,22 @@ export interface PassedTask {
 export interface PlanChoice {
   /** The first task that can be worked on. */
   readonly next: PlanTask | null;
-  /**
-   * What follows where none can: all are done, a person has to verify something, everything left is blocked, or only
-   * tasks before the one to begin from are left.
-   */
+  /** Reason why no task can be worked on; `paused-for-review`: only tasks before the one to begin from are left. */
   readonly stop: 'complete' | 'needs-verification' | 'blocked' | 'paused-for-review' | null;
   /** Those that are neither done nor waiting for a task that can still be worked on, in the order of the plan. */
   readonly passed: readonly PassedTask[];
 }
 
 /**
- * Chooses the first incomplete task that is neither blocked nor for a person to verify, and whose dependencies are all
- * done. `from` is the id of the first task to begin from: those before it are not chosen, done or not. A blocked task is
- * passed over with all that depends on it. Total: any list gives an answer, in linear time.
+ * Chooses the first open task, from the task `from` on, whose dependencies are all done. A blocked task is skipped with
+ * everything that depends on it. Total: any list gives an answer, in linear time.
  */
 export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = null): PlanChoice {
   const open = tasks.filter(({ status }) => status !== 'done');
   if (open.length === 0) return { next: null, stop: 'complete', passed: [] };
   const obstacles = obstacleFinder(tasks);
-  const first =
-    from === null
-      ? 0
-      : Math.max(
-          0,
-          tasks.findIndex(({ id }) => planKey(id) === planKey(from)),
-        );
-  const late = new Set(tasks.slice(first).map(({ id }) => planKey(id)));
+  const first = from === null ? 0 : tasks.findIndex(({ id }) => planKey(id) === planKey(from));
+  const late = new Set(tasks.slice(Math.max(0, first)).map(({ id }) => planKey(id)));
   const ready = readyTasks(tasks);
   const next = ready.find(({ id }) => late.has(planKey(id))) ?? null;
   const passed = open.flatMap((task): PassedTask[] => {
@@ -119,9 +109,8 @@ export function isGlob(entry: string): boolean {
 }
 
 /**
- * Whether a path, relative to the project with `/` between its parts, lies in a scope: paths, each with all that is
- * below it, and globs; one without a slash is held against the name alone. An empty scope is the whole project. What
- * lies outside the project is in no scope.
+ * Returns whether a path, relative to the project, is in a scope of paths and globs; a glob without a slash matches the
+ * name alone. An empty scope is the whole project, and nothing outside the project is in scope.
  */
 export function inScope(
   path: string,

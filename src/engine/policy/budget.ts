@@ -13,7 +13,7 @@ export interface BudgetReading {
   readonly text: string;
 }
 
-/** What each ceiling of the budget reads now. A ceiling that is not set, or whose use is unknown, is left out. */
+/** Reads each limit of the budget. A limit that is not set, or whose use is unknown, is left out. */
 export function readBudget(
   usage: UsageState,
   startedAt: string,
@@ -86,10 +86,7 @@ export function exactCost(usd: number): number {
   return Math.round(usd * 1e10) / 1e10;
 }
 
-/**
- * The loop's usage with one turn added. `costUsd` is the client's own cumulative figure for its session; the loop's
- * part is what came on top since the loop began there, and never shrinks.
- */
+/** Adds one turn to the loop's usage. `costUsd` is the client's cumulative figure for its session. */
 export function addUsage(usage: UsageState, delta: UsageDelta | null, costUsd: number | null): UsageState {
   return {
     ...usage,
@@ -110,10 +107,7 @@ function cost(usage: UsageState, figure: number | null): Pick<UsageState, 'costU
   return { costUsd: exactCost(Math.max(spent, figure - base)), costBaseUsd: base };
 }
 
-/**
- * Whether the iteration in progress has had its time: milliseconds from its prompt on; null is no limit.
- * A turn that answers the user has all the time it takes.
- */
+/** Returns whether the iteration in progress has exceeded its time limit. A turn that answers the user has none. */
 export function outOfTime({ turn, lastDecision }: LoopState, limitMs: number | null, at: string): boolean {
   if (limitMs === null || lastDecision === null) return false;
   const iterating = lastDecision.kind === 'prompt' || lastDecision.kind === 'started';

@@ -10,10 +10,7 @@ export interface IdleWait {
   readonly last: boolean;
 }
 
-/**
- * The streak on a clock that was last seen at `before` and shows `at` now: one that was set back counts as no time, and
- * what had passed before stays passed.
- */
+/** Moves the streak with a clock that was set back from `before` to `at`, so that its elapsed time stays the same. */
 export function clockSetBack(state: IdleState, before: string, at: string): IdleState {
   if (!isBefore(at, before)) return state;
   const moved = (instant: string | null): string | null =>
@@ -27,8 +24,8 @@ export function anotherIdle(state: IdleState, at: string): IdleState {
 }
 
 /**
- * How long to wait after the k-th consecutive idle iteration: min(delay * backoff^(k-1), max_delay), cut at what is
- * left of `max`; null when nothing is left and the loop has to stop.
+ * Returns the wait after the k-th consecutive idle iteration: min(delay * backoff^(k-1), max_delay), cut at what is left
+ * of `max`; null if nothing is left, and the loop stops.
  */
 export function idleWait(state: IdleState, policy: IdlePolicy, at: string): IdleWait | null {
   const left = policy.maxMs - idleElapsed(state, at);

@@ -23,15 +23,12 @@ export interface ChecklistPromptParts
   readonly reflection: string | null;
 }
 
-/** Of the open items, as many are named as an agent can have in mind. */
+/** Number of open items that the prompt names. */
 const NAMED = 3;
 const ITEM_LIMIT = 300;
 const REFLECTION_LIMIT = 4_000;
 
-/**
- * The prompt of a checklist's next iteration. Pure: the same parts give the same text. The task file is the agent's only
- * memory, so the prompt says how it stands, what comes next, and how it is kept.
- */
+/** Returns the prompt of a checklist's next iteration. The task file is the agent's only memory. Pure. */
 export function assembleChecklistPrompt(parts: ChecklistPromptParts): AssembledPrompt {
   const { iteration, maxIterations, taskPath, reflection, findings, guardrailsPath } = parts;
   const preface = [
@@ -53,13 +50,13 @@ export function assembleChecklistPrompt(parts: ChecklistPromptParts): AssembledP
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
 }
 
-/** The default of what the agent is asked to think about, now and then. */
+/** Returns the default text of a reflection. */
 export function reflectionText(taskPath: string): string {
   return [
-    `Before you go on: read ${taskPath} from its beginning, and compare it with the project as it is now.`,
+    `First read ${taskPath} from the beginning, and compare it with the project as it is now.`,
     '- Is what is checked really done? Uncheck what is not.',
     '- Do the open items still lead to the goals? Add what is missing, and put them into a better order.',
-    '- What holds the work up? Write it under Notes, with what you will do differently.',
+    '- What slows the work down? Write it under Notes, with what you will do differently.',
   ].join('\n');
 }
 
@@ -74,7 +71,7 @@ function standText({ items, most, taskPath }: ChecklistPromptParts): string {
   if (open.length === 0) {
     const all = total === 1 ? 'The only item is' : `All ${total} items are`;
     return section(`Checklist: ${done} of ${total}`, [
-      `${all} checked. See to what is still missing; uncheck what is not done, or add it as an item.`,
+      `${all} checked. Do what is still missing; uncheck what is not done, or add it as an item.`,
       ...lost,
     ]);
   }
@@ -85,21 +82,21 @@ function standText({ items, most, taskPath }: ChecklistPromptParts): string {
 }
 
 function lostText(lost: number, most: number): string {
-  return `${lost === 1 ? '1 item is' : `${lost} items are`} gone of the ${most} that the list had. Put ${lost === 1 ? 'it' : 'them'} back: until then a list whose items are all checked counts as unfinished.`;
+  return `${lost === 1 ? '1 item is' : `${lost} items are`} missing of the ${most} that the list had. Put ${lost === 1 ? 'it' : 'them'} back: until then the list counts as unfinished even if every item is checked.`;
 }
 
 function memoryText(taskPath: string): string {
   return section('Your memory', [
-    `Of earlier iterations you know only what stands in ${taskPath}, and the next one will know no more. Before you end your message, bring it up to date:`,
-    '- Check an item ("- [x]") when it is done and you have seen that it works, not before.',
-    '- Add items that turn out to be needed. Delete none: check one that is not needed, with the reason behind it.',
-    '- Keep under Notes what the next iteration has to know.',
+    `You know earlier iterations only from ${taskPath}, and so will the next one. Update it before you end your message:`,
+    '- Check an item ("- [x]") only when it is done and you have seen that it works.',
+    '- Add items that turn out to be needed. Delete none: check an unneeded one, with the reason behind it.',
+    '- Write under Notes what the next iteration must know.',
   ]);
 }
 
 function auditText(elapsedMs: number): string {
   return section('Evidence', [
-    `Time spent: ${durationInWords(elapsedMs)}. Look at each thing you made as it is now: files, tests, status. Plans and earlier reports are no evidence.`,
+    `Time spent: ${durationInWords(elapsedMs)}. Inspect each result as it is now: files, tests, status. Plans and earlier reports are not evidence.`,
   ]);
 }
 
@@ -111,5 +108,7 @@ function endText({ completion, idle, taskPath }: ChecklistPromptParts): string {
   ];
   const how = `The loop is complete when every item in ${taskPath} is checked.`;
   if (said.length === 0) return how;
-  return [`${how} Beside that, alone on a line of your final message, outside code and quotes:`, ...said].join('\n');
+  return [`${how} You can also write, alone on a line of your final message, outside code and quotes:`, ...said].join(
+    '\n',
+  );
 }

@@ -2,7 +2,7 @@ import { MOST_ATTEMPTS } from '../plan/attempt.ts';
 import { completionText } from '../signals/signals.ts';
 import { type AssembledPrompt, guardrailsText, noticeTexts, type PromptParts, section } from './assemble-prompt.ts';
 
-/** What the hand-off of a plan says; a context that knows nothing of the ones before it works by it. */
+/** Parts of a plan's hand-off to a fresh context. */
 export interface PlanPromptParts
   extends Pick<PromptParts, 'iteration' | 'maxIterations' | 'notices' | 'steering' | 'guardrailsPath' | 'completion'> {
   /** Relative to the project. */
@@ -20,16 +20,16 @@ export interface PlanPromptParts
   readonly attempts: number;
   /** The last entry of the progress file, or null. */
   readonly lastProgress: string | null;
-  /** What the agent said of this task when its last turn ended; null where this is the first. */
+  /** The agent's last report on this task; null before the first. */
   readonly report: string | null;
-  /** What lies beside the plan, each as a section: the memory of the project. */
+  /** Further sections: the memory of the project. */
   readonly beside: readonly string[];
   /** Names of the commands that have to pass. */
   readonly validation: readonly string[];
   readonly idle: boolean;
 }
 
-/** The prompt of one attempt at a task of a plan. Pure: the same parts give the same text. */
+/** Returns the prompt of one attempt at a task of a plan. Pure. */
 export function assemblePlanPrompt(parts: PlanPromptParts): AssembledPrompt {
   const { task, planPath, done, maxTasks, attempts, report, lastProgress, guardrailsPath } = parts;
   const handOff = [
@@ -43,7 +43,7 @@ export function assemblePlanPrompt(parts: PlanPromptParts): AssembledPrompt {
     handOff.join('\n'),
     ...noticeTexts({ ...parts, notices: { ...parts.notices, rejection: [] } }),
     ...rejection(parts),
-    ...(report === null ? [] : [section('What you said of this task last time', [report])]),
+    ...(report === null ? [] : [section('Your last report on this task', [report])]),
     ...(guardrailsPath === null ? [] : [guardrailsText(guardrailsPath)]),
     ...parts.beside,
   ];
@@ -52,8 +52,8 @@ export function assemblePlanPrompt(parts: PlanPromptParts): AssembledPrompt {
 }
 
 function nextAction({ attempts, report, notices, task }: PlanPromptParts): string {
-  if (notices.rejection.length > 0) return `mend what kept ${task.id} from passing, as told below.`;
-  if (attempts > 0 || report !== null) return `go on with ${task.id} where it stands in the working tree.`;
+  if (notices.rejection.length > 0) return `fix what kept ${task.id} from passing (see below).`;
+  if (attempts > 0 || report !== null) return `continue ${task.id} from the state of the working tree.`;
   return `do ${task.id}, and nothing else of the plan.`;
 }
 
@@ -66,30 +66,30 @@ function rules({ scope, planPath, progressPath, validation }: PlanPromptParts): 
   const checked = validation.length === 0 ? '' : ` These commands have to pass: ${validation.join(', ')}.`;
   const where =
     scope.length === 0
-      ? 'The task names no scope: change what it needs, and nothing else.'
-      : `Change files within the scope alone: ${scope.map((each) => `\`${each}\``).join(', ')}. Where that is too narrow, say so and end as blocked: only the user widens it, in the plan.`;
+      ? 'The task has no scope: change only what it needs.'
+      : `Change only files in scope: ${scope.map((each) => `\`${each}\``).join(', ')}. If that is too narrow, say so and end as blocked: only the user can widen it, in the plan.`;
   return section('Rules', [
     `- ${where}`,
-    `- Do not commit, do not push, do not change branches: when you end your message the task is verified, and committed where it passes.${checked}`,
-    `- Do not edit ${planPath} (the box is ticked for you) or ${progressPath} (your entry is written for you from your last message).`,
-    '- Do this one task, whole, by its acceptance. Leave every other task alone.',
+    `- Do not commit, push or change branches: when you end your message the task is verified, and committed if it passes.${checked}`,
+    `- Do not edit ${planPath} (its box is ticked for you) or ${progressPath} (the entry is written from your last message).`,
+    '- Do this whole task, as its acceptance says, and no other task.',
   ]);
 }
 
 function ending({ completion, idle }: PlanPromptParts): string {
   const wanted = completionText(completion);
   return section('How to end your message', [
-    'End it when the acceptance holds, with these lines, each in one sentence:',
+    'End it when the acceptance is met, with these lines, one sentence each:',
     '',
     'Summary: what you did',
     'Learnings: what the next tasks should know',
-    'Blockers: what stood in the way, or none',
+    'Blockers: what prevented progress, or none',
     '',
-    'Only where it is not done, add one of these, alone on a line:',
-    '- You got on, and need another turn for the rest: <!-- ralph:state partial -->',
+    'Only if it is not done, add one of these, alone on a line:',
+    '- You made progress and need another turn for the rest: <!-- ralph:state partial -->',
     '- It cannot be done without the user (the blockers say why): <!-- ralph:state blocked -->',
     ...(idle ? ['- There is nothing to do right now: <!-- ralph:state idle -->'] : []),
-    ...(wanted === null ? [] : [`A ${wanted} says no more than that the task is done.`]),
+    ...(wanted === null ? [] : [`${wanted} only says that this task is done.`]),
   ]);
 }
 

@@ -22,17 +22,17 @@ export interface PromptParts {
   readonly idle: boolean;
 }
 
-/** A prompt in two parts: what this iteration has to say of itself, and the task as it stands in its file. */
+/** Prompt in parts: notices of this iteration, the task file's body, how to end the message. */
 export interface AssembledPrompt {
   readonly preface: string;
   readonly body: string;
   readonly closing: string;
 }
 
-/** A rejection can quote a whole test run; a prompt must not grow with it. */
+/** Maximum length of a notice: a rejection can quote a whole test run. */
 const NOTICE_LIMIT = 3000;
 
-/** The prompt of the next iteration. Pure: the same parts give the same text. */
+/** Returns the prompt of the next iteration. Pure. */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   const preface = [
     `[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. The task is in ${parts.taskPath}.`,
@@ -44,14 +44,14 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
 }
 
-/** What has to be told once, in the order of its weight. */
+/** Returns the notices of this prompt, most important first. */
 export function noticeTexts({ notices, steering }: Pick<PromptParts, 'notices' | 'steering'>): string[] {
   const told: string[] = [];
   if (notices.rejection.length > 0) {
     told.push(
       section('Your claim of completion was rejected', [
         ...notices.rejection.map((reason) => shorten(reason, NOTICE_LIMIT)),
-        'Mend this before you claim completion again.',
+        'Fix this before you claim completion again.',
       ]),
     );
   }
@@ -75,15 +75,14 @@ export function noticeTexts({ notices, steering }: Pick<PromptParts, 'notices' |
 }
 
 export function guardrailsText(path: string): string {
-  return `Read ${path} first: it holds the lessons of earlier iterations.`;
+  return `Read ${path} first: it contains the lessons of earlier iterations.`;
 }
 
-/** The whole prompt as one text. */
 export function wholePrompt({ preface, body, closing }: AssembledPrompt): string {
   return `${preface}\n\n---\n\n${body}\n\n---\n\n${closing}\n`;
 }
 
-/** How the agent ends its message, with every signal that counts in this loop. */
+/** Lists the signals with which the agent can end its message. */
 export function closingText({ completion, idle }: Pick<PromptParts, 'completion' | 'idle'>): string {
   const wanted = completionText(completion);
   const lines = ['How to end your message, each signal alone on a line, outside code and quotes:'];
@@ -96,8 +95,8 @@ export function closingText({ completion, idle }: Pick<PromptParts, 'completion'
 export function findingsText({ claimed, open }: NonNullable<PromptParts['findings']>): string {
   const count = open === 1 ? '1 open finding' : `${open} open findings`;
   return claimed === null || claimed === open
-    ? `The findings log holds ${count}.`
-    : `The findings log holds ${count}; you said ${claimed}.`;
+    ? `The findings log has ${count}.`
+    : `The findings log has ${count}; you reported ${claimed}.`;
 }
 
 export function section(title: string, lines: readonly string[]): string {

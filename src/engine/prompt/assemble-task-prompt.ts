@@ -35,9 +35,8 @@ const MARK_ROOM = 64;
 const FAILURES_LIMIT = 300;
 
 /**
- * The prompt of a task folder's next iteration. Pure: the same parts give the same text. The preface is what this
- * iteration has to say of itself and the agent's own memory, `body` the task with its placeholders filled in, the
- * closing how to work on it and when it is done. Every word is paid for in every iteration.
+ * Returns the prompt of a task folder's next iteration: notices and the agent's memory, the task with its placeholders
+ * filled in, how to work on it and when it is done. Every word is paid for in every iteration. Pure.
  */
 export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
   const { iteration, maxIterations, findings, guardrailsPath, terms } = parts;
@@ -61,10 +60,7 @@ export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
 }
 
-/**
- * The prompt of the next iteration on a prompt file with a gate, a pace or commands: the plain prompt, with what these
- * ask of the agent. It has no memory of its own, because its context goes on from iteration to iteration.
- */
+/** Returns the plain prompt with what a gate, pace or commands require. The session's context is its memory. */
 export function assemblePromptWithTerms(parts: TaskPromptParts): AssembledPrompt {
   const { preface, body, closing } = assemblePrompt(parts);
   const { terms, iteration } = parts;
@@ -89,13 +85,13 @@ function memoryText(path: string, progress: string | null): string {
   const text = progress?.trim() ?? '';
   if (text === '') {
     return section('Your memory', [
-      `${path} is empty. Note there what is done, what comes next and what you have learned: you get it back in every iteration.`,
+      `${path} is empty. Note there what is done, what comes next and what you have learned: every prompt contains it.`,
     ]);
   }
   const kept = text.length <= PROGRESS_LIMIT ? text : shorten(text, PROGRESS_LIMIT - MARK_ROOM);
   // A cut can leave half of a character.
   const whole = kept.replace(/\p{Surrogate}/gu, '');
-  return section(`Your memory: ${path}`, [whole, '', 'Bring it up to date before you end your message.']);
+  return section(`Your memory: ${path}`, [whole, '', 'Update it before you end your message.']);
 }
 
 export function paceText(items: number | null): string[] {
@@ -104,7 +100,7 @@ export function paceText(items: number | null): string[] {
   return [section('Pace', [`Do ${most} in this iteration, then end your message.`])];
 }
 
-/** Whether this iteration is one in so many. */
+/** Returns whether a reflection is due in this iteration. */
 export function reflectionDue(iteration: number, every: number | null): boolean {
   return every !== null && iteration % every === 0;
 }
@@ -113,7 +109,7 @@ function reflectionText(iteration: number, every: number | null): string[] {
   if (!reflectionDue(iteration, every)) return [];
   return [
     section('Reflect first', [
-      'What has brought the task forward so far, what has not, and what will you do differently? Note the answer in your memory, then go on.',
+      'What has advanced the task so far, what has not, and what will you do differently? Note the answer in your memory, then continue.',
     ]),
   ];
 }
@@ -122,21 +118,21 @@ function goalText(elapsedMs: number, wanted: string | null): string {
   return section('Goal', [
     `Time spent: ${durationInWords(elapsedMs)}. Audit the work before you end your message:`,
     '- Map the whole original task to concrete deliverables.',
-    '- Look at each of them as it is now: files, tests, status. Plans and earlier reports are no evidence.',
-    '- What no evidence covers is not done.',
+    '- Inspect each of them as it is now: files, tests, status. Plans and earlier reports are not evidence.',
+    '- Anything without evidence is not done.',
     wanted === null
-      ? 'There is no promise to give: keep making verified progress until the loop ends by its limits or is stopped.'
+      ? 'No promise is expected: keep making verified progress until the loop reaches its limits or is stopped.'
       : `Give ${wanted} only when the evidence covers every requirement. Until then do what is missing.`,
   ]);
 }
 
-/** How a claim is called: `before` it the agent does this, and then `what` happens to it. */
+/** Wording of a completion claim: `before` it the agent acts, then `what` is checked. */
 export interface ClaimWords {
   readonly before: string;
   readonly what: string;
 }
 
-/** What a claim has to pass; empty without requirements. */
+/** Lists the requirements of a completion claim; empty without any. */
 export function gateText(
   parts: Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'missing' | 'notices' | 'taskPath' | 'folder'>,
   { before, what }: ClaimWords,
@@ -148,11 +144,11 @@ export function gateText(
   if (unchecked.length + checked.length === 0) return [];
   const lines: string[] = [];
   if (unchecked.length > 0) {
-    lines.push(`Nobody checks this for you. Before ${before}, see to it that:`, ...unchecked);
+    lines.push(`This is not checked automatically. Before ${before}, make sure that:`, ...unchecked);
   }
   if (checked.length > 0) lines.push(`${what}, and rejected unless:`, ...checked);
   if (parts.missing?.length) lines.push(`Still missing: ${parts.missing.join(', ')}`);
-  // A claim that was rejected just now stands above, with its reasons.
+  // The reasons of a claim that was just rejected are above.
   if (parts.lastFailures !== null && parts.notices.rejection.length === 0) {
     lines.push(`Your last claim failed at: ${shorten(parts.lastFailures.replaceAll(',', ', '), FAILURES_LIMIT)}`);
   }

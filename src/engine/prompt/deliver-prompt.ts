@@ -54,11 +54,7 @@ export interface TaskPlace {
   readonly promptPath: string | null;
 }
 
-/**
- * The same for a task folder, whose prompt is more than its RALPH.md: the evidence of an iteration stands in the
- * assembled prompt alone, so a pointer names the file that holds all of that. Without such a file a prompt that is too
- * long for the context goes into the reason.
- */
+/** Delivers a task folder's prompt. A pointer names the file with the assembled prompt, which alone has the evidence. */
 export function deliverTaskPrompt(
   prompt: AssembledPrompt,
   reinject: Policy['reinject'],

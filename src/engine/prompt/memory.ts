@@ -1,6 +1,6 @@
 import { lines } from '../../text/markdown/lines.ts';
 
-/** A file in which loops and agents of a project write what the ones after them should know. */
+/** File in which loops and agents of a project leave notes for later ones. */
 export interface MemoryFile {
   /** Relative to the project. */
   readonly path: string;
@@ -15,10 +15,7 @@ export function countEntries(text: string): number {
   return headings > 0 ? headings : visible.filter((line) => /^[-*+] /.test(line)).length;
 }
 
-/**
- * What a fresh context learns of the project's memory: where there is something to read, and where its own
- * decisions go; null where the project keeps none. Names files and no contents, so that it is short in any project.
- */
+/** Tells a fresh context which memory files to read and where to record decisions; null without any. */
 export function memoryText(files: readonly MemoryFile[]): string | null {
   const read = files.filter(({ entries }) => entries !== 0);
   const decisions = files.find(({ path }) => path.endsWith('/decisions.md'));

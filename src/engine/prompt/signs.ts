@@ -5,10 +5,7 @@ import type { Sign } from '../effects.ts';
 const SIGN = /^Sign:[ \t]*(\S.*)$/is;
 const FIELD = /^[\s>*+_-]*(trigger|instruction|added after)[\s*_]*:[\s*_]*(.*)$/is;
 
-/**
- * The signs of a guardrails file: `### Sign: Name` with Trigger, Instruction and Added after. What stands in code fences
- * and HTML comments does not count.
- */
+/** Returns the signs of a guardrails file (`### Sign: Name` and its fields) outside code fences and HTML comments. */
 export function parseSigns(text: string): Sign[] {
   const signs: Sign[] = [];
   let current: { -readonly [K in keyof Sign]: Sign[K] } | null = null;
@@ -33,10 +30,7 @@ function keyOf(field: string): 'trigger' | 'instruction' | 'addedAfter' {
   return lower === 'trigger' || lower === 'instruction' ? lower : 'addedAfter';
 }
 
-/**
- * What has to be written behind the text of a guardrails file so that this sign stands in it; '' where one of its name
- * does already. What lies in the file stays byte for byte.
- */
+/** Returns the text to append to a guardrails file to add this sign; '' if it has one of that name. */
 export function signBehind(text: string, sign: Sign): string {
   const name = oneLine(sign.name);
   const ending = text.includes('\r\n') ? '\r\n' : '\n';
@@ -56,7 +50,7 @@ export function signBehind(text: string, sign: Sign): string {
   return !counts && text.split(LINE_END).some((line) => sameName(line, `### Sign: ${name}`)) ? '' : added;
 }
 
-/** What makes one empty line between a text and what follows it, where there is none. */
+/** Returns the line ends that make one empty line behind the text. */
 function gapBehind(text: string, ending: string): string {
   const all = text.split(LINE_END);
   if (all.at(-1) !== '') return text.trim() === '' ? ending : ending + ending;

@@ -3,10 +3,7 @@ import { ONE_LINE } from '../../text/characters.ts';
 import { planStatus } from './plan.ts';
 import { count, instant } from './scalars.ts';
 
-/**
- * What the skill takes: everything may be left out, and then the task file, the project's settings and the defaults say
- * it. Keys that are none of these are let be.
- */
+/** Input of the skill. Every key is optional (task file, project settings and defaults apply); others are ignored. */
 export const skillInput = z.object({
   maxIterations: z.int().min(1).max(100).optional().describe('Iterations the agent gets; 25 without it.'),
   completionSignal: z

@@ -33,10 +33,7 @@ export const usageState = z.object({
   cacheReadTokens: count,
   cacheWriteTokens: count,
   costUsd: z.number().min(0).nullable(),
-  /**
-   * What the client's cost figure is more than the loop's cost; negative where earlier sessions cost something. null
-   * before the first figure of a client.
-   */
+  /** Client's cost figure minus the loop's cost, negative after earlier sessions; null before the first figure. */
   costBaseUsd: z.number().nullable(),
   /** Agent runs with tokens whose cost the client has not reported, a run in progress included; absent: none. */
   unpricedRuns: count.optional(),
@@ -115,10 +112,7 @@ const base = {
   lastTurn: lastTurn.nullable(),
   /** What the last prompt carried, until a turn shows that it arrived: a prompt that the client overrode never did. */
   handedOver: z.object({ notices, steering: z.array(steering) }).nullable(),
-  /**
-   * Whose words the turn in progress answers: `first` before any prompt, `agent` for the loop's own prompt,
-   * `user` for a person's message, `rest` when the turn was let go with the loop still armed.
-   */
+  /** Prompt of the turn in progress: none yet, the loop's (`agent`), a person's; `rest`: the turn was released. */
   turn: z.enum(['first', 'agent', 'user', 'rest']),
   /** The client's id of the prompt that the turn in progress answers; a prompt with this id was queued, not new. */
   promptId: z.string().nullable(),

@@ -5,10 +5,7 @@ import { iterationRecord } from './records.ts';
 import { commandOutcome, runStatus, taskIterationRecord } from './run-status.ts';
 import { count, instant } from './scalars.ts';
 
-/**
- * What a reader requires of a stored file before it uses it: the parts that it reads, less strict than the definition, so
- * that a file of another version is readable. The build makes the shapes of check-shape from these.
- */
+/** Views: the parts of stored files that readers use, less strict than the definitions; the build makes shapes of them. */
 const text = z.string().min(1);
 const amount = z.number().min(0);
 const [, simpleRule, pipelineRule] = commandRule.options;

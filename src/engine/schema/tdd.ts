@@ -27,10 +27,7 @@ const logEntry = z.object({
   exitCode: count.optional(),
 });
 
-/**
- * `tdd-state.json` in the project, for every reader: what the record outside says. Keys that are none of these are
- * their owner's and are kept.
- */
+/** `tdd-state.json` in the project: a projection of the record outside. Further keys are kept. */
 export const tddState = z.object({
   /** Absent in a file that another program wrote. */
   schemaVersion: z.literal(TDD_VERSION).optional(),
@@ -48,10 +45,7 @@ export const tddScenario = z.strictObject({
   timeoutSeconds: z.int().min(1).max(3600),
 });
 
-/**
- * The list of a TDD loop and all that was proved of it, kept outside the project, where an agent confined to it cannot
- * write: the commands that may run, and what they printed.
- */
+/** List of a TDD loop with all proofs, stored outside the project: commands that may run, and their outputs. */
 export const tddRecord = z.strictObject({
   recordVersion: z.literal(TDD_VERSION),
   listId: z.string().min(1),

@@ -18,10 +18,7 @@ export interface Finding {
 const FINDING = /^[*_`\s]{0,3}(FINDING-\d{1,9})\b[*_`:\s]{0,6}(?:\[([^\]]*)\])?[\s:.–—-]*(.*)$/is;
 const FIELD = /^[\s>*+_-]*(severity|file|problem|status)[\s*_]*:[\s*_]*(.*)$/is;
 
-/**
- * The findings of a log, in order. What stands in code fences and HTML comments does not count. A finding that is
- * logged again under the same number is the later one.
- */
+/** Returns the findings of a log outside code fences and comments, in order; of a repeated number the later one. */
 export function readFindings(text: string): Finding[] {
   const findings = new Map<string, Finding>();
   let current: { id: string; level: number } | null = null;
@@ -43,9 +40,8 @@ export function readFindings(text: string): Finding[] {
 }
 
 /**
- * The findings that are not fixed: every one but those whose status is FIXED or begins with FIXED_. The format knows
- * OPEN and FIXED_THIS_ITERATION; whatever else an agent writes (REOPENED, IN_PROGRESS, WONTFIX), or writes not at all,
- * counts as open. A claim that is refused for a word costs one turn, a claim that is believed for one ends the loop.
+ * Returns the findings whose status is neither FIXED nor begins with FIXED_. Any other status, or none, counts as open:
+ * a claim refused by mistake costs one turn, a claim accepted by mistake ends the loop.
  */
 export function openFindings(text: string): Finding[] {
   return readFindings(text).filter(({ status }) => !/^FIXED(?:_|$)/.test(status ?? ''));

@@ -2,8 +2,8 @@ import type { Policy } from '../schema/policy.ts';
 import { completionText } from './signals.ts';
 
 /**
- * A reply reduced to what makes it a repetition of another: white space collapsed, case folded, signals and markers
- * taken out, trailing punctuation dropped. Digits stay, so that a count that falls is no repetition.
+ * Returns a reply for comparison: white space collapsed, lower case, without signals, markers and trailing punctuation.
+ * Digits stay, so that a falling count is no repetition.
  */
 export function normalisedReply(text: string, policy: Pick<Policy, 'completion'>): string {
   const wanted = completionText(policy.completion);

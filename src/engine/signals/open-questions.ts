@@ -17,10 +17,8 @@ interface Section {
 const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
 /**
- * What is still open in an OPEN_QUESTIONS.md: under a heading whose first word is P0 or P1, until the next heading of the
- * same or a higher level, every list item with a text that is neither a checked task nor a note under one. Prose, code
- * fences, comments and block quotes do not count. Lists nest as CommonMark has them; an item that is indented like code
- * counts all the same. Takes linear time, and never throws.
+ * Returns the open items of an OPEN_QUESTIONS.md: list items in sections whose heading begins with P0 or P1, except
+ * checked ones and notes under them. Prose, code fences, comments and quotes do not count. Linear time, never throws.
  */
 export function openQuestions(text: string): OpenQuestion[] {
   let sections: Section[] = [];

@@ -65,9 +65,8 @@ export type MayRun =
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * Whether a phase of a scenario may run now: green after red, refactored after green, and nothing of a scenario that is
- * complete. `id` null is the one at work. A phase that stands already does not run again, so that a call which is made
- * twice counts once; `again` has red run once more, for a test that was sharpened.
+ * Returns whether a phase of a scenario may run now: green after red, refactored after green, none of a complete one.
+ * `id` null is the current one. A phase already reached does not run again; `again` repeats red for a sharper test.
  */
 export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
   const refused = (why: string): MayRun => ({ kind: 'refused', why });
@@ -107,10 +106,7 @@ export interface NextScenario {
   readonly scenario: TddScenario | null;
 }
 
-/**
- * Goes on to the first scenario that remains, unless the current one is still at work: not complete, or broken by
- * refactoring. One that is complete never comes again.
- */
+/** Moves to the first remaining scenario, unless the current one is incomplete or broken by refactoring. */
 export function nextScenario(record: TddRecord): NextScenario {
   const current = record.scenarios.find(({ id }) => id === record.current) ?? null;
   const atWork = current !== null && (record.broken !== null || !isComplete(record, current.id));

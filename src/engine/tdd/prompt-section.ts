@@ -2,10 +2,7 @@ import { section } from '../prompt/assemble-prompt.ts';
 import type { TddRecord, TddScenario } from '../schema/tdd.ts';
 import { redEvidence, standingOf } from './phases.ts';
 
-/**
- * What the prompt of an iteration says of the list: the scenario to work on, what proves it, how far it is with its
- * evidence verbatim, and the steps. `tdd` is the command line of its commands, less the step; `notes` say what was repaired. Pure.
- */
+/** Returns the prompt's section about the list. `tdd` is the command line without the step, `notes` name repairs. Pure. */
 export function sectionText(
   record: TddRecord,
   scenario: TddScenario | null,

@@ -21,10 +21,7 @@ export function decide(
   return withinLimits(state, at, policy, goOn);
 }
 
-/**
- * Goes on only while no limit holds; nothing is sent to the agent by any other way. The first limit that holds names
- * the end: the user's stop, max iterations, breaker, budget (and last, with the wait, idle).
- */
+/** Continues only below every limit. The first one reached ends the loop: user's stop, iterations, breaker, budget. */
 export function withinLimits(
   state: Running,
   at: string,

@@ -11,10 +11,7 @@ export function withChecklist({ checklist }: Pick<CommonState, 'checklist'>, end
   return ended.checklist && isFinished(ended.checklist, checklist) ? { ...ended, taskDone: true } : ended;
 }
 
-/**
- * Returns whether every item is checked and none was removed. A list that lost items proves nothing until they are
- * back or the user accepts it.
- */
+/** Returns whether every item is checked and none was removed without the user's acceptance. */
 export function isFinished({ done, total }: ChecklistCount, before: ChecklistState | undefined): boolean {
   return total > 0 && done === total && total >= (before?.most ?? 0);
 }

@@ -40,10 +40,7 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>, poli
   return { state: { ...state, lastDecision: lastDecision === null ? null : { ...lastDecision, at } }, effects: [] };
 }
 
-/**
- * Begins a turn in a fresh context: the prompt carries everything undelivered, in order. A loop that reached a limit
- * while it had no driver ends instead.
- */
+/** Begins a turn in a fresh context with everything undelivered; a loop that reached a limit meanwhile ends instead. */
 export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Policy): Transition {
   const reached = state.status === 'running' ? limitReached(state, at, policy) : null;
   if (reached !== null) return endBy(state, at, policy, reached);

@@ -49,10 +49,7 @@ function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Tr
   return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
 }
 
-/**
- * Our prompt was the last word, no Stop came since and nothing was queued: the user pressed Esc and wrote something
- * else. What they want now is no business of the loop until they resume it.
- */
+/** Pauses a loop whose user pressed Esc and wrote something else: no Stop followed its prompt, and nothing was queued. */
 function interruptedByUser(state: Live, at: string): Transition {
   const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
   const next: LoopState = { ...paused, turn: 'user' };

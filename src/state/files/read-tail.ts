@@ -3,10 +3,7 @@ import { regularFile } from './read-regular-file.ts';
 
 const BLOCK = 64 * 1024;
 
-/**
- * Passes the last complete lines of a file to `stop`, newest first, until it returns true or `budget` bytes were read. A
- * missing or unreadable file has no lines.
- */
+/** Passes a file's last complete lines to `stop`, newest first, until it returns true or `budget` bytes were read. */
 export function readTail(path: string, budget: number, stop: (line: string) => boolean): void {
   if (!existsSync(path)) return;
   let descriptor: number;

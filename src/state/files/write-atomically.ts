@@ -49,10 +49,7 @@ function discard(draft: string): void {
   }
 }
 
-/**
- * Makes a rename in this directory durable. Ignores systems that cannot open or sync a directory: there, durability over
- * a power cut is up to the file system.
- */
+/** Makes a rename in this directory durable, where the system can sync a directory. */
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   try {

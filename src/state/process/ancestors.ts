@@ -59,10 +59,7 @@ function statFields(pid: number): string[] {
   }
 }
 
-/**
- * Returns true if an ancestor was started with a RALPH_LOOP_ID and with CLAUDECODE=1 or RALPH_DRIVER=runner: this process
- * descends from a loop's client or agent, whatever its own environment says now. Linux only.
- */
+/** Returns whether an ancestor's environment is that of a loop's client or agent, whatever our own says. Linux only. */
 export function insideLoopsClient(): boolean {
   return ancestors().some((pid) => {
     const variables = environmentOf(pid);

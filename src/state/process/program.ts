@@ -25,10 +25,7 @@ export function programName(): string {
   return known;
 }
 
-/**
- * Returns `ralph-loop` if this process was started by that name or it is on the PATH; otherwise `node PATH/main.cjs`
- * with the path from `cwd`, absolute if the file is outside it.
- */
+/** Returns `ralph-loop` if that is on the PATH or was called; otherwise `node PATH/main.cjs`, relative within `cwd`. */
 export function spelling({ script, path, cwd }: Invocation): string {
   if (script === undefined || basename(script) === PROGRAM || isOnPath(path)) return PROGRAM;
   const main = basename(script) === 'main.cjs' ? script : join(dirname(dirname(script)), 'scripts', 'main.cjs');

@@ -26,10 +26,7 @@ interface ExportedRun {
   readonly skipped: readonly string[];
 }
 
-/**
- * Copies status, journals and transcripts of a task folder's run into `dest`, a new or empty folder. Flags, heartbeats
- * and links are not copied. Throws `usage` if there is nothing to export, `refused` if `dest` is taken.
- */
+/** Copies status, journals and transcripts into a new or empty folder. Throws `usage` without a run, `refused` if taken. */
 export function exportRun(files: RunFiles, dest: string): ExportedRun {
   if (!hasRunDir(files)) {
     const message = `${files.taskDir} has no run state to export: no loop has run there, or its run was put into ${basename(files.archiveDir)}.`;

@@ -50,14 +50,14 @@ describe('the prompt', () => {
     assert.deepEqual(preface.split('\n\n'), [
       '[ralph] Iteration 2 of 25. The task is in PROMPT.md.',
       '## Your claim of completion was rejected',
-      'tests: 2 fail\ntypes: 1 error\nMend this before you claim completion again.',
+      'tests: 2 fail\ntypes: 1 error\nFix this before you claim completion again.',
       'Alone on a line.',
       '## Notices',
       '- w1\n- w2',
       '## The user says',
       'Look again.\nAnd once more.',
-      'Read guardrails.md first: it holds the lessons of earlier iterations.',
-      'The findings log holds 3 open findings; you said 2.',
+      'Read guardrails.md first: it contains the lessons of earlier iterations.',
+      'The findings log has 3 open findings; you reported 2.',
     ]);
   });
 

@@ -2,19 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ancestors, sessionLeader } from '../../../src/state/process/ancestors.ts';
 
-const above = ancestors();
-const [parent, grandparent = 1] = above;
-
 /** What a system with these sessions says of a process. */
 function sessions(known: Record<number, number>): (pid: number) => number | null {
   return (pid) => known[pid] ?? null;
 }
 
 test('a session is known by the process that began it', () => {
-  assert.equal(sessionLeader(sessions({ [process.pid]: 4711, [parent ?? 1]: 0 })), 4711);
+  assert.equal(sessionLeader(sessions({ [process.pid]: 4711, [process.ppid]: 0 })), 4711);
 });
 
 test('a session that was begun outside is known by the topmost process in here that belongs to it', () => {
+  const above = ancestors();
+  const [parent, grandparent = 1] = above;
   const outside = Object.fromEntries([process.pid, ...above].map((pid) => [pid, 0]));
   assert.equal(sessionLeader(sessions({ ...outside, 1: 0 })), 1);
   assert.equal(sessionLeader(sessions({ ...outside, 1: 1 })), above.at(-1) ?? process.pid);

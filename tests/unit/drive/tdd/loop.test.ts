@@ -153,7 +153,7 @@ test('a loop does not go on as another kind because its list was replaced; over 
       ...{ projectDir: directory, name: null, task: null, flags: {}, env, at: AT, existing: 'resume', consented: true },
       ...{ headless: false, launched: false, clientVersion: null, bundleDir: '/bundle', tdd },
     });
-  assert.throws(() => resume(false), /list of scenarios that is not here any more/);
+  assert.throws(() => resume(false), /list of scenarios of this loop no longer exists/);
   const { loopId, stored } = resume(true);
   assert.deepEqual([loopId, stored.contract.tdd?.listId], [loop.loopId, 'list-2']);
 });
@@ -191,7 +191,7 @@ test('consent to a loop is none to a list that took the place of the one it was 
   swapList(project);
   assert.throws(
     () => giveConsent(project.files, project.env, AT, pendingTerms(project.files)),
-    /not the one that this loop was started over/,
+    /not the one that this loop was started with/,
   );
   assert.equal(peekTdd(project.files)?.consented, false);
   assert.equal(stateOf(project).status, 'awaiting-consent');

@@ -51,7 +51,7 @@ test('once the next scenario is at work, nothing of the one before runs again', 
 });
 
 test('a scenario whose turn has not come does not run', () => {
-  assert.match(may(aList(), 'red', 'sc-002'), /sc-002 is not at work; sc-001 is/);
+  assert.match(may(aList(), 'red', 'sc-002'), /sc-002 is not the current scenario; sc-001 is/);
   assert.match(may(aList(), 'red', 'sc-009'), /there is no scenario sc-009/);
 });
 
