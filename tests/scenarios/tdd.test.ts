@@ -80,7 +80,7 @@ const NO_RED: readonly (readonly [string, string, RegExp])[] = [
   ['a test file that is not there', 'node --test tests/none.test.mjs', /failed before any test ran/],
   ['a file without a test', 'node --test tests/empty.test.mjs', /no test was executed/],
   ['a test that passes at once', 'node --test tests/passes.test.mjs', /it already passes/],
-  ['one that takes too long', 'sleep 600', /ran out of time/],
+  ['one that takes too long', 'sleep 600', /timed out/],
   ['one that is killed', 'kill -9 $$', /ended by SIGKILL/],
 ];
 for (const [what, command, why] of NO_RED) {
@@ -90,7 +90,7 @@ for (const [what, command, why] of NO_RED) {
     where.write('tests/empty.test.mjs', '');
     where.write('tests/passes.test.mjs', "import test from 'node:test'; test('is there', () => {});\n");
     // What takes too long takes for ever: the others have all the time that they need.
-    const limit = why.test('ran out of time') ? '1' : '60';
+    const limit = why.test('timed out') ? '1' : '60';
     const init = where.ralph(['tdd', 'init', '--scenario', 'x', '--command', command, '--timeout', limit]);
     assert.equal(init.code, 0, init.stderr);
     const red = tdd(where, 'red');
@@ -335,8 +335,8 @@ test('a state that is missing, empty, broken or of a newer program is a clear wo
   assert.equal(where.has('.claude/context'), false, 'who only asks makes nothing');
   for (const [content, why] of [
     ['', /tdd-state\.json is empty/],
-    ['{}', /cannot be used \(\/scenarios is missing\)/],
-    ['{"scen', /cannot be used/],
+    ['{}', /unusable \(\/scenarios is missing\)/],
+    ['{"scen', /unusable/],
     ['{"schemaVersion": 4, "scenarios": []}', /newer ralph-loop \(version 4/],
   ] as const) {
     where.write(STATE, content);
@@ -387,12 +387,12 @@ test("a state in the text's own form is taken over with what it holds as proved,
     currentScenario: 'sc-002',
     evidenceLog: [{ scenarioId: 'sc-001', phase: 'red', output: 'r', timestamp: '2026-03-12T09:58:00Z' }],
   });
-  assert.match(tdd(where, 'next').stderr, /no command was fixed that proves them/);
+  assert.match(tdd(where, 'next').stderr, /no command that proves them/);
   assert.equal(where.ralph(['tdd', 'init', '--command', 'exit 1']).code, 0);
   const next = tdd(where, 'next').json;
   assert.equal((next['scenario'] as { id: string }).id, 'sc-002');
   assert.equal(next['done'], 1);
-  assert.match(told(tdd(where, 'red sc-001')).problem ?? '', /sc-001 is complete and is never run again/);
+  assert.match(told(tdd(where, 'red sc-001')).problem ?? '', /sc-001 is complete and is not run again/);
   assert.equal(told(tdd(where, 'red')).ok, true);
   assert.equal(readdirSync(join(where.dir, '.claude/context/runtime/tdd-archive')).length, 1, 'the old file is kept');
 });

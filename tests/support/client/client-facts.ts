@@ -19,6 +19,8 @@ export const CLIENT = {
   continuesAfterLimit: !IS_OLDEST,
   /** Refuses by itself to write over a file that the agent has not read, before any hook is asked. */
   refusesUnread: IS_OLDEST,
+  /** Has the tool Monitor, whose input is a shell command. */
+  offersMonitor: !IS_OLDEST,
   /** Requests before it reports an overloaded API that says not to ask again, with CLAUDE_CODE_MAX_RETRIES=1. */
   triesOfOverloaded: IS_OLDEST ? 2 : 1,
   /** Price of its default model over that of the pinned client's. */

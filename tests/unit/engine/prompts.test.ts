@@ -62,8 +62,8 @@ describe('the prompt', () => {
   });
 
   test('says the real count of findings alone where the agent claimed it or nothing', () => {
-    assert.match(assembled({ findings: { claimed: 1, open: 1 } }).preface, /holds 1 open finding\.$/);
-    assert.match(assembled({ findings: { claimed: null, open: 0 } }).preface, /holds 0 open findings\.$/);
+    assert.match(assembled({ findings: { claimed: 1, open: 1 } }).preface, /has 1 open finding\.$/);
+    assert.match(assembled({ findings: { claimed: null, open: 0 } }).preface, /has 0 open findings\.$/);
   });
 
   test('asks for the promise in a loop with one, and for nothing in a loop without completion', () => {

@@ -113,7 +113,7 @@ for (const name of SCENARIOS) {
 describe('the memory in a prompt', () => {
   const memoryOf = (progress: string) => {
     const { preface } = assembleTaskPrompt({ ...USUAL, progress });
-    return /PROGRESS\.md\n\n(.*)\n\nBring it up/s.exec(preface)?.[1] ?? '';
+    return /PROGRESS\.md\n\n(.*)\n\nUpdate it/s.exec(preface)?.[1] ?? '';
   };
 
   test('is whole up to 4096 characters', () => {

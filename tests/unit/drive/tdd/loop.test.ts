@@ -74,7 +74,7 @@ test('a claim is checked by what was proved', (t) => {
   keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green', 'sc-002 red', 'sc-002 green'));
   assert.equal(outcome(), 'ok: 2 of 2 scenarios were proved.');
   keep(project, (record) => ({ ...record, broken: { scenarioId: 'sc-002', output: '' } }));
-  assert.match(outcome() ?? '', /^failed: sc-002 fails since its refactoring/);
+  assert.match(outcome() ?? '', /^failed: sc-002 has failed since its refactoring/);
 });
 
 test('a list that was swapped, lost or rewritten proves nothing', (t) => {
@@ -104,7 +104,7 @@ test('a list that the system keeps from being mended loses no iteration: the pro
   writeFileSync(state, '{}');
   writeFileSync(asideDir, 'in the way');
   const answer = await aStop(project, {}, { RALPH_ACTIVE: '1' });
-  assert.match(answer?.reason ?? '', /## Scenarios\n\nthe list of scenarios cannot be used \(EEXIST/);
+  assert.match(answer?.reason ?? '', /## Scenarios\n\nthe list of scenarios is unusable \(EEXIST/);
 });
 
 test('a session is sent its scenario, and is complete once all are proved, without any signal', async (t) => {

@@ -102,7 +102,7 @@ test('a crash is red, what was ended from outside is neither', () => {
 
 test('a command that did not end by itself, or did not run, is neither, and the answer says why', () => {
   const ends: readonly (readonly [TddRun['end'], RegExp])[] = [
-    [{ kind: 'timeout' }, /ran out of time/],
+    [{ kind: 'timeout' }, /timed out/],
     [{ kind: 'signal', signal: 'SIGKILL' }, /ended by SIGKILL/],
     [{ kind: 'unavailable', why: 'no bash' }, /could not be started: no bash/],
     [{ kind: 'changed', what: 'check.sh was changed' }, /not run: check\.sh was changed since the list was made/],
