@@ -66,6 +66,26 @@ test('a loop in a worktree works on a branch of its own, and the main work tree 
   assert.equal((inside['lastLoop'] as { status: string }).status, 'complete');
 });
 
+test('a worktree whose agent committed nothing offers its changes, and status names its loop, not an older one', (t) => {
+  const p = repository(t);
+  p.write('agent.sh', '#!/bin/sh\necho more >> src/a.txt\nexit 1\n', 0o755);
+  git(p, 'add -A');
+  git(p, 'commit -qm agent');
+  const older = p.ralph(['run', 'jobs/fix', '--agent', './agent.sh', '--max-iterations', '1'], {
+    ...GIT_ENV,
+    RALPH_RETRY_WAIT: '1ms',
+  });
+  assert.notEqual(older.code, 0);
+  p.write('agent.sh', "#!/bin/sh\necho more >> src/a.txt\necho '<promise>DONE</promise>'\n", 0o755);
+  git(p, 'commit -qam "Another agent"');
+  const { stderr } = run(p);
+  assert.doesNotMatch(stderr, /git log -p/);
+  assert.match(stderr, /look at the rest +git -C \S+ status && git -C \S+ diff HEAD/);
+  const { lastLoop } = p.ralph(['status', '--loop', 'fix', '--json']).json as { lastLoop: { status: string } };
+  const inside = p.ralph(['status', '--loop', 'fix', '--json'], {}, tree(p)).json as { lastLoop: { status: string } };
+  assert.deepEqual(lastLoop, inside.lastLoop);
+});
+
 test('what is not committed of the task is copied as it stands; other changes are counted and left', (t) => {
   const p = repository(t);
   p.write('jobs/fix/RALPH.md', p.read('jobs/fix/RALPH.md').replace('Fix it.', 'Fix it NOW.'));

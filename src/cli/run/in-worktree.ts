@@ -110,11 +110,14 @@ export function worktreeText(mainDir: string, place: WorktreePlace, env: NodeJS.
   const lost = lossOf(mainDir, place, env);
   const has =
     lost === null ? '' : ` (${counted(lost.unmerged, 'commit')}, ${counted(lost.uncommitted, 'file')} not committed)`;
-  const commit = ['commit the rest', `git -C ${shellWord(dir)} add -A && git -C ${shellWord(dir)} commit`];
+  const git = `git -C ${shellWord(dir)}`;
+  const hasCommits = lost === null || lost.unmerged > 0;
+  const hasChanges = lost === null || lost.uncommitted > 0;
   const rows = [
-    ['look at it', `git log -p HEAD..${branch}`],
-    ...(lost?.uncommitted ? [commit] : []),
-    ['merge it', `git merge ${branch}`],
+    ...(hasCommits ? [['look at its commits', `git log -p HEAD..${branch}`]] : []),
+    ...(hasChanges ? [['look at the rest', `${git} status && ${git} diff HEAD`]] : []),
+    ...(hasChanges ? [['commit the rest', `${git} add -A && ${git} commit`]] : []),
+    ...(hasCommits || hasChanges ? [['merge it', `git merge ${branch}`]] : []),
     ['clean up', `ralph-loop worktree remove ${name}`],
   ];
   return `${withPrefix(`the work is on the branch ${branch}${has}, in ${printable(dir)}.`)}\n${table(rows.map((row) => ['', ...row]))}`;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { readRegularFile, removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
@@ -38,13 +38,19 @@ export function worktreePlaces(projectDir: string): WorktreePlace[] {
     .map((name) => worktreePlace(projectDir, name));
 }
 
-/** Returns the project of the loop `name`: the given one, unless it has no such loop and a worktree has that name. */
+/** Returns the project of the loop `name`: the given one, or the worktree of that name if its loop is live or ended later. */
 export function projectOfLoop(projectDir: string, name: string | null, env: NodeJS.ProcessEnv): string {
-  if (name === null) return projectDir;
-  const { state, archiveDir } = loopFiles(projectDir, name, env);
-  if (existsSync(state) || existsSync(archiveDir)) return projectDir;
-  const place = worktreePlaces(projectDir).find((worktree) => worktree.name === name);
-  return place?.projectDir ?? projectDir;
+  const place = name === null ? undefined : worktreePlaces(projectDir).find((worktree) => worktree.name === name);
+  if (place === undefined) return projectDir;
+  const [own, its] = [projectDir, place.projectDir].map((dir) => loopFiles(dir, name, env));
+  if (own === undefined || its === undefined || existsSync(own.state)) return projectDir;
+  return existsSync(its.state) || changedAt(own.archiveDir) <= changedAt(its.archiveDir)
+    ? place.projectDir
+    : projectDir;
+}
+
+function changedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /** Returns the project's folder in its repository; '' for the repository itself. */
