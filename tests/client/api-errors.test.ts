@@ -64,6 +64,16 @@ test('a headless loop that is not told when a limit resets waits longer each tim
   );
 });
 
+test('a headless loop tries again after server errors, and goes on', async () => {
+  const script: Script = { main: ({ index }) => (index === 0 ? text('one') : index < 5 ? status(529) : done) };
+  await inLoopProject({ frontmatter: 'max_iterations: 5' }, script, async (project) => {
+    const run = await project.run({ env: { RALPH_RETRY_WAIT: '200ms', CLAUDE_CODE_MAX_RETRIES: '1' } });
+    assert.equal(run.code, 0, run.said);
+    assert.match(run.said, /The API answered with a server error; the loop tries again at/);
+    assertWentOn(project, 2);
+  });
+});
+
 test('refused credentials pause the loop, and its message says what to do', async () => {
   await inLoopProject(
     { frontmatter: 'max_iterations: 5' },

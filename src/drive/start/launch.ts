@@ -3,6 +3,7 @@ import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts
 import type { EngineEvent } from '../../engine/events.ts';
 import { exitCode } from '../../engine/exit-code.ts';
 import { wholePrompt } from '../../engine/prompt/assemble-prompt.ts';
+import type { LoopState } from '../../engine/schema/state.ts';
 import { readContract } from '../../state/contract-store.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
 import { REPEATED } from '../../state/log.ts';
@@ -22,7 +23,7 @@ import { launcherVariable } from '../turn/ownership.ts';
 import { hasUnverifiedCompletion, restoreState } from '../turn/tampering.ts';
 import type { Listener } from '../turn/task-kind.ts';
 import { type Dispatched, isStep, loadedUnder, newTurn, type Turn } from '../turn/turn.ts';
-import { rateLimitWait, remainingMs } from '../turn/wait.ts';
+import { rateLimitWait, remainingMs, serverErrorWait } from '../turn/wait.ts';
 import { allowedChecks } from './allowed-tools.ts';
 import type { StartedLoop } from './start-loop.ts';
 
@@ -51,7 +52,10 @@ const POLLS_AFTER_END = 20;
 const PRINTS_MESSAGES = '2.1.250';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs the client until the loop is over or the client has exited. Headless, it continues after a rate limit. */
+/** Server errors in a row, with no iteration between them, after which the loop stays paused. */
+const MOST_RETRIES = 5;
+
+/** Runs the client until the loop is over or the client has exited. Headless, it goes on after rate limits and server errors. */
 export async function launch(
   { files, loopId, state: begun, stored }: StartedLoop,
   options: LaunchOptions,
@@ -62,27 +66,37 @@ export async function launch(
   const isMute = options.headless && clientVersion !== null && !atLeast(clientVersion, PRINTS_MESSAGES);
   const repeat = isMute ? repeater(turn, options) : () => undefined;
   let session: string | null = null;
-  for (let limits = 0; ; limits++) {
+  let done = begun.iteration;
+  for (let retries = 0; ; retries++) {
     const began = context.now();
-    await runClient(
-      turn,
-      isMute ? { ...options, env: { ...options.env, RALPH_REPEAT: '1' } } : options,
-      session,
-      repeat,
-    );
+    const env = isMute ? { ...options.env, RALPH_REPEAT: '1' } : options.env;
+    await runClient(turn, { ...options, env }, session, repeat);
     repeat();
     if (options.headless) noteApiError(turn, began);
     const state = readLoop(files, loopId);
-    const limited = state?.status === 'paused' && state.paused.reason === 'rate-limited';
-    if (!options.headless || !limited) return end(turn);
-    const until = state.paused.resumesAt;
-    const pause =
-      until === null ? rateLimitWait(options.env, limits) : Math.max(1_000, Date.parse(until) - Date.now() + 1_000);
-    options.say(LAUNCH_TEXTS.waitingForLimit(new Date(Date.now() + pause).toISOString()));
+    if (state !== null && state.iteration > done) retries = 0;
+    done = state?.iteration ?? done;
+    const pause = options.headless && state !== null ? retryPause(state, options.env, retries) : null;
+    if (pause === null || state === null) return end(turn);
+    const text = state.status === 'paused' && state.paused.reason === 'api-error' ? 'retrying' : 'waitingForLimit';
+    options.say(LAUNCH_TEXTS[text](new Date(Date.now() + pause).toISOString()));
     if (!(await staysPaused(pause, turn))) return end(turn);
     change(turn, { type: 'operator', at: context.now(), command: { kind: 'resume', by: 'launcher' } });
     session = state.sessionId;
   }
+}
+
+/** Returns the milliseconds after which a paused loop is tried again; null if that is for the user to decide. */
+function retryPause(state: LoopState, env: NodeJS.ProcessEnv, retries: number): number | null {
+  if (state.status !== 'paused') return null;
+  const { reason, resumesAt } = state.paused;
+  if (reason === 'rate-limited') {
+    return resumesAt === null
+      ? rateLimitWait(env, retries)
+      : Math.max(1_000, Date.parse(resumesAt) - Date.now() + 1_000);
+  }
+  const isServers = reason === 'api-error' && apiFailure({}, state.marks.transcriptPath).kind === 'overloaded';
+  return isServers && retries < MOST_RETRIES ? serverErrorWait(env, retries) : null;
 }
 
 /** Runs the client to its exit. It is not started if the user leaves or ends the loop while its prompt is made. */

@@ -147,6 +147,7 @@ export const START_TEXTS = {
 } as const;
 
 export const LAUNCH_TEXTS = {
+  retrying: (until: string): string => `The API answered with a server error; the loop tries again at ${until}.`,
   waitingForLimit: (until: string): string => `A rate limit holds until ${until}; the loop continues then.`,
   ranCommand: (name: string, outcome: string, durationMs: number): string =>
     `Command ${name}: ${outcome} after ${formatDuration(durationMs)}.`,

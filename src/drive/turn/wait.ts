@@ -131,15 +131,21 @@ export function remainingMs(until: number): () => number {
   return () => Math.min(until - Date.now(), steady - performance.now());
 }
 
-const FIRST_MS = 60_000;
-const MAX_MS = 30 * 60_000;
-
 /** Returns the delay before retry `nth` (from 0) of a rate limit without a reset time, doubled up to half an hour. */
 export function rateLimitWait(env: NodeJS.ProcessEnv, nth: number): number {
-  const named = env['RALPH_RATE_LIMIT_WAIT'];
-  const first = named ? parseDuration(named) : FIRST_MS;
+  return doubled(env, 'RALPH_RATE_LIMIT_WAIT', nth, 60_000, 30 * 60_000);
+}
+
+/** Returns the delay before retry `nth` (from 0) after a server error, doubled up to two minutes. */
+export function serverErrorWait(env: NodeJS.ProcessEnv, nth: number): number {
+  return doubled(env, 'RALPH_RETRY_WAIT', nth, 5_000, 120_000);
+}
+
+function doubled(env: NodeJS.ProcessEnv, name: string, nth: number, otherwise: number, most: number): number {
+  const named = env[name];
+  const first = named ? parseDuration(named) : otherwise;
   if (first === null || first <= 0) {
-    throw new RalphError('usage', `RALPH_RATE_LIMIT_WAIT is "${named}": give a duration such as 90s or 5m.`);
+    throw new RalphError('usage', `${name} is "${named}": give a duration such as 90s or 5m.`);
   }
-  return Math.min(first * 2 ** nth, Math.max(first, MAX_MS));
+  return Math.min(first * 2 ** nth, Math.max(first, most));
 }
