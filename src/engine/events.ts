@@ -7,6 +7,16 @@ import type { PauseReason, UsageState } from './schema/state.ts';
 /** Tokens of one iteration, and the client's cost figure where one is known. */
 export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
 
+/** Returns four counts, each made by `count`. */
+export function tokens(count: (kind: keyof UsageDelta) => number): UsageDelta {
+  return {
+    inputTokens: count('inputTokens'),
+    outputTokens: count('outputTokens'),
+    cacheReadTokens: count('cacheReadTokens'),
+    cacheWriteTokens: count('cacheWriteTokens'),
+  };
+}
+
 export interface CheckResult {
   readonly name: string;
   readonly outcome: 'ok' | 'failed' | 'timeout' | 'vacuous' | 'changed' | 'unavailable';

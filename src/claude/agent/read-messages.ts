@@ -3,6 +3,7 @@ import { exactCost } from '../../engine/policy/budget.ts';
 import type { UsageWindow } from '../../engine/schema/state.ts';
 import { countOf, type Fields, fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
 import { resetTime } from '../transcript/api-failure.ts';
+import { messageUsage } from '../transcript/usage.ts';
 import type { AgentMessage, AgentResult } from './agent-message.ts';
 
 /** Reads one line of the client's stream-json output; null if it is no object. Tolerates unknown types and fields. */
@@ -119,15 +120,6 @@ function result(message: Fields): AgentResult {
     text: textOrNull(message['result']) ?? errors.join(' '),
     costUsd: typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 ? exactCost(cost) : null,
     usage: usageOf(message['modelUsage']),
-  };
-}
-
-function messageUsage(usage: Fields): UsageDelta {
-  return {
-    inputTokens: countOf(usage['input_tokens']),
-    outputTokens: countOf(usage['output_tokens']),
-    cacheReadTokens: countOf(usage['cache_read_input_tokens']),
-    cacheWriteTokens: countOf(usage['cache_creation_input_tokens']),
   };
 }
 

@@ -1,7 +1,5 @@
-import type { UsageDelta } from '../../engine/events.ts';
-
-type Totals = { -readonly [K in keyof UsageDelta]: number };
-const KINDS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+import { tokens, type UsageDelta } from '../../engine/events.ts';
+import { addTokens, type Totals } from '../transcript/usage.ts';
 
 /** Tokens of one agent run, known at every moment, and exact as soon as the client reports its own totals. */
 export interface UsageMeter {
@@ -17,8 +15,8 @@ export interface UsageMeter {
 
 export function usageMeter(): UsageMeter {
   const messages = new Map<string, Totals>();
-  const streamed = none();
-  let sum = none();
+  const streamed = tokens(() => 0);
+  let sum = tokens(() => 0);
   let isPriced = false;
   let cost: number | null = null;
   let current = '';
@@ -27,31 +25,26 @@ export function usageMeter(): UsageMeter {
       current = id;
     },
     note: (id, usage) => {
-      const known = messages.get(id ?? current) ?? none();
+      const known = messages.get(id ?? current) ?? tokens(() => 0);
+      const more = tokens((kind) => Math.max(0, usage[kind] - known[kind]));
+      for (const total of [known, streamed, sum]) addTokens(total, more);
       messages.set(id ?? current, known);
-      for (const kind of KINDS) {
-        const more = Math.max(0, usage[kind] - known[kind]);
-        known[kind] += more;
-        streamed[kind] += more;
-        sum[kind] += more;
-        // Another turn of the same run has begun.
-        if (more > 0) isPriced = false;
-      }
+      // Another turn of the same run has begun.
+      if (isAny(more)) isPriced = false;
     },
     total: (usage, costUsd) => {
       // A request that broke off is missing in the client's totals.
-      sum = none();
-      for (const kind of KINDS) sum[kind] = Math.max(usage[kind], streamed[kind]);
+      sum = tokens((kind) => Math.max(usage[kind], streamed[kind]));
       cost = costUsd;
       isPriced = costUsd !== null;
     },
     read: () => ({
-      usage: isPriced || KINDS.some((kind) => sum[kind] > 0) ? { ...sum } : null,
+      usage: isPriced || isAny(sum) ? { ...sum } : null,
       costUsd: isPriced ? cost : null,
     }),
   };
 }
 
-function none(): Totals {
-  return { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+function isAny(usage: UsageDelta): boolean {
+  return Object.values(usage).some((count) => count > 0);
 }

@@ -2,10 +2,10 @@ import { readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { UsageDelta } from '../../engine/events.ts';
+import { tokens, type UsageDelta } from '../../engine/events.ts';
 import { readTail } from '../../state/files/read-tail.ts';
 import { fieldsOf, listOf, parseFields, textOf } from '../fields.ts';
-import { readUsage } from './usage.ts';
+import { addTokens, readUsage, type Totals } from './usage.ts';
 
 export interface SubagentWork {
   readonly text: string;
@@ -85,10 +85,10 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
 function usageOf(path: string): UsageDelta {
   const none = { transcriptPath: path, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
   let marks = none as Parameters<typeof readUsage>[1];
-  const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const total: Totals = tokens(() => 0);
   for (;;) {
     const read = readUsage(path, marks);
-    for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += read.usage?.[key] ?? 0;
+    if (read.usage !== null) addTokens(total, read.usage);
     if (read.marks.transcriptBytes <= marks.transcriptBytes) return total;
     marks = read.marks;
   }

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { UsageDelta } from '../../engine/events.ts';
+import { tokens, type UsageDelta } from '../../engine/events.ts';
 import type { ReadMarks } from '../../engine/schema/state.ts';
 import { readLines } from '../../state/files/journal-lines.ts';
-import { countOf } from '../fields.ts';
+import { countOf, type Fields } from '../fields.ts';
 import { transcriptSize } from './transcript.ts';
 
 /** Maximum bytes of a transcript that one Stop reads; the next Stop reads on. */
@@ -20,7 +20,7 @@ export interface UsageReading {
 export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
   if (path === null) return { usage: null, marks };
   const known = marks.transcriptPath === path;
-  const total = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const total: Totals = tokens(() => 0);
   const ids = new Set(known ? marks.lastMessageIds : []);
   const transcriptBytes = add(path, known ? marks.transcriptBytes : (transcriptSize(path) ?? 0), ids, total);
   const subagentBytes: Record<string, number> = {};
@@ -32,7 +32,24 @@ export function readUsage(path: string | null, marks: ReadMarks): UsageReading {
   return { usage: total, marks: { ...marks, transcriptPath: path, transcriptBytes, subagentBytes, lastMessageIds } };
 }
 
-type Totals = { -readonly [K in keyof UsageDelta]: number };
+export type Totals = { -readonly [K in keyof UsageDelta]: number };
+
+export function addTokens(total: Totals, more: UsageDelta): void {
+  Object.assign(
+    total,
+    tokens((kind) => total[kind] + more[kind]),
+  );
+}
+
+/** Returns the tokens of a message as the API names them; a missing count is 0. */
+export function messageUsage(usage: Fields): UsageDelta {
+  return {
+    inputTokens: countOf(usage['input_tokens']),
+    outputTokens: countOf(usage['output_tokens']),
+    cacheReadTokens: countOf(usage['cache_read_input_tokens']),
+    cacheWriteTokens: countOf(usage['cache_creation_input_tokens']),
+  };
+}
 
 function add(path: string, from: number, ids: Set<string>, total: Totals): number {
   const lines = readLines(path, from, BUDGET, '"usage"');
@@ -41,10 +58,7 @@ function add(path: string, from: number, ids: Set<string>, total: Totals): numbe
     const { id, usage } = message as { id?: unknown; usage?: Record<string, unknown> };
     if (typeof id !== 'string' || typeof usage !== 'object' || usage === null || ids.has(id)) continue;
     ids.add(id);
-    total.inputTokens += countOf(usage['input_tokens']);
-    total.outputTokens += countOf(usage['output_tokens']);
-    total.cacheReadTokens += countOf(usage['cache_read_input_tokens']);
-    total.cacheWriteTokens += countOf(usage['cache_creation_input_tokens']);
+    addTokens(total, messageUsage(usage));
   }
   return lines.next;
 }

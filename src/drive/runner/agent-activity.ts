@@ -120,9 +120,8 @@ function allowOption(tool: string, command: string): string | null {
 
 function about(input: Readonly<Record<string, unknown>>): string {
   const said = TELLING.map((key) => input[key]).find((value) => typeof value === 'string');
-  const line =
-    String(said ?? '')
-      .trim()
-      .split('\n', 1)[0] ?? '';
+  const [line = ''] = String(said ?? '')
+    .trim()
+    .split('\n', 1);
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }

@@ -1,5 +1,6 @@
 import { NO_FACTS } from '../../claude/agent/agent-message.ts';
 import type { AgentOptions } from '../../claude/agent/agent-run.ts';
+import { tokens } from '../../engine/events.ts';
 import { addRunUsage, exactCost, type RunUsage } from '../../engine/policy/budget.ts';
 import type { AgentRecord } from '../../engine/schema/records.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -14,7 +15,7 @@ import { now, type Runner } from './runner.ts';
 type Used = Parameters<NonNullable<AgentOptions['onUsage']>>[0];
 type Counts = NonNullable<Used['usage']>;
 
-const NOTHING: Counts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const NOTHING = tokens(() => 0);
 
 /**
  * Returns a function that adds what an agent run has used to the loop's figures, while it runs: so they are right
@@ -31,7 +32,7 @@ export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | 
       costUsd: costUsd === null ? null : costUsd - counted.costUsd,
       unpriced: (unpriced - counted.unpriced) as RunUsage['unpriced'],
     };
-    const isNews = part.unpriced !== 0 || part.costUsd || Object.values(part.usage).some((tokens) => tokens !== 0);
+    const isNews = part.unpriced !== 0 || part.costUsd || Object.values(part.usage).some((more) => more !== 0);
     if (!isNews && windows === counted.windows) return null;
     try {
       // An agent can rewrite the state, which is restored when its turn is over.
@@ -72,10 +73,5 @@ export function takeIteration({ spent }: Runner): Pick<AgentRecord, 'usage' | 'c
 }
 
 function minus(one: Counts, other: Counts): Counts {
-  return {
-    inputTokens: one.inputTokens - other.inputTokens,
-    outputTokens: one.outputTokens - other.outputTokens,
-    cacheReadTokens: one.cacheReadTokens - other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens - other.cacheWriteTokens,
-  };
+  return tokens((kind) => one[kind] - other[kind]);
 }

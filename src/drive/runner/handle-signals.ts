@@ -34,12 +34,9 @@ function attempt(runner: Runner, act: () => void): void {
     act();
   } catch (error) {
     if (error instanceof RalphError && error.code === 'no-loop') return;
-    if (error instanceof RalphError && error.code === 'state-fenced') {
-      leave(runner, 'lease-lost');
-      return;
-    }
-    runner.options.tell({ type: 'notice', message: (error as Error).message });
-    leave(runner, 'signal');
+    const isFenced = error instanceof RalphError && error.code === 'state-fenced';
+    if (!isFenced) runner.options.tell({ type: 'notice', message: (error as Error).message });
+    leave(runner, isFenced ? 'lease-lost' : 'signal');
   }
 }
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../text/duration.ts';
 import { elapsed, isBefore } from '../../text/instant.ts';
-import type { UsageDelta } from '../events.ts';
+import { tokens, type UsageDelta } from '../events.ts';
 import { dollarText } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { LoopState, UsageState, UsageWindow } from '../schema/state.ts';
@@ -90,10 +90,7 @@ export function exactCost(usd: number): number {
 export function addUsage(usage: UsageState, delta: UsageDelta | null, costUsd: number | null): UsageState {
   return {
     ...usage,
-    inputTokens: usage.inputTokens + (delta?.inputTokens ?? 0),
-    outputTokens: usage.outputTokens + (delta?.outputTokens ?? 0),
-    cacheReadTokens: usage.cacheReadTokens + (delta?.cacheReadTokens ?? 0),
-    cacheWriteTokens: usage.cacheWriteTokens + (delta?.cacheWriteTokens ?? 0),
+    ...tokens((kind) => usage[kind] + (delta?.[kind] ?? 0)),
     ...cost(usage, costUsd),
   };
 }

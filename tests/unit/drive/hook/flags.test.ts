@@ -31,7 +31,7 @@ test('a cancel flag meets the next tool call: it is refused, the turn ends, and 
   assert.equal(answer?.hookSpecificOutput?.permissionDecision, 'deny');
   assert.equal(existsSync(project.run.cancelFlag), false);
   assert.equal(ended(project)?.status, 'cancelled');
-  assert.match(ended(project)?.message ?? '', /^Cancelled by the file cancel\.flag after 0 iterations/);
+  assert.match(ended(project)?.message ?? '', /^Cancelled by the file cancel\.flag during iteration 1\./);
   assert.equal((await call(project))?.continue, false, 'a call of the same turn, asked for at the same time');
 });
 
