@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { regularFile } from '../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../state/files/read-regular-file.ts';
 import { type RunFiles, runFiles } from '../state/task-folder/run-files.ts';
 import { readRunState } from '../state/task-folder/run-state.ts';
 import { projectPath } from '../task/project-file.ts';
@@ -84,11 +84,13 @@ export function pathNamed(projectDir: string, word: string): string {
 /** Reads a task file. Throws `task-missing` with the name `shown` if it cannot be read, with `advice` if it is missing. */
 export function readTaskText(path: string, shown: string, advice = ''): string {
   try {
-    return readFileSync(regularFile(path), 'utf8');
+    return readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why =
-      code === 'ENOENT' ? `there is no such file. ${advice}` : `it cannot be read (${code ?? 'no regular file'}).`;
+      code === 'ENOENT'
+        ? `there is no such file. ${advice}`
+        : `it cannot be read (${code === 'EFBIG' ? 'it is larger than 8 MB' : (code ?? 'no regular file')}).`;
     throw new RalphError('task-missing', `${shown}: ${why}`.trim(), error);
   }
 }

@@ -171,6 +171,11 @@ export function misplacedText(wanted: string): string {
   return `Your last message contained ${wanted} inside other text, where it does not count. To claim completion, put it alone on a line of your final message, outside code and quotes.`;
 }
 
+export function nearMissText(given: string, wanted: string): string {
+  const shown = given.length > 120 ? `${given.slice(0, 120)}…` : given;
+  return `Your last message contained ${shown}, which does not count. To claim completion, write ${wanted} exactly, alone on a line.`;
+}
+
 export const OVERRIDDEN_TEXT =
   'The client ended the turn despite the Stop hook (its cap on consecutive blocks). Set CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment that starts claude; the launcher does this.';
 

@@ -43,12 +43,16 @@ export async function withStartPoint<T extends StartRequest>(
   return { ...request, startPoint: found.point };
 }
 
-/** Returns whether a completion would be accepted unverified. A required gate checks outputs and open questions even without commands. */
+/** Returns whether a completion would be accepted unverified. A required gate may ask for outputs and open questions alone. */
 function verifiesNothing({ validation, task, policy, tdd, taskPath }: Contract): boolean {
   if (tdd !== undefined) return false; // the scenarios are proved one by one
+  const gate = task?.gate === 'required' ? task : null;
+  const outputs = gate !== null && (gate.requiredOutputs.length > 0 || gate.openQuestions !== 'optional');
+  const commands = gate?.commands.some(({ acceptance }) => acceptance) ?? false;
   return (
     validation.length === 0 &&
-    task?.gate !== 'required' &&
+    !outputs &&
+    !commands &&
     (policy.completion.kind !== 'none' || taskKind(taskPath) === 'checklist')
   );
 }

@@ -5,7 +5,7 @@ import { lastProgress } from '../../engine/plan/progress-entry.ts';
 import { planKey } from '../../engine/plan/task-order.ts';
 import { assemblePlanPrompt } from '../../engine/prompt/assemble-plan-prompt.ts';
 import type { AssembledPrompt } from '../../engine/prompt/assemble-prompt.ts';
-import { readRegularFile, regularFile } from '../../state/files/read-regular-file.ts';
+import { readRegularFile, regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
@@ -131,7 +131,7 @@ export function errorsIn({ problems }: PlanFile): string | null {
 
 function readText(path: string): string | null {
   try {
-    return readFileSync(regularFile(path), 'utf8');
+    return readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   } catch {
     return null; // told as a missing task file
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { planOf } from '../../engine/plan/attempt.ts';
 import { nextPlanTask, planKey } from '../../engine/plan/task-order.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { readRepository } from '../../task/git/read-repository.ts';
 import { changeByGit, runGit } from '../../task/git/run-git.ts';
@@ -150,7 +150,7 @@ function readText(projectDir: string, planPath: string): string {
 
 function readBytes(projectDir: string, planPath: string): Buffer {
   try {
-    return readFileSync(regularFile(join(projectDir, planPath)));
+    return readFileSync(regularFile(join(projectDir, planPath), TASK_FILE_BYTES));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new RalphError('task-missing', START_TEXTS.taskUnreadable(planPath, code ?? 'no regular file'), error);

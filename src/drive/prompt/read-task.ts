@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { splitFrontmatter } from '../../task/frontmatter/split-frontmatter.ts';
 import { taskKind } from '../../task/task-file.ts';
 import { type ChecklistCount, checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
@@ -14,7 +14,7 @@ export interface TaskText {
 export function readTask(projectDir: string, taskPath: string): TaskText | null {
   let text: string;
   try {
-    text = readFileSync(regularFile(join(projectDir, taskPath)), 'utf8');
+    text = readFileSync(regularFile(join(projectDir, taskPath), TASK_FILE_BYTES), 'utf8');
   } catch {
     return null;
   }

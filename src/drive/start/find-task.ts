@@ -2,7 +2,7 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { listArchive } from '../../state/archive.ts';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
@@ -82,7 +82,7 @@ function kindOf(path: string): 'folder' | 'file' | null {
 function readTaskText(path: string, shown: string): string {
   let text: string;
   try {
-    text = readFileSync(regularFile(path), 'utf8');
+    text = readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new RalphError('task-missing', START_TEXTS.taskUnreadable(shown, code ?? 'no regular file'), error);

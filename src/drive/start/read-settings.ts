@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { hasRules } from '../../guard/guard-rules.ts';
-import { regularFile } from '../../state/files/read-regular-file.ts';
+import { regularFile, TASK_FILE_BYTES } from '../../state/files/read-regular-file.ts';
 import { costProblem } from '../../task/frontmatter/key-problems.ts';
 import type { StartPoint } from '../../task/git/start-point.ts';
 import type { ConfigSource, SettingSources } from '../../task/settings/layers.ts';
@@ -122,7 +122,7 @@ export function readConfigs(
 function readJson(path: string, shown: string): unknown {
   if (!existsSync(path)) return undefined;
   try {
-    return JSON.parse(readFileSync(regularFile(path), 'utf8'));
+    return JSON.parse(readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8'));
   } catch (error) {
     throw new RalphError('task-invalid', START_TEXTS.badConfig(shown, (error as Error).message), error);
   }

@@ -22,7 +22,8 @@ export type PlanRule =
   | 'stray-field'
   | 'unread-task'
   | 'open-fence'
-  | 'too-large';
+  | 'too-large'
+  | 'too-deep';
 
 export interface PlanProblem {
   /** Counted from 1 in the whole file. */

@@ -8,6 +8,8 @@ export interface Signals {
   readonly findings: number | null;
   /** Names of the state markers, in order, each once. */
   readonly states: readonly string[];
+  /** A promise of another text that stands where the wanted one would count; absent if there is none. */
+  readonly nearMiss?: string;
 }
 
 const STATE_MARKER = /<!--\s*ralph:state\s+([a-z][a-z0-9_-]*)\s*-->/g;
@@ -15,29 +17,53 @@ const LIST_OR_HEADING = /^(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+/;
 const FINDINGS =
   /^[*_]{0,3}RALPH_ITERATION_COMPLETE[*_]{0,3}:[*_]{0,3} *[*_]{0,3}(\d{1,9})[*_]{0,3} findings? remains?(?![A-Za-z0-9])/;
 
+const PROMISE = /<promise>([^<>`]*)<\/promise>/g;
+
 /** What the agent says at the end of an iteration. Only the final message counts, and in it only visible lines. */
-export function readSignals(text: string, policy: Pick<Policy, 'completion' | 'signalMatch'>): Signals {
-  const wanted = completionText(policy.completion);
+export function readSignals(message: string, policy: Pick<Policy, 'completion' | 'signalMatch'>): Signals {
+  const { completion } = policy;
+  const wanted = completionText(completion);
+  const promises = completion.kind === 'promise' && message.includes('<promise>');
+  const text = promises
+    ? message.replace(PROMISE, (_, inner: string) => `<promise>${collapsed(inner)}</promise>`)
+    : message;
   const anywhere = policy.signalMatch === 'anywhere';
   // Most messages hold no signal at all: they pay for no regular expression.
   const some = text.includes('ralph:state') || text.includes('RALPH_ITERATION_COMPLETE');
-  if (!some && (wanted === null || !text.includes(wanted))) return { completion: 'none', findings: null, states: [] };
+  if (!some && !promises && (wanted === null || !text.includes(wanted)))
+    return { completion: 'none', findings: null, states: [] };
   const visible = visibleLines(text).map((line) => line.text);
   let claimed = false;
   let findings: number | null = null;
+  let other: string | undefined;
   for (const line of visible) {
     const whole = line.trim();
     const unmarked = whole.replace(LIST_OR_HEADING, '');
     const remaining = FINDINGS.exec(unmarked)?.[1];
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
+    if (promises) other = visiblePromise(whole) ?? other;
     // The whole line as well: a custom signal may begin with a mark itself.
     if (standsAlone(whole, wanted) || standsAlone(unmarked, wanted)) claimed = true;
     if (anywhere && line.includes(wanted)) claimed = true;
   }
   const seen = wanted !== null && text.includes(wanted);
   const states = new Set([...visible.join('\n').matchAll(STATE_MARKER)].map(([, name = '']) => name));
-  return { completion: claimed ? 'claimed' : seen ? 'misplaced' : 'none', findings, states: [...states] };
+  const found = {
+    completion: claimed ? 'claimed' : seen ? 'misplaced' : 'none',
+    findings,
+    states: [...states],
+  } as const;
+  return seen || other === undefined ? found : { ...found, nearMiss: other };
+}
+
+/** White space around and within a promise says nothing. */
+function collapsed(text: string): string {
+  return text.trim().replace(/\s+/g, ' ');
+}
+
+function visiblePromise(line: string): string | undefined {
+  return line.match(PROMISE)?.at(-1);
 }
 
 /** The exact text that claims completion, or null for a loop that has none. */
@@ -46,7 +72,7 @@ export function completionText(completion: Policy['completion']): string | null 
     case 'signal':
       return completion.text;
     case 'promise':
-      return `<promise>${completion.text}</promise>`;
+      return `<promise>${collapsed(completion.text)}</promise>`;
     case 'none':
       return null;
     default:

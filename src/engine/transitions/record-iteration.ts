@@ -2,7 +2,7 @@ import { elapsed } from '../../text/instant.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { Effect } from '../effects.ts';
 import type { EngineEvent } from '../events.ts';
-import { misplacedText } from '../messages.ts';
+import { misplacedText, nearMissText } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
 import type { CommonState, Failure, LoopState, StateOf } from '../schema/state.ts';
@@ -27,7 +27,7 @@ export function noted(
   counted: Running,
   ended: Ended,
   policy: Policy,
-  { completion }: Signals,
+  { completion, nearMiss }: Signals,
   { warnings, progress }: Account,
 ): Running {
   const wanted = completionText(policy.completion);
@@ -39,10 +39,15 @@ export function noted(
     projectMark: ended.projectMark ?? counted.projectMark,
     notices: {
       ...counted.notices,
-      misplacedSignal: wanted !== null && completion === 'misplaced' ? misplacedText(wanted) : null,
+      misplacedSignal: wanted === null ? null : noticeOf(wanted, completion, nearMiss),
       warnings: [...counted.notices.warnings, ...warnings],
     },
   };
+}
+
+function noticeOf(wanted: string, completion: Signals['completion'], nearMiss: string | undefined): string | null {
+  if (completion === 'misplaced') return misplacedText(wanted);
+  return nearMiss === undefined ? null : nearMissText(nearMiss, wanted);
 }
 
 const MESSAGE_TAIL = 10_000;

@@ -10,10 +10,18 @@ export function readRegularFile(path: string, limit: number): string | null {
   }
 }
 
-/** Returns `path` if it is a regular file: opening a FIFO would block, and a device may be endless. Throws otherwise. */
-export function regularFile(path: string): string {
-  if (statSync(path).isFile()) return path;
-  throw new Error(`${path} is no regular file`);
+/** Limit of every task and configuration file: parsing one of some gigabytes would never end. */
+export const TASK_FILE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Returns `path` if it is a regular file of at most `limit` bytes: opening a FIFO would block, and a device may be
+ * endless. Throws otherwise, with the code EFBIG if the file is too large.
+ */
+export function regularFile(path: string, limit = Number.POSITIVE_INFINITY): string {
+  const stat = statSync(path);
+  if (!stat.isFile()) throw new Error(`${path} is no regular file`);
+  if (stat.size <= limit) return path;
+  throw Object.assign(new Error(`${path} has ${stat.size} bytes; at most ${limit} are read`), { code: 'EFBIG' });
 }
 
 /** Returns the first of `stem.ext`, `stem.2.ext`, … that does not exist. */

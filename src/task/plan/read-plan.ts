@@ -2,6 +2,7 @@ import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { type LintedTask, lintPlan, type PlanProblem } from '../../engine/plan/lint-plan.ts';
 import { type PlanTask, planKey } from '../../engine/plan/task-order.ts';
+import { LINE_END } from '../../text/characters.ts';
 import { splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 import { isField, readFields } from './task-fields.ts';
 import { leafLines, readHead } from './task-lines.ts';
@@ -23,6 +24,20 @@ export interface PlanFile {
 /** Reading a plan of this size takes half a second. */
 const MOST_PLAN_CHARACTERS = 256 * 1024;
 
+/** The parser's time grows with the square of the nesting: 2,000 levels take seconds. */
+const MOST_LEVELS = 100;
+const LEVEL = /[ \t]*(?:[-*+>]|\d{1,9}[.)])(?=[ \t>]|$)/y;
+
+/** The first line, from 1, that nests lists or quotes too deeply; null if there is none. */
+function tooDeepLine(body: string): number | null {
+  const at = body.split(LINE_END).findIndex((line) => {
+    let levels = 0;
+    for (LEVEL.lastIndex = 0; levels <= MOST_LEVELS && LEVEL.test(line); ) levels += 1;
+    return levels > MOST_LEVELS;
+  });
+  return at === -1 ? null : at + 1;
+}
+
 /** Parses blocks only: titles stay as written, and long lines cost nothing. */
 const BLOCKS_ALONE = {
   disable: {
@@ -40,6 +55,12 @@ export function readPlan(text: string): PlanFile {
   if (body.length > MOST_PLAN_CHARACTERS) {
     const message = `the plan has ${body.length} characters; at most ${MOST_PLAN_CHARACTERS} are read. Split it.`;
     return { tasks: [], problems: [{ line: bodyLine, taskId: null, rule: 'too-large', message, severity: 'error' }] };
+  }
+  const deep = tooDeepLine(body);
+  if (deep !== null) {
+    const message = `this line nests more than ${MOST_LEVELS} lists or quotes. Write the tasks at the left margin.`;
+    const line = bodyLine + deep - 1;
+    return { tasks: [], problems: [{ line, taskId: null, rule: 'too-deep', message, severity: 'error' }] };
   }
   const doubts: PlanProblem[] = [];
   const found: PlanFileTask[] = [];

@@ -135,6 +135,21 @@ describe('a promise', () => {
   test('counts in bold and as an item', () => assert.equal(promise(`- **${PROMISE}**`), 'claimed'));
   test('does not count inside a sentence', () => assert.equal(promise(`I give ${PROMISE} now`), 'misplaced'));
   test('does not count without its tag', () => assert.equal(promise('DONE'), 'none'));
+  test('counts with white space inside its tag', () => {
+    for (const text of ['<promise> DONE </promise>', '<promise>\n  DONE\n</promise>', '**<promise>DONE </promise>**'])
+      assert.equal(promise(text), 'claimed', text);
+    const two = { completion: { kind: 'promise', text: 'ALL DONE' }, signalMatch: 'line' } as const;
+    assert.equal(readSignals('<promise>ALL  DONE</promise>', two).completion, 'claimed');
+    assert.equal(promise('I give <promise> DONE </promise> now'), 'misplaced');
+    assert.equal(promise('```\n<promise> DONE </promise>\n```'), 'misplaced');
+  });
+  test('of another case or text is named as a near miss', () => {
+    const nearMiss = (text: string) => readSignals(text, PROMISE_LOOP).nearMiss;
+    assert.equal(nearMiss('All good.\n<promise> done </promise>'), '<promise>done</promise>');
+    assert.equal(nearMiss('<promise>ALMOST</promise>'), '<promise>ALMOST</promise>');
+    for (const text of [PROMISE, 'DONE', '`<promise>done</promise>`', `<promise>done</promise> ${PROMISE}`])
+      assert.equal(nearMiss(text), undefined, text);
+  });
   test('does not count with another text', () => assert.equal(promise('<promise>ALMOST</promise>'), 'none'));
   test('does not count in code', () => assert.equal(promise(`\`${PROMISE}\``), 'misplaced'));
   test('leaves the completion signal without a meaning', () => assert.equal(promise(SIGNAL), 'none'));

@@ -112,3 +112,9 @@ test('an absolute path into the project is a scope from there', async () => {
   const scope = await resolveScope(here, [`${here}/src/a.ts`, here, '/src/b.ts', `${here}-else/c.ts`], options);
   assert.deepEqual(scope, ['src/a.ts', '.', 'src/b.ts', `${here.slice(1)}-else/c.ts`]);
 });
+
+test('a line that nests lists too deeply is told, and the plan is not read', () => {
+  assert.deepEqual(told(lines(REAL, `${'- '.repeat(2000)}x`), 'too-deep'), [5]);
+  assert.deepEqual(readPlan(lines(REAL, `${'> '.repeat(101)}x`)).tasks, []);
+  assert.deepEqual(readPlan(lines(REAL, `${'- '.repeat(40)}x`, '', '-'.repeat(300))).tasks.length, 1);
+});
