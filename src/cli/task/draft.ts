@@ -34,7 +34,7 @@ export const DRAFT_COMMAND: Command = {
 };
 
 /** Throws `usage` if the text is empty or too long. */
-function draftOf({ projectDir, env }: CommandContext, task: string): Draft {
+function draftOf({ projectDir, env, values }: CommandContext, task: string): Draft {
   if (task === '') throw new RalphError('usage', 'say what is to be done: ralph-loop draft "TEXT".');
   if (task.length > LIMIT) {
     throw new RalphError(
@@ -42,7 +42,7 @@ function draftOf({ projectDir, env }: CommandContext, task: string): Draft {
       `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with ralph-loop scaffold, and put the text into its RALPH.md.`,
     );
   }
-  return draftTask(task, projectSignals(projectDir, env));
+  return draftTask(task, projectSignals(projectDir, env), typeof values['agent'] !== 'string');
 }
 
 /** A name given with --name must be free; a derived name gets a number if it is taken. */

@@ -58,8 +58,11 @@ const GUARDRAILS = {
   protected_files: ['policy:secret-bearing-paths'],
 };
 
-/** Drafts a RALPH.md without problems from a task in plain words and the project's signals. Deterministic. */
-export function draftTask(task: string, signals: ProjectSignals): Draft {
+/**
+ * Drafts a RALPH.md without problems from a task in plain words and the project's signals. Deterministic. An agent
+ * command cannot be guarded, so a draft for one has no guardrails.
+ */
+export function draftTask(task: string, signals: ProjectSignals, isGuarded = true): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];
   const commands = namedCommands(signals.commands.filter(({ role }) => limits.evidence.includes(role)));
@@ -79,7 +82,7 @@ export function draftTask(task: string, signals: ProjectSignals): Draft {
     completion_gate: 'required',
     open_questions: /\bquestions?\b/i.test(task) ? 'required' : 'optional',
     ...(limits.outputs.length === 0 ? {} : { required_outputs: limits.outputs }),
-    guardrails: GUARDRAILS,
+    ...(isGuarded && { guardrails: GUARDRAILS }),
   };
   const names = commands.map(({ name }) => name);
   const body = draftBody({ task, kind, promise: PROMISE, commands: names });

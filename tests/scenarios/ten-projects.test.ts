@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { project } from '../support/project.ts';
+
+/** A project with work to do, the commands that a draft has to name in it, and the shell text of that work. */
+interface Case {
+  readonly files: Readonly<Record<string, string | object>>;
+  readonly commands: readonly string[];
+  readonly work: string;
+  /** Programs that stand for tools that may not be installed; they pass once the file `fixed` is there. */
+  readonly tools?: readonly string[];
+}
+
+const FIXED = 'touch fixed';
+const CALC = 'def add(a, b):\n    return a - b\n';
+const REPAIR = 'sed -i "s/a - b/a + b/" calc.py';
+
+const CASES: Readonly<Record<string, Case>> = {
+  npm: {
+    files: {
+      'package.json': { scripts: { test: 'node --test', build: 'mkdir -p out && cp sum.js out' } },
+      'package-lock.json': '{}',
+      'sum.js': 'exports.sum = (a, b) => a - b;\n',
+      'sum.test.js':
+        "const { sum } = require('./sum.js');\nrequire('node:test')('adds', () => require('node:assert').equal(sum(1, 2), 3));\n",
+    },
+    commands: ['npm test', 'npm run build'],
+    work: 'sed -i "s/a - b/a + b/" sum.js',
+  },
+  'npm workspaces': {
+    files: {
+      'package.json': { name: 'root', private: true, workspaces: ['packages/*'] },
+      'packages/a/package.json': { name: 'a', version: '1.0.0', scripts: { test: 'test -f ../../fixed' } },
+      'packages/b/package.json': { name: 'b', version: '1.0.0' },
+    },
+    commands: ['npm run test --workspaces --if-present'],
+    work: FIXED,
+  },
+  pnpm: {
+    files: { 'package.json': { scripts: { test: 'vitest run', lint: 'eslint .' } }, 'pnpm-lock.yaml': '' },
+    commands: ['pnpm test', 'pnpm run lint'],
+    work: FIXED,
+    tools: ['pnpm'],
+  },
+  'Python with pytest': {
+    files: { 'pytest.ini': '[pytest]\n', 'calc.py': CALC, 'test_calc.py': 'def test_add():\n    assert True\n' },
+    commands: ['python3 -m pytest'],
+    work: FIXED,
+    tools: ['python3'],
+  },
+  'Python with unittest': {
+    files: {
+      'calc.py': CALC,
+      'tests/test_calc.py':
+        'import unittest\nfrom calc import add\n\nclass Add(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n',
+    },
+    commands: ['python3 -m unittest discover -s tests'],
+    work: REPAIR,
+  },
+  Cargo: {
+    files: { 'Cargo.toml': '[package]\nname = "x"\n' },
+    commands: ['cargo test', 'cargo clippy', 'cargo build'],
+    work: FIXED,
+    tools: ['cargo', 'cargo-clippy'],
+  },
+  Go: {
+    files: { 'go.mod': 'module x\n' },
+    commands: ['go test ./...', 'go vet ./...', 'go build ./...'],
+    work: FIXED,
+    tools: ['go'],
+  },
+  make: {
+    files: { Makefile: 'check:\n\ttest -f fixed\nbuild:\n\ttrue\n' },
+    commands: ['make check', 'make build'],
+    work: FIXED,
+  },
+  Maven: {
+    files: { 'pom.xml': '<project/>' },
+    commands: ['mvn -B test', 'mvn -B -DskipTests package'],
+    work: FIXED,
+    tools: ['mvn'],
+  },
+  'documents only': { files: { 'README.md': '# Notes\n' }, commands: [], work: FIXED },
+};
+
+const AGENT = 'if [ -f .claimed ]; then sh work.sh; fi; touch .claimed; echo "<promise>DONE</promise>"';
+
+for (const [kind, { files, commands, work, tools = [] }] of Object.entries(CASES)) {
+  test(`a run on plain words completes in a project of ${kind} at the first honest claim`, (t) => {
+    const p = project(t);
+    for (const [path, content] of Object.entries(files)) p.write(path, content);
+    for (const tool of tools) p.write(`../tools/${tool}`, '#!/bin/sh\ntest -f fixed\n', 0o755);
+    p.write('work.sh', work);
+    const env = { PATH: `${join(p.dir, '../tools')}:${process.env['PATH']}`, RALPH_RETRY_WAIT: '10ms' };
+    const ran = p.ralph(['run', '--yes', '--agent', AGENT, 'fix the failing tests'], env);
+    const draft = '.ralph/fix-failing-tests/RALPH.md';
+    assert.deepEqual(
+      [...p.read(draft).matchAll(/^ {4}run: (.*)$/gm)].map(([, run]) => run),
+      commands,
+    );
+    assert.equal(ran.code, 0, ran.stdout + ran.stderr);
+    const status = JSON.parse(p.read('.ralph/fix-failing-tests/.ralph-runner/status.json'));
+    assert.equal(status.status, 'complete');
+    // The first claim comes before the work: only checks can tell.
+    assert.equal(status.iteration, commands.length === 0 ? 1 : 2);
+    const { json } = p.ralph(['check', draft, '--json'], env);
+    assert.deepEqual([json['ok'], json['problems']], [true, []]);
+  });
+}
