@@ -14,7 +14,7 @@ if (process.env.RALPH_SETUP) process.exit(0);
 
 const installed = 'node_modules/.package-lock.json';
 const stale = !existsSync(installed) || statSync(installed).mtimeMs < statSync('package-lock.json').mtimeMs;
-if (stale) run('Installing', 'npm', ['ci', '--no-audit', '--no-fund']);
+if (stale) run('Installing', 'npm', ['ci', '--loglevel=error', '--no-audit', '--no-fund']);
 run('Building', process.execPath, ['--import', 'tsx', 'scripts/build.ts']);
 
 function run(what, command, args) {
