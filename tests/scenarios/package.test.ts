@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { DIST } from '../support/project.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { version, name } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+test('the packed program installs into an empty prefix and runs by npx, in an empty folder and in a project', (t) => {
+  const base = mkdtempSync(join(tmpdir(), 'ralph-package-'));
+  t.after(() => rmSync(base, { recursive: true, force: true }));
+  const [empty, project, prefix] = ['empty', 'project', 'prefix'].map((folder) => join(base, folder)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [empty, project]) mkdirSync(folder);
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: base,
+    XDG_STATE_HOME: join(base, 'state'),
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+  };
+  const run = (cwd: string, program: string, ...args: string[]): string => {
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd, env, encoding: 'utf8' });
+    assert.equal(status, 0, `${program} ${args.join(' ')}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  // Without its scripts: they would build dist/ under the other tests.
+  run(root, 'npm', 'pack', '--ignore-scripts', '--pack-destination', base);
+  const tarball = join(base, `${name}-${version}.tgz`);
+  assert.ok(statSync(tarball).size <= 2_000_000, `${statSync(tarball).size} bytes`);
+
+  run(empty, 'npm', 'install', '--global', '--prefix', prefix, tarball);
+  assert.equal(run(empty, join(prefix, 'bin', 'ralph-loop'), '--version').trim(), version);
+
+  const npx = (cwd: string, ...args: string[]) =>
+    run(cwd, 'npx', '--yes', `--package=${tarball}`, 'ralph-loop', ...args);
+  assert.equal(npx(empty, '--version').trim(), version);
+  assert.match(npx(empty, '--help'), /run .*\n/);
+  writeFileSync(
+    join(project, 'agent.sh'),
+    '#!/bin/sh\ncat > /dev/null\ntouch done.txt\necho "<promise>DONE</promise>"\n',
+    { mode: 0o755 },
+  );
+  mkdirSync(join(project, 'job'));
+  writeFileSync(
+    join(project, 'job', 'RALPH.md'),
+    '---\ncompletion_promise: DONE\nvalidation: ["test -f done.txt"]\nopen_questions: optional\nmax_iterations: 3\n---\n\nMake done.txt.\n',
+  );
+  run(project, 'git', 'init', '-q');
+  npx(project, 'run', 'job', '--agent', './agent.sh', '--yes');
+});
+
+test('the version is the same in package, plugin, skills and program', () => {
+  const plugin = JSON.parse(readFileSync(join(DIST, '.claude-plugin', 'plugin.json'), 'utf8'));
+  const market = JSON.parse(readFileSync(join(dirname(DIST), '.claude-plugin', 'marketplace.json'), 'utf8'));
+  assert.equal(plugin.version, version);
+  assert.equal(market.plugins[0].version, undefined, 'an older one there would hold every user back');
+  for (const skill of ['SKILL.md', 'skills/ralph-loop/SKILL.md']) {
+    assert.match(readFileSync(join(DIST, skill), 'utf8'), new RegExp(`version: "${version}"`), skill);
+  }
+  const { stdout } = spawnSync(process.execPath, [join(DIST, 'scripts', 'main.cjs'), '--version'], {
+    encoding: 'utf8',
+  });
+  assert.equal(stdout.trim(), version);
+});
