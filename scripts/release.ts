@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,19 +50,21 @@ function writeTo(folder: string): void {
   cpSync(dist, folder, { recursive: true });
 }
 
-/** Commits dist/ to a branch that shares no file with the source, in a worktree that is removed afterwards. */
+/** Commits dist/ to a branch that holds nothing else, by an index of its own: no file of this checkout is touched. */
 function commitTo(name: string): void {
-  const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' });
-  const worktree = join(mkdtempSync(join(tmpdir(), 'ralph-release-')), 'branch');
-  const exists = git(root, 'branch', '--list', name) !== '';
-  git(root, 'worktree', 'add', '--quiet', ...(exists ? [worktree, name] : ['--orphan', '-b', name, worktree]));
+  const own = mkdtempSync(join(tmpdir(), 'ralph-release-'));
+  const env = { ...process.env, GIT_INDEX_FILE: join(own, 'index') };
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: dist, env, encoding: 'utf8' }).trim();
   try {
-    writeTo(worktree);
-    git(worktree, 'add', '--all', '--force');
-    if (git(worktree, 'status', '--porcelain') === '') return;
-    const { version } = JSON.parse(git(root, 'show', 'HEAD:package.json')) as { version: string };
-    git(worktree, 'commit', '--quiet', '-m', `Release ${version}`);
+    const repository = ['--git-dir', git('rev-parse', '--absolute-git-dir'), '--work-tree', dist];
+    git(...repository, 'add', '--all', '--force', '.');
+    const tree = git(...repository, 'write-tree');
+    const [parent, released] = git('for-each-ref', '--format=%(objectname) %(tree)', `refs/heads/${name}`).split(' ');
+    if (released === tree) return;
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    const parents = parent ? ['-p', parent] : [];
+    git('update-ref', `refs/heads/${name}`, git('commit-tree', tree, ...parents, '-m', `Release ${version}`));
   } finally {
-    git(root, 'worktree', 'remove', '--force', worktree);
+    rmSync(own, { recursive: true, force: true });
   }
 }

@@ -1,5 +1,5 @@
 @echo off
-rem Starts a loop of ralph-loop and Claude Code for it. All options: node .claude\skills\ralph-loop\scripts\main.cjs start --help
+rem Starts a loop and Claude Code for it. All options: .claude\ralph\ralph-audit.bat --help
 setlocal
 for %%I in ("%~dp0..\..") do set "PROJECT=%%~fI"
 set "MAIN=%PROJECT%\.claude\skills\ralph-loop\scripts\main.cjs"
@@ -12,7 +12,7 @@ if not defined RALPH_NODE (
   set "RALPH_NODE=node"
 )
 if not exist "%MAIN%" (
-  echo ralph-loop: %MAIN% is missing. Install the bundle again: main.cjs init. 1>&2
+  echo ralph-loop: %MAIN% is missing. Install it again: ralph-loop init. 1>&2
   exit /b 1
 )
 set "RALPH_ACTIVE=1"

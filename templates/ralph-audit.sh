@@ -1,10 +1,10 @@
 #!/bin/sh
-# Starts a loop of ralph-loop and Claude Code for it, in the terminal you stand in.
+# Starts a loop and Claude Code for it, in this terminal.
 #   .claude/ralph/ralph-audit.sh                                   interactive
 #   .claude/ralph/ralph-audit.sh --headless --permission-mode acceptEdits
-#   .claude/ralph/ralph-audit.sh --resume                          go on with the last loop
+#   .claude/ralph/ralph-audit.sh --resume                          resume the last loop
 #   .claude/ralph/ralph-audit.sh -- --model opus                   what follows -- goes to claude
-# Leaves with the loop's exit code and says why it ended. All options: node .claude/skills/ralph-loop/scripts/main.cjs start --help
+# Exits with the exit code of the loop and says why it ended. All options: .claude/ralph/ralph-audit.sh --help
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
 project=$(dirname -- "$(dirname -- "$here")")
@@ -24,7 +24,7 @@ if [ -z "$node" ]; then
   exit 1
 fi
 if [ ! -f "$main" ]; then
-  echo "ralph-loop: $main is missing. Install the bundle again: main.cjs init." >&2
+  echo "ralph-loop: $main is missing. Install it again: ralph-loop init." >&2
   exit 1
 fi
 

@@ -16,7 +16,8 @@ const RULES = 'validation: ["test -f done.txt"]\nmax_iterations: 5';
 function marketplace({ workspace }: LoopProject) {
   const repository = join(workspace.root, 'market');
   cpSync(dirname(bundle), repository, { recursive: true });
-  const env = clientEnvironment(workspace, undefined);
+  // With a key the client waits 17 s in each command for a service that is not there.
+  const env = clientEnvironment(workspace, undefined, { ANTHROPIC_API_KEY: undefined });
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repository, env, stdio: 'pipe' });
   const address = `[url "file://${repository}"]\n\tinsteadOf = https://github.com/owner/ralph.git\n\tinsteadOf = git@github.com:owner/ralph.git\n`;
   writeFileSync(
