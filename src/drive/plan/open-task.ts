@@ -9,8 +9,7 @@ import { readRegularFile, regularFile, TASK_FILE_BYTES } from '../../state/files
 import { hiddenFiles, readRepository } from '../../task/git/read-repository.ts';
 import { resolveScope } from '../../task/git/task-scope.ts';
 import { type PlanFile, readPlan } from '../../task/plan/read-plan.ts';
-import { extraSections } from '../prompt/extra-sections.ts';
-import { guardrailsPath } from '../prompt/plain-prompt.ts';
+import { extraSections, guardrailsPath } from '../prompt/extra-sections.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { clearIntent, recoverCommit } from './commit-journal.ts';
 import { PLAN_TEXTS } from './messages.ts';

@@ -1,49 +1,32 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PromptParts, section } from '../../engine/prompt/assemble-prompt.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import type { Contract } from '../../engine/schema/contract.ts';
-import type { TddStanding } from '../../engine/schema/tdd.ts';
 import { openFindings } from '../../engine/signals/findings.ts';
 import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
-import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
+import { nextScenario } from '../../engine/tdd/phases.ts';
 import { sectionText } from '../../engine/tdd/prompt-section.ts';
 import type { StoredContract } from '../../state/contract-store.ts';
 import { readRegularFile } from '../../state/files/read-regular-file.ts';
 import { hashTddList } from '../../state/hash-contract.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { withTdd } from '../../state/tdd-store.ts';
-import { projectMemory } from '../../task/memory/project-memory.ts';
+import { GUARDRAILS, projectMemory } from '../../task/memory/project-memory.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { listOf } from '../tdd/scenario-list.ts';
 
 /** Returns the project memory for a fresh context, and the scenario of a TDD loop, which advances if complete. */
 export function extraSections(files: LoopFiles, contract: Contract, at: string, fresh: boolean): string[] {
   const memory = fresh ? memoryText(projectMemory(files.projectDir)) : null;
-  const scenario = tddSpawnPart(files, contract, at)?.section ?? null;
+  const scenario = scenarioSection(files, contract, at);
   return [memory, scenario].filter((section) => section !== null);
 }
 
-/** Part of a TDD loop in the prompt of an iteration, and of a subagent. */
-export interface TddSpawnPart {
-  /** null if all are complete, or the list cannot be read. */
-  readonly scenario: {
-    readonly id: string;
-    readonly description: string;
-    readonly command: string;
-    readonly status: TddStanding;
-  } | null;
-  /** Output of the failing test, verbatim, at most 12,000 characters; null before it. */
-  readonly redEvidence: string | null;
-  /** Markdown for the prompt: the scenario, its evidence, the steps. */
-  readonly section: string;
-  readonly agentType: 'ralph-developer';
-}
-
-/** Advances to the next scenario if one is complete. Returns null without TDD; an unreadable list is reported. */
-export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): TddSpawnPart | null {
+/** Returns the scenario of a TDD loop; advances to the next one if it is complete. An unreadable list is reported. */
+export function scenarioSection(files: LoopFiles, contract: Contract, at: string): string | null {
   const { tdd } = contract;
   if (tdd === undefined) return null;
-  const agentType = 'ralph-developer';
   try {
     const { record, scenario, notes } = withTdd(files, at, (found) => {
       const { record: list, notes } = listOf(found, files.name);
@@ -51,16 +34,11 @@ export function tddSpawnPart(files: LoopFiles, contract: Contract, at: string): 
       const next = nextScenario(list);
       return { next: next.record === list ? 'keep' : next.record, result: { ...next, notes } };
     });
-    const text = sectionText(record, scenario, commandLine(files, contract), notes);
-    if (scenario === null) return { scenario, redEvidence: null, section: text, agentType };
-    const { id, description, run: command } = scenario;
-    const shown = { id, description, command, status: standingOf(record, id) };
-    return { scenario: shown, redEvidence: redEvidence(record, id)?.output ?? null, section: text, agentType };
+    return sectionText(record, scenario, commandLine(files, contract), notes);
   } catch (error) {
     const ofTheSystem = error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
     if (!ofTheSystem && !(error instanceof RalphError)) throw error;
-    const why = ofTheSystem ? TDD_TEXTS.unusable(error.message) : error.message;
-    return { scenario: null, redEvidence: null, section: section('Scenarios', [why]), agentType };
+    return section('Scenarios', [ofTheSystem ? TDD_TEXTS.unusable(error.message) : error.message]);
   }
 }
 
@@ -83,4 +61,9 @@ export function realFindings(
   if (stored === null) return null;
   const text = readRegularFile(join(projectDir, stored.contract.findingsLog), LIMIT);
   return text === null ? null : { claimed, open: openFindings(text).length };
+}
+
+/** Returns the relative path of the project's guardrails file, or null if it has none. */
+export function guardrailsPath(projectDir: string): string | null {
+  return existsSync(join(projectDir, GUARDRAILS)) ? GUARDRAILS : null;
 }

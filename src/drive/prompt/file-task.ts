@@ -1,11 +1,11 @@
+import { assemblePrompt } from '../../engine/prompt/assemble-prompt.ts';
 import type { Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import { abortIfSuperseded } from '../turn/abort-if-superseded.ts';
 import { dispatch } from '../turn/dispatch.ts';
 import { HOOK_TEXTS } from '../turn/messages.ts';
 import { type Listener, type OpenedPrompt, runChecks, type TaskKind } from '../turn/task-kind.ts';
 import type { Prompt, PromptStep, Turn } from '../turn/turn.ts';
-import { extraSections, realFindings } from './extra-sections.ts';
-import { plainPrompt } from './plain-prompt.ts';
+import { extraSections, guardrailsPath, realFindings } from './extra-sections.ts';
 import { readTask } from './read-task.ts';
 import { taskPrompt } from './task-prompt.ts';
 
@@ -34,7 +34,11 @@ async function openPrompt(turn: Turn, step: PromptStep, listener: Listener): Pro
   const beside = stored === null ? [] : extraSections(files, stored.contract, now(), freshContext);
   const { notices, steering } = step;
   const parts = { notices, steering, findings, body: task.body, beside };
-  const assembled = plainPrompt(files.projectDir, { state, policy }, parts);
+  const assembled = assemblePrompt({
+    ...parts,
+    ...{ iteration: state.iteration + 1, maxIterations: state.maxIterations, taskPath: state.taskPath },
+    ...{ guardrailsPath: guardrailsPath(files.projectDir), completion: policy.completion, idle: policy.idle !== null },
+  });
   return { turn, made: { step, assembled, path: null, isTaskFile: true } };
 }
 

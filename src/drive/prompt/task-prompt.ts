@@ -24,9 +24,8 @@ import { LINE_END } from '../../text/characters.ts';
 import { elapsed } from '../../text/instant.ts';
 import { checklistItems } from '../../text/markdown/checklist.ts';
 import { writePromptedTurn } from '../records/prompted-turn.ts';
-import { extraSections } from './extra-sections.ts';
+import { extraSections, guardrailsPath } from './extra-sections.ts';
 import { gatherEvidence } from './gather-evidence.ts';
-import { guardrailsPath } from './plain-prompt.ts';
 
 export interface TaskPromptRequest {
   readonly files: LoopFiles;

@@ -18,21 +18,27 @@ export function readCost(files: LoopFiles, sessionId: string): number | null {
   }
 }
 
+/** Reads session and cost from what the client passes to its status line; null for a status line run by hand. */
+export function reportedCost(payload: string): { readonly sessionId: string; readonly costUsd: number } | null {
+  try {
+    const { session_id: sessionId, cost } = JSON.parse(payload) as {
+      session_id?: unknown;
+      cost?: { total_cost_usd?: unknown };
+    };
+    const costUsd = cost?.total_cost_usd;
+    if (typeof sessionId !== 'string' || typeof costUsd !== 'number' || !(costUsd >= 0)) return null;
+    return { sessionId, costUsd };
+  } catch {
+    return null; // no payload
+  }
+}
+
 /** Stores the session's cost for the next Stop. Written only on a change, since it is reported every second. */
 export function storeCost(files: LoopFiles, payload: string, at: string): void {
-  let session: unknown;
-  let cost: unknown;
+  const reported = reportedCost(payload);
+  if (reported === null || readCost(files, reported.sessionId) === reported.costUsd) return;
   try {
-    const parsed = JSON.parse(payload) as { session_id?: unknown; cost?: { total_cost_usd?: unknown } };
-    session = parsed.session_id;
-    cost = parsed.cost?.total_cost_usd;
-  } catch {
-    return; // a status line run by hand has no payload
-  }
-  if (typeof session !== 'string' || typeof cost !== 'number' || !(cost >= 0)) return;
-  if (readCost(files, session) === cost) return;
-  try {
-    writeAtomically(files.cost, `${JSON.stringify({ sessionId: session, costUsd: cost, at })}\n`);
+    writeAtomically(files.cost, `${JSON.stringify({ ...reported, at })}\n`);
   } catch {
     // no runtime directory yet, or a full disk: the cost is then unknown
   }

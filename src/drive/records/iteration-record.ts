@@ -34,11 +34,9 @@ export function showIteration(files: LoopFiles, turn: TaskTurn, state: LoopState
   const { record, measured, ended } = turn;
   if (record === null) return turn;
   const line = taskIterationRecord(record, turn, state);
+  const { loopId, startedAt, endedAt, status } = line;
   const transcript = {
-    loopId: line.loopId,
-    startedAt: line.startedAt,
-    endedAt: line.endedAt,
-    status: line.status,
+    ...{ loopId, startedAt, endedAt, status },
     prompt: measured.turn?.prompt ?? null,
     commands: measured.turn?.evidence ?? [],
     message: ended.text,
@@ -55,14 +53,11 @@ export function taskIterationRecord(
   { measured, ended, gate, agent }: TaskTurn,
   state: LoopState,
 ): TaskIterationRecord {
+  const { loopId, iteration, startedAt, endedAt, durationMs } = record;
   const failed = gate?.filter(({ outcome }) => outcome !== 'ok') ?? [];
+  const status = ended.timedOut ? 'timeout' : record.kind === 'idle' ? 'idle' : 'completed';
   return {
-    loopId: record.loopId,
-    iteration: record.iteration,
-    status: ended.timedOut ? 'timeout' : record.kind === 'idle' ? 'idle' : 'completed',
-    startedAt: record.startedAt,
-    endedAt: record.endedAt,
-    durationMs: record.durationMs,
+    ...{ loopId, iteration, status, startedAt, endedAt, durationMs },
     progress: ended.progress === 'unknown' ? 'unknown' : ended.progress === 'yes',
     changedFiles: [...measured.changedFiles],
     noProgressStreak: state.breaker.noProgress,

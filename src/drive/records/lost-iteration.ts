@@ -36,7 +36,8 @@ export function lostIteration(
   run: RunFiles,
   { loopId, iteration, lastRunAt, noProgress }: Counted,
 ): { readonly record: TaskIterationRecord; readonly transcript: TranscriptParts } | null {
-  const told = (entry: Record<string, unknown>): boolean => entry['iteration'] === iteration && isTold(entry);
+  const told = (entry: Record<string, unknown>): boolean =>
+    entry['iteration'] === iteration && /^iteration\.(?:completed|failed)$/.test(String(entry['type']));
   // The event precedes the record. If both are missing, the folder was emptied or archived meanwhile.
   if (lastEntry(run.events, TAIL_BYTES, loopId, told) === null) return null;
   if (Number(lastEntry(run.iterations, TAIL_BYTES, loopId)?.['iteration'] ?? 0) >= iteration) return null;
@@ -59,10 +60,6 @@ export function lostIteration(
       ...{ prompt: turn?.prompt ?? null, commands: turn?.evidence ?? [], message: null },
     },
   };
-}
-
-function isTold({ type }: Record<string, unknown>): boolean {
-  return type === 'iteration.completed' || type === 'iteration.failed';
 }
 
 function recordOf(files: LoopFiles, loopId: string, iteration: number): IterationRecord | null {

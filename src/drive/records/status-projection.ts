@@ -14,7 +14,7 @@ import {
   showState,
   summaryOf,
 } from '../../state/task-folder/loop-directory.ts';
-import { type RunFiles, runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
+import { runFiles, takeFlags } from '../../state/task-folder/run-files.ts';
 import {
   mirrorEvent,
   mirrorIteration,
@@ -46,13 +46,8 @@ export interface StatusProjection {
   readonly lost: (counted: Counted) => void;
 }
 
-const NO_PROJECTION: StatusProjection = {
-  begin: () => undefined,
-  events: () => undefined,
-  status: () => undefined,
-  iteration: () => undefined,
-  lost: () => undefined,
-};
+const skip = (): void => undefined;
+const NO_PROJECTION: StatusProjection = { begin: skip, events: skip, status: skip, iteration: skip, lost: skip };
 
 /** Returns the projection of a loop. `given` is the contract of a loop that may have ended. */
 export function projectionOf(files: LoopFiles, at: string, given?: Contract): StatusProjection {
@@ -76,7 +71,9 @@ export function projectionOf(files: LoopFiles, at: string, given?: Contract): St
     }
   };
   const write = (state: LoopState, now: string): void => {
-    showStatus(run, runStatus(state, contract, task, now), state, now);
+    mirrorStatus(run, runStatus(state, contract, task, now));
+    if (state.status === 'ended') endBeat(run, state.loopId);
+    else beat(run, state.loopId, now);
     if (directory !== null) showState(directory, state);
   };
   const status = (now: string, ended?: LoopState): void =>
@@ -133,50 +130,27 @@ function contractOf(files: LoopFiles): Contract | null {
   }
 }
 
-function showStatus(run: RunFiles, status: RunStatus, state: LoopState, at: string): void {
-  mirrorStatus(run, status);
-  if (state.status === 'ended') endBeat(run, state.loopId);
-  else beat(run, state.loopId, at);
-}
-
 export function countedBy({ loopId, iteration, lastRunAt, breaker }: LoopState): Counted {
   return { loopId, iteration, lastRunAt, noProgress: breaker.noProgress };
 }
 
 function runStatus(state: LoopState, contract: Contract, task: TaskTerms, at: string): RunStatus {
   const { completion } = contract.policy;
+  const { loopId, name, taskPath, iteration, maxIterations, idleIterations, startedAt, handedOver, notices } = state;
+  const ended = state.status === 'ended' ? state.ended : null;
   return {
-    loopId: state.loopId,
-    name: state.name,
-    taskPath: state.taskPath,
-    status: state.status === 'ended' ? state.ended.as : state.status,
-    iteration: state.iteration,
-    maxIterations: state.maxIterations,
-    idleIterations: state.idleIterations,
-    startedAt: state.startedAt,
-    updatedAt: at,
-    endedAt: state.status === 'ended' ? state.ended.at : null,
+    ...{ loopId, name, taskPath, status: state.status === 'ended' ? state.ended.as : state.status },
+    ...{ iteration, maxIterations, idleIterations, startedAt, updatedAt: at, endedAt: ended?.at ?? null },
     completion: {
       promise: completion.kind === 'none' ? null : completion.text,
       gate: task.gate,
       requiredOutputs: task.requiredOutputs,
-      verified: state.status === 'ended' && state.ended.verified,
-      rejection: [...(state.handedOver?.notices.rejection ?? []), ...state.notices.rejection],
+      verified: ended?.verified ?? false,
+      rejection: [...(handedOver?.notices.rejection ?? []), ...notices.rejection],
     },
     guardrails: contract.guardrails,
-    message: messageOf(state),
+    message: state.status === 'paused' ? state.paused.message : (ended?.message ?? null),
   };
-}
-
-function messageOf(state: LoopState): string | null {
-  switch (state.status) {
-    case 'ended':
-      return state.ended.message;
-    case 'paused':
-      return state.paused.message;
-    default:
-      return null;
-  }
 }
 
 /** Further facts about an iteration's agent; missing ones are unknown. */

@@ -124,28 +124,17 @@ function liveLoopOf(found: ReadState, files: LoopFiles, env: NodeJS.ProcessEnv):
   const { costBaseUsd: _, ...usage } = state.usage;
   const checklist = checklistNow(files.projectDir, state.taskPath);
   const clientAlive = isDriverAlive(files, state);
+  const { iteration, startedAt, lastRunAt, name, loopId, mode, taskPath, maxIterations, idleIterations } = state;
+  const { stopRequested, sessionId, clientPid } = state;
   return {
-    active: true,
-    iteration: state.iteration,
-    startedAt: state.startedAt,
-    lastRunAt: state.lastRunAt,
-    lastFindingsCount: state.lastFindingsCount ?? 'unknown',
-    ...filesOf(files, state.taskPath),
-    name: state.name,
-    loopId: state.loopId,
-    status: clientAlive === false && isAtWork(state) ? 'interrupted' : state.status,
-    mode: state.mode,
-    taskPath: state.taskPath,
-    maxIterations: state.maxIterations,
-    idleIterations: state.idleIterations,
+    ...{ active: true, iteration, startedAt, lastRunAt, lastFindingsCount: state.lastFindingsCount ?? 'unknown' },
+    ...filesOf(files, taskPath),
+    ...{ name, loopId, status: clientAlive === false && isAtWork(state) ? 'interrupted' : state.status },
+    ...{ mode, taskPath, maxIterations, idleIterations },
     waitingUntil: state.status === 'waiting' ? state.waiting.until : null,
     waitingFor: state.status === 'waiting' ? (state.waiting.why ?? 'idle') : null,
     paused: state.status === 'paused' ? state.paused : null,
-    stopRequested: state.stopRequested,
-    sessionId: state.sessionId,
-    clientPid: state.clientPid,
-    clientAlive,
-    usage,
+    ...{ stopRequested, sessionId, clientPid, clientAlive, usage },
     ...(checklist === null ? recordedChecklist(state) : { checklist }),
     ...scenariosOf(files, state.loopId),
   };
@@ -204,19 +193,19 @@ function lastLoopOf(found: ReadState, files: LoopFiles): { readonly state: LoopS
 /** Describes the end of an archived loop; `path` is its file. One that was archived before it ended counts as interrupted. */
 export function endedLoopOf(state: LoopState, path: string): EndedLoop {
   const { loopId, taskPath, iteration, maxIterations, lastRunAt, mode, startedAt, usage } = state;
-  const end =
-    state.status === 'ended'
-      ? {
-          status: state.ended.as,
-          endedAt: state.ended.at,
-          verified: state.ended.verified,
-          message: state.ended.message,
-        }
-      : { status: 'interrupted', endedAt: lastRunAt, verified: false, message: `put away while ${state.status}.` };
+  const ended = state.status === 'ended' ? state.ended : null;
+  const {
+    as: status,
+    at: endedAt,
+    verified,
+    message,
+  } = ended ?? {
+    ...{ as: 'interrupted', at: lastRunAt, verified: false, message: `Archived while ${state.status}.` },
+  };
   return {
     ...{ loopId, taskPath, iteration, maxIterations, mode, startedAt, costUsd: usage.costUsd, file: basename(path) },
     ...recordedChecklist(state),
-    ...end,
+    ...{ status, endedAt, verified, message },
   };
 }
 

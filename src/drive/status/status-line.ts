@@ -3,7 +3,7 @@ import type { LoopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { elapsed } from '../../text/instant.ts';
-import { storeCost } from '../records/client-figures.ts';
+import { reportedCost, storeCost } from '../records/client-figures.ts';
 import { withPrefix } from '../turn/messages.ts';
 
 const USER_LINE_TIMEOUT = 5_000;
@@ -19,7 +19,7 @@ export async function printStatusLine(
   storeCost(files, input, at);
   const current = readState(files.state);
   if (current.kind === 'loop') {
-    out(loopStatusLine(current.state, at, costNow(input)));
+    out(loopStatusLine(current.state, at, reportedCost(input)?.costUsd ?? null));
     // The client drops the message of an interrupted hook (Esc) and of StopFailure (measured).
     if (current.state.status === 'paused') out(withPrefix(current.state.paused.message));
   }
@@ -28,15 +28,6 @@ export async function printStatusLine(
   const { spawnSync } = await import('node:child_process');
   const { stdout } = spawnSync(own, { shell: true, input, encoding: 'utf8', timeout: USER_LINE_TIMEOUT });
   if (stdout.trim() !== '') out(stdout.replace(/\n$/, ''));
-}
-
-function costNow(input: string): number | null {
-  try {
-    const cost = (JSON.parse(input) as { cost?: { total_cost_usd?: unknown } }).cost?.total_cost_usd;
-    return typeof cost === 'number' ? cost : null;
-  } catch {
-    return null;
-  }
 }
 
 /** `ralph: NAME │ running │ iter 7/25 │ 12m │ $0.85`, with the countdown while the loop waits. */

@@ -3,6 +3,11 @@ import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { formatDuration } from '../../text/duration.ts';
 import { advise, type Message, type MessageContext } from '../../text/message.ts';
 
+const RESUME_OR_RESTART = [
+  { verb: 'Resume', command: 'resume' },
+  { verb: 'Start over', command: 'restart' },
+];
+
 export const HOOK_TEXTS = {
   newer: (path: string, version: number): string =>
     `The state file ${path} was written by a newer ralph-loop (schema ${version}) and was left unchanged. Update this one.`,
@@ -40,17 +45,11 @@ export const HOOK_TEXTS = {
     ),
   vanished: {
     text: 'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
-    advice: [
-      { verb: 'Resume', command: 'resume' },
-      { verb: 'Start over', command: 'restart' },
-    ],
+    advice: RESUME_OR_RESTART,
   },
   leftBehind: (iteration: number): Message => ({
     text: `Found an interrupted loop (iteration ${iteration}); its client has exited.`,
-    advice: [
-      { verb: 'Resume', command: 'resume' },
-      { verb: 'Start over', command: 'restart' },
-    ],
+    advice: RESUME_OR_RESTART,
   }),
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { tddSpawnPart } from '../../../../src/drive/prompt/extra-sections.ts';
+import { scenarioSection } from '../../../../src/drive/prompt/extra-sections.ts';
 import { giveConsent, pendingTerms, preparedTerms } from '../../../../src/drive/start/consent.ts';
 import { prepareContract } from '../../../../src/drive/start/prepare-contract.ts';
 import type { StartRequest } from '../../../../src/drive/start/read-settings.ts';
@@ -39,7 +39,7 @@ test('an iteration tells the scenario at work, and that all are complete', (t) =
   const { project, contract } = aTddLoop(t);
   const { files } = project;
   assert.deepEqual(tddFacts(files, contract), { scenario: null });
-  assert.equal(tddSpawnPart(files, contract, AT)?.scenario?.id, 'sc-001');
+  assert.match(scenarioSection(files, contract, AT) ?? '', /sc-001/);
   assert.deepEqual(tddFacts(files, contract), { scenario: 'sc-001' });
   keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green', 'sc-002 red'));
   assert.deepEqual(tddFacts(files, contract), { scenario: 'sc-002' });
@@ -48,23 +48,15 @@ test('an iteration tells the scenario at work, and that all are complete', (t) =
   assert.deepEqual(tddFacts(files, {}), {}, 'nothing for a loop that is none');
 });
 
-test("a subagent's part of the prompt has the red evidence verbatim, and names who works on it", (t) => {
+test('the prompt has the scenario at work with its command and its red evidence verbatim', (t) => {
   const { project, contract } = aTddLoop(t);
   keep(project, (record) => after(record, 'sc-001 red'));
-  const part = tddSpawnPart(project.files, contract, AT);
-  assert.deepEqual(
-    { scenario: part?.scenario, redEvidence: part?.redEvidence, agentType: part?.agentType },
-    {
-      scenario: {
-        ...{ id: 'sc-001', description: 'does the thing number 1', command: 'node --test tests/1.test.js' },
-        status: 'red',
-      },
-      redEvidence: 'red of sc-001',
-      agentType: 'ralph-developer',
-    },
-  );
-  assert.match(part?.section ?? '', /node '\/bundle\/scripts\/main\.cjs' tdd green/);
-  assert.equal(tddSpawnPart(project.files, { ...contract, tdd: undefined } as never, AT), null);
+  const part = scenarioSection(project.files, contract, AT) ?? '';
+  for (const said of ['sc-001', 'does the thing number 1', 'node --test tests/1.test.js', 'red of sc-001']) {
+    assert.ok(part.includes(said), `${said} is missing in ${part}`);
+  }
+  assert.match(part, /node '\/bundle\/scripts\/main\.cjs' tdd green/);
+  assert.equal(scenarioSection(project.files, { ...contract, tdd: undefined } as never, AT), null);
 });
 
 test('a claim is checked by what was proved', (t) => {
@@ -92,7 +84,7 @@ test('a list that was swapped, lost or rewritten proves nothing', (t) => {
     writeFileSync(path, text);
     assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'changed', text);
     assert.deepEqual(tddFacts(project.files, contract), { scenario: null });
-    assert.match(tddSpawnPart(project.files, contract, AT)?.section ?? '', /not the one|cannot be read/);
+    assert.match(scenarioSection(project.files, contract, AT) ?? '', /not the one|cannot be read/);
   }
   writeFileSync(path, before);
   assert.equal(tddChecks(project.files, contract)[0]?.outcome, 'failed');
