@@ -127,6 +127,8 @@ export type EngineEvent =
   /** A driver begins a turn by a prompt of its own, which is to carry what the state hands over to it. */
   | { readonly type: 'first-prompt'; readonly at: string };
 
+export type EventOf<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
+
 export interface ApiError {
   readonly kind: 'rate-limited' | 'authentication' | 'billing' | 'invalid-request' | 'overloaded' | 'other';
   readonly message: string;

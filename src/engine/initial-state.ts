@@ -3,6 +3,7 @@ import { CLOSED_BREAKER } from './policy/breaker.ts';
 import { NOT_IDLE } from './policy/idle.ts';
 import { SCHEMA_VERSION } from './schema/constants.ts';
 import type { FourKeyState, LoopState, StateOf } from './schema/state.ts';
+import { NO_NOTICES } from './transitions/build.ts';
 import { counted } from './transitions/checklist.ts';
 
 export interface NewLoop {
@@ -58,7 +59,7 @@ export function initialState(loop: NewLoop): StateOf<'running'> | StateOf<'await
     promptId: null,
     stopRequested: false,
     steering: [],
-    notices: { rejection: [], misplacedSignal: null, warnings: [] },
+    notices: NO_NOTICES,
     gateFailures: { value: null, repeats: 0 },
     warnedBudgets: [],
     told: [],

@@ -4,6 +4,9 @@ import type { LoopState } from './schema/state.ts';
 import { running } from './transitions/build.ts';
 import { takenBack } from './transitions/delivery.ts';
 
+/** Marks of a transcript that was not read yet. */
+const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
+
 /**
  * Returns the loop for a new client: counters, usage and notices kept, breaker closed, no session bound. Without consent
  * (an agent resumes it) it awaits the user's. The new epoch fences off an earlier holder.
@@ -33,7 +36,7 @@ export function resumeState(state: LoopState, at: string, consented: boolean): L
       ...{ ...state.usage, costBaseUsd: null },
       ...(state.usage.unpricedRuns && { unpricedAccepted: state.usage.unpricedRuns }),
     },
-    marks: { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
+    marks: { ...state.marks, ...UNREAD },
     lastDecision: { at, kind: 'started', detail: 'resumed' },
   };
 }
@@ -55,9 +58,7 @@ export function bindSession<S extends LoopState>(state: S, client: ClientIdentit
     sessionId: client.sessionId,
     clientPid: client.clientPid,
     clientStartedAt: client.clientStartedAt,
-    marks: sameSession
-      ? state.marks
-      : { ...state.marks, transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] },
+    marks: sameSession ? state.marks : { ...state.marks, ...UNREAD },
     // A new client counts its cost from zero; one that resumed the old session continues its figure.
     usage: sameSession || sameClient ? state.usage : { ...state.usage, costBaseUsd: null },
   };

@@ -29,7 +29,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
     case 'plan-read':
       return planRead(state, happened, policy);
     case 'operator':
-      return operator(state, happened, policy);
+      return operator(state, happened);
     case 'time-passed':
       return timePassed(state, happened, policy);
     case 'user-prompt':

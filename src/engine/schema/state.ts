@@ -242,5 +242,7 @@ export type Steering = z.infer<typeof steering>;
 export type TerminalStatus = z.infer<typeof terminalStatus>;
 export type PauseReason = z.infer<typeof pauseReason>;
 export type StateOf<S extends LoopState['status']> = Extract<LoopState, { status: S }>;
+/** State of a loop that has not ended. */
+export type LiveState = Exclude<LoopState, { status: 'ended' }>;
 /** What every state carries, whatever its status. */
 export type CommonState = Omit<StateOf<'running'>, 'status'>;

@@ -1,12 +1,10 @@
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { apiErrorText } from '../messages.ts';
-import type { LoopState } from '../schema/state.ts';
+import type { LiveState } from '../schema/state.ts';
 import { event, pause, type Transition } from './build.ts';
 
-type Live = Exclude<LoopState, { status: 'ended' }>;
-
 /** Pauses the loop after an API error, until the rate limit resets or the user resumes. Such a turn ends without a Stop. */
-export function apiError(state: Live, happened: Extract<EngineEvent, { type: 'api-error' }>): Transition {
+export function apiError(state: LiveState, happened: EventOf<'api-error'>): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return { state, effects: [] };
   const { error, at } = happened;
   const limited = error.kind === 'rate-limited';

@@ -60,14 +60,19 @@ export function end(
   };
 }
 
+export const NO_NOTICES: LoopState['notices'] = { rejection: [], misplacedSignal: null, warnings: [] };
+
+/** Puts everything undelivered in flight, until the agent's turn ends. */
+export function handOver({ notices, steering }: LoopState): Pick<LoopState, 'handedOver' | 'notices' | 'steering'> {
+  return { handedOver: { notices, steering }, notices: NO_NOTICES, steering: [] };
+}
+
 /** Sends the task back with the notices and the steering, which stay in flight until the agent's turn ends. */
 export function prompt(state: LoopState, at: string, detail: string): Transition {
   const next: LoopState = {
     ...running(state),
     turn: 'agent',
-    steering: [],
-    notices: { rejection: [], misplacedSignal: null, warnings: [] },
-    handedOver: { notices: state.notices, steering: state.steering },
+    ...handOver(state),
     lastDecision: { at, kind: 'prompt', detail },
   };
   return { state: next, effects: [{ type: 'prompt', notices: state.notices, steering: state.steering }] };

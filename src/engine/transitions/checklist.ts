@@ -1,13 +1,14 @@
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import type { Message } from '../../text/message.ts';
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { lostItemsText } from '../messages.ts';
 import type { ChecklistState, CommonState } from '../schema/state.ts';
 
-type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
-
 /** Returns the event with the completion claim that a finished checklist makes. */
-export function withChecklist({ checklist }: Pick<CommonState, 'checklist'>, ended: Ended): Ended {
+export function withChecklist(
+  { checklist }: Pick<CommonState, 'checklist'>,
+  ended: EventOf<'iteration-ended'>,
+): EventOf<'iteration-ended'> {
   return ended.checklist && isFinished(ended.checklist, checklist) ? { ...ended, taskDone: true } : ended;
 }
 

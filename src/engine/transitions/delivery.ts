@@ -1,16 +1,13 @@
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { OVERRIDDEN_TEXT } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { LoopState } from '../schema/state.ts';
-import { event, overtaken, release, type Transition } from './build.ts';
+import type { LiveState, LoopState } from '../schema/state.ts';
+import { event, handOver, overtaken, release, type Transition } from './build.ts';
 import { limitReached, pausedByWindow } from './check-limits.ts';
 import { endBy } from './end-loop.ts';
 
-type Live = Exclude<LoopState, { status: 'ended' }>;
-type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
-
 /** Lets the turn end while the loop stays live: for background work or a queued message of the user. */
-export function released(state: Live, happened: Of<'turn-released'>): Transition {
+export function released(state: LiveState, happened: EventOf<'turn-released'>): Transition {
   // An answer to the user that waits for background work is still theirs.
   const next = release(state, null, happened.why === 'message' || state.turn === 'user' ? 'user' : 'rest');
   return {
@@ -20,7 +17,7 @@ export function released(state: Live, happened: Of<'turn-released'>): Transition
 }
 
 /** Requeues what the prompt carried after the client ended the turn despite the block, and notifies the user. */
-export function overridden(state: Live, happened: Of<'block-overridden'>): Transition {
+export function overridden(state: LiveState, happened: EventOf<'block-overridden'>): Transition {
   return {
     state: { ...takenBack(state), turn: state.turn === 'user' ? 'user' : 'rest' },
     effects: [event(state, happened.at, 'block.overridden'), { type: 'notify', message: OVERRIDDEN_TEXT }],
@@ -28,7 +25,7 @@ export function overridden(state: Live, happened: Of<'block-overridden'>): Trans
 }
 
 /** Begins an attempt at the iteration, unless the loop was stopped, paused or replaced, or has reached a limit. */
-export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>, policy: Policy): Transition {
+export function promptMade(state: LiveState, { at, outcome }: EventOf<'prompt-made'>, policy: Policy): Transition {
   if (outcome === 'given-up') return { state: takenBack(state), effects: [] };
   if (state.status !== 'running') return overtaken(takenBack(state));
   // A retry of a failed run is another attempt at the same iteration.
@@ -41,7 +38,7 @@ export function promptMade(state: Live, { at, outcome }: Of<'prompt-made'>, poli
 }
 
 /** Begins a turn in a fresh context with everything undelivered; a loop that reached a limit meanwhile ends instead. */
-export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Policy): Transition {
+export function firstPrompt(state: LiveState, { at }: EventOf<'first-prompt'>, policy: Policy): Transition {
   const reached = state.status === 'running' ? limitReached(state, at, policy) : null;
   if (reached !== null) return endBy(state, at, policy, reached);
   return {
@@ -49,9 +46,7 @@ export function firstPrompt(state: Live, { at }: Of<'first-prompt'>, policy: Pol
       ...state,
       // After a pause the turn was at rest; now an agent is about to work.
       ...(state.status === 'running' && state.turn === 'rest' && { turn: 'first' as const }),
-      handedOver: { notices: state.notices, steering: state.steering },
-      notices: { rejection: [], misplacedSignal: null, warnings: [] },
-      steering: [],
+      ...handOver(state),
       lastDecision: { at, kind: 'prompt', detail: 'first prompt' },
     },
     effects: [],
@@ -74,7 +69,7 @@ export function takenBack<S extends LoopState>(state: S): S {
   };
 }
 
-export function steeringDelivered(state: Live, happened: Of<'steering-delivered'>): Transition {
+export function steeringDelivered(state: LiveState, happened: EventOf<'steering-delivered'>): Transition {
   const steering = state.steering.filter(({ id }) => !happened.ids.includes(id));
   if (steering.length === state.steering.length) return { state, effects: [] };
   const next: LoopState = { ...state, steering };

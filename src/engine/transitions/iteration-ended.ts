@@ -14,7 +14,7 @@ import { sampleBreaker } from '../policy/breaker.ts';
 import { addUsage } from '../policy/budget.ts';
 import { anotherIdle, clockSetBack, idleElapsed, idleWait, NOT_IDLE } from '../policy/idle.ts';
 import type { IdlePolicy, Policy } from '../schema/policy.ts';
-import type { Failure, LoopState, StateOf } from '../schema/state.ts';
+import type { Failure, LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { normalisedError, normalisedReply } from '../signals/normalised-reply.ts';
 import { readSignals, type Signals } from '../signals/signals.ts';
 import {
@@ -32,16 +32,16 @@ import {
 import { decide, withinLimits } from './check-limits.ts';
 import { counted } from './checklist.ts';
 import { endBy } from './end-loop.ts';
-import { type Account, conclude, type Ended, type Live, noted, type Running, statesOf } from './record-iteration.ts';
+import { type Account, conclude, type Ended, noted, type Running, statesOf } from './record-iteration.ts';
 
 /** The agent's turn is over: is it an iteration, and what follows from it? */
-export function iterationEnded(state: Live, ended: Ended, policy: Policy): Transition {
+export function iterationEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
   if (state.status === 'awaiting-consent') {
     return release(state, render(AWAITING_CONSENT, state));
   }
   const delivery = { promptId: ended.promptId, text: digest(ended.text), transcriptMark: ended.transcriptMark };
   if (sameDelivery(state.lastTurn, delivery)) return { state, effects: [{ type: 'ignore' }] };
-  const heard: Live = {
+  const heard: LiveState = {
     ...state,
     lastTurn: delivery,
     promptId: ended.promptId,
@@ -60,7 +60,7 @@ export function iterationEnded(state: Live, ended: Ended, policy: Policy): Trans
 }
 
 /** The answer to the user is neither counted nor read for signals; the loop goes on where it was. */
-function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
+function afterUserTurn(state: LiveState, at: string, policy: Policy): Transition {
   const answered = event(state, at, 'user.answered');
   if (state.status === 'waiting') {
     return {
@@ -72,7 +72,7 @@ function afterUserTurn(state: Live, at: string, policy: Policy): Transition {
   return { state: next.state, effects: [answered, ...next.effects] };
 }
 
-function count(state: Live, ended: Ended, policy: Policy): Transition {
+function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const heard = readSignals(ended.text, policy);
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = ended.error !== null || ended.timedOut;
@@ -98,7 +98,7 @@ function isQuiet({ completion, findings }: Signals): boolean {
   return completion !== 'claimed' && findings === null;
 }
 
-function countWorking(state: Live, ended: Ended, signals: Signals, policy: Policy): Running {
+function countWorking(state: LiveState, ended: Ended, signals: Signals, policy: Policy): Running {
   const normalised = normalisedReply(ended.text, policy);
   return {
     ...running(state),
@@ -135,7 +135,7 @@ export function nextIteration(state: Running, at: string, { pace }: Policy): Tra
   return waitUntil(state, at, { delayMs: pace.delayMs, last: false, seen: null, why: 'pace' });
 }
 
-function idleIteration(state: Live, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals): Transition {
+function idleIteration(state: LiveState, ended: Ended, policy: Policy, idle: IdlePolicy, signals: Signals): Transition {
   const { at } = ended;
   const counted: Running = {
     ...running(state),
@@ -188,7 +188,7 @@ function verify(state: Running, at: string, failure: Failure | null): Transition
   };
 }
 
-function interrupted(state: Live, at: string): Transition {
+function interrupted(state: LiveState, at: string): Transition {
   const { state: paused, message } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
   const next: LoopState = { ...paused, turn: 'user' };
   return {

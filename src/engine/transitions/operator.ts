@@ -1,16 +1,12 @@
-import type { EngineEvent, OperatorCommand } from '../events.ts';
+import type { EventOf, OperatorCommand } from '../events.ts';
 import { cancelledText, PAUSED_BY_USER, stoppedText } from '../messages.ts';
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
-import type { Policy } from '../schema/policy.ts';
-import type { LoopState } from '../schema/state.ts';
+import type { LiveState, LoopState } from '../schema/state.ts';
 import { end, event, pause, running, type Transition } from './build.ts';
 import { counted } from './checklist.ts';
 
-type Live = Exclude<LoopState, { status: 'ended' }>;
-type Operated = Extract<EngineEvent, { type: 'operator' }>;
-
 /** The user's commands. Each is idempotent: given twice it changes nothing more. */
-export function operator(state: Live, operated: Operated, _policy: Policy): Transition {
+export function operator(state: LiveState, operated: EventOf<'operator'>): Transition {
   const { at, command } = operated;
   switch (command.kind) {
     case 'stop':
@@ -35,26 +31,32 @@ export function operator(state: Live, operated: Operated, _policy: Policy): Tran
 }
 
 /** An agent at work finishes its iteration first; without one, the loop ends now. */
-function stop(state: Live, at: string, { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>): Transition {
+function stop(
+  state: LiveState,
+  at: string,
+  { clientAlive, flag }: Extract<OperatorCommand, { kind: 'stop' }>,
+): Transition {
   const atWork = clientAlive && (state.status === 'verifying' || state.status === 'running') && state.turn !== 'rest';
-  const next: Live = state.stopRequested ? state : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };
+  const next: LiveState = state.stopRequested
+    ? state
+    : { ...state, stopRequested: true, ...(flag && { stopFlag: true }) };
   if (!atWork) return end(next, at, 'stopped', stoppedText(next));
   if (state.stopRequested) return unchanged(state);
   return { state: next, effects: [event(next, at, 'operator.stop', flag && { by: 'flag' })] };
 }
 
 /** Returns whether an agent has received the prompt of the next iteration. */
-function isAtWork({ status, turn, sessionId }: Live): boolean {
+function isAtWork({ status, turn, sessionId }: LiveState): boolean {
   return status === 'running' && sessionId !== null && (turn === 'agent' || turn === 'first');
 }
 
-function pauseNow(state: Live, at: string): Transition {
+function pauseNow(state: LiveState, at: string): Transition {
   if (state.status === 'paused' || state.status === 'awaiting-consent') return unchanged(state);
   const next = pause(state, at, 'operator', PAUSED_BY_USER);
   return { state: next, effects: [event(next, at, 'loop.paused', { reason: 'operator' })] };
 }
 
-function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
+function resume(state: LiveState, at: string, turn: LoopState['turn']): Transition {
   if (state.status !== 'paused') return unchanged(state.pauseRequested ? { ...state, pauseRequested: false } : state);
   // A user who resumes a plan has had time to edit it: it is read again.
   const plan = state.plan && { plan: { ...state.plan, blocked: null } };
@@ -68,20 +70,20 @@ function resume(state: Live, at: string, turn: LoopState['turn']): Transition {
   return { state: next, effects: [event(next, at, 'loop.resumed', { why: 'operator' })] };
 }
 
-function wake(state: Live, at: string): Transition {
+function wake(state: LiveState, at: string): Transition {
   if (state.status !== 'waiting' || state.waiting.woken) return unchanged(state);
   const next: LoopState = { ...state, waiting: { ...state.waiting, woken: true } };
   return { state: next, effects: [event(next, at, 'operator.wake')] };
 }
 
-function consent(state: Live, at: string, contractHash: string): Transition {
+function consent(state: LiveState, at: string, contractHash: string): Transition {
   if (state.status !== 'awaiting-consent') return unchanged(state);
   const next: LoopState = { ...running(state), contractHash };
   return { state: next, effects: [event(next, at, 'operator.consent')] };
 }
 
 /** Steering is news: a waiting loop goes on for it at once, unless it was meant for the next prompt. */
-function steer(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'steer' }>): Transition {
+function steer(state: LiveState, at: string, command: Extract<OperatorCommand, { kind: 'steer' }>): Transition {
   if (state.steering.some(({ id }) => id === command.id)) return unchanged(state);
   const { id, text, delivery } = command;
   const queued = { ...state, steering: [...state.steering, { id, at, text, delivery }] };
@@ -92,10 +94,10 @@ function steer(state: Live, at: string, command: Extract<OperatorCommand, { kind
   return { state: next, effects: [event(next, at, 'operator.steer', { id, delivery })] };
 }
 
-function accept(state: Live, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
+function accept(state: LiveState, at: string, command: Extract<OperatorCommand, { kind: 'accept' }>): Transition {
   const { contractHash, maxIterations, checklist } = command;
   const whole = checklist && { checklist: counted(checklist, undefined) };
-  const adopted: Live = { ...state, contractHash, maxIterations, ...whole };
+  const adopted: LiveState = { ...state, contractHash, maxIterations, ...whole };
   const next: LoopState =
     adopted.status === 'paused' && adopted.paused.reason === 'contract-changed' ? running(adopted) : adopted;
   return { state: next, effects: [event(next, at, 'operator.accept', { contractHash })] };

@@ -1,6 +1,6 @@
 import { shorten } from '../../text/excerpt.ts';
 import type { Effect } from '../effects.ts';
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { reasonLines, reasonText } from '../messages.ts';
 import { blockedIn, type PlanAttempt, planOf, planStop, type ToldTask, withDone } from '../plan/attempt.ts';
 import { passedOverText, planStopText } from '../plan/messages.ts';
@@ -8,21 +8,20 @@ import { nextPlanTask, type PlanTask, planKey, readyTasks } from '../plan/task-o
 import { CLOSED_BREAKER } from '../policy/breaker.ts';
 import type { PlanState } from '../schema/plan.ts';
 import type { Policy } from '../schema/policy.ts';
-import type { LoopState, StateOf } from '../schema/state.ts';
+import type { LiveState, LoopState, StateOf } from '../schema/state.ts';
 import { readSignals } from '../signals/signals.ts';
 import { end, event, overtaken, running, type Transition } from './build.ts';
 import { decide } from './check-limits.ts';
 import { iterationEnded, nextIteration } from './iteration-ended.ts';
-import type { Ended, Live } from './record-iteration.ts';
+import type { Ended } from './record-iteration.ts';
 
-type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
 type PlanPolicy = NonNullable<Policy['plan']>;
 
 /** Of the agent's last message: it goes into the progress file and the next hand-off. */
 const REPORT_LIMIT = 2_000;
 
 /** Every turn over a plan that ends is a claim: the driver verifies it, and what the agent said of it is kept. */
-export function planTurnEnded(state: Live, ended: Ended, policy: Policy): Transition {
+export function planTurnEnded(state: LiveState, ended: Ended, policy: Policy): Transition {
   const next = iterationEnded(state, { ...ended, taskDone: true }, policy);
   if (next.state.status !== 'verifying') return next;
   const { states } = readSignals(ended.text, policy);
@@ -32,7 +31,7 @@ export function planTurnEnded(state: Live, ended: Ended, policy: Policy): Transi
 }
 
 /** The plan as it stands now, before the next prompt: is there a task to work on, and which? */
-export function planRead(state: Live, { at, tasks, commit }: Of<'plan-read'>, policy: Policy): Transition {
+export function planRead(state: LiveState, { at, tasks, commit }: EventOf<'plan-read'>, policy: Policy): Transition {
   if (state.status !== 'running' || !policy.plan) return overtaken(state);
   const known = planOf(state);
   const ticked = known.current !== null && isDone(known.current.id, tasks);
@@ -54,7 +53,7 @@ export function planRead(state: Live, { at, tasks, commit }: Of<'plan-read'>, po
 /** What a verified attempt means for the loop: the next task, the same one again with the reasons, or the end. */
 export function planVerified(
   state: StateOf<'verifying'>,
-  { at, results }: Of<'verified'>,
+  { at, results }: EventOf<'verified'>,
   attempt: PlanAttempt,
   policy: Policy,
 ): Transition {

@@ -1,7 +1,7 @@
 import { elapsed } from '../../text/instant.ts';
 import { redact } from '../../text/redact/redact.ts';
 import type { Effect } from '../effects.ts';
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { misplacedText, nearMissText } from '../messages.ts';
 import type { Policy } from '../schema/policy.ts';
 import type { IterationRecord } from '../schema/records.ts';
@@ -9,8 +9,7 @@ import type { CommonState, Failure, LoopState, StateOf } from '../schema/state.t
 import { completionText, type Signals } from '../signals/signals.ts';
 import type { Transition } from './build.ts';
 
-export type Ended = Extract<EngineEvent, { type: 'iteration-ended' }>;
-export type Live = Exclude<LoopState, { status: 'ended' }>;
+export type Ended = EventOf<'iteration-ended'>;
 export type Running = StateOf<'running'>;
 
 /** What a turn means beside its count. */

@@ -1,14 +1,11 @@
 import { render } from '../../text/message.ts';
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
-import type { LoopState } from '../schema/state.ts';
+import type { LiveState, LoopState } from '../schema/state.ts';
 import { end, event, pause, release, releasePaused, type Transition, tellPause } from './build.ts';
 
-type Live = Exclude<LoopState, { status: 'ended' }>;
-type Of<T extends EngineEvent['type']> = Extract<EngineEvent, { type: T }>;
-
 /** Pauses a live loop whose hook was aborted (Esc, the client quits) or whose client has exited. */
-export function interrupted(state: Live, happened: Of<'interrupted'>): Transition {
+export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
   // Esc and leaving both pause the loop; only after the client's exit is it known which of the two it was.
   if (state.status === 'paused' && state.paused.reason === 'interrupted' && happened.by === 'client-exit') {
     const paused = { ...state.paused, message: render(CLIENT_ENDED, state) };
@@ -30,7 +27,7 @@ export function interrupted(state: Live, happened: Of<'interrupted'>): Transitio
 }
 
 /** Pauses a loop that cannot continue now. A loop that awaits consent still does: `resume` cannot replace consent. */
-export function suspended(state: Live, happened: Of<'suspended'>): Transition {
+export function suspended(state: LiveState, happened: EventOf<'suspended'>): Transition {
   if (state.status === 'paused') return releasePaused(state);
   if (state.status === 'awaiting-consent') return release(state, render(happened.message, state));
   const { state: paused } = tellPause(pause(state, happened.at, happened.reason, happened.message));
@@ -45,12 +42,12 @@ export function suspended(state: Live, happened: Of<'suspended'>): Transition {
 }
 
 /** Ends the loop as an error: its task is missing or its agent cannot work. */
-export function cannotGoOn(state: Live, happened: Of<'task-missing' | 'agent-failed'>): Transition {
+export function cannotGoOn(state: LiveState, happened: EventOf<'task-missing' | 'agent-failed'>): Transition {
   return end(state, happened.at, 'error', happened.message);
 }
 
 /** Adds a warning for the user and the next prompt; the same key is announced once. */
-export function noticed(state: Live, happened: Of<'noticed'>): Transition {
+export function noticed(state: LiveState, happened: EventOf<'noticed'>): Transition {
   if (state.told.includes(happened.key)) return { state, effects: [] };
   const { warnings } = state.notices;
   const warning = render(happened.warning, state);
@@ -65,7 +62,7 @@ export function noticed(state: Live, happened: Of<'noticed'>): Transition {
 }
 
 /** Records background work that outlasted its wait, such as a dev server, so that no Stop waits for it again. */
-export function waitedOut(state: Live, happened: Of<'waited-out'>): Transition {
+export function waitedOut(state: LiveState, happened: EventOf<'waited-out'>): Transition {
   const fresh = happened.taskIds.filter((id) => !state.waitedOut.includes(id));
   if (fresh.length === 0) return { state, effects: [] };
   const next: LoopState = { ...state, waitedOut: [...state.waitedOut, ...fresh] };

@@ -1,5 +1,5 @@
 import { after, elapsed, isBefore } from '../../text/instant.ts';
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { idleLimitText } from '../messages.ts';
 import { clockSetBack, idleElapsed, idleWait } from '../policy/idle.ts';
 import type { IdlePolicy, Policy } from '../schema/policy.ts';
@@ -7,11 +7,10 @@ import type { LoopState, StateOf } from '../schema/state.ts';
 import { end, event, overtaken, prompt, release, running, type Transition } from './build.ts';
 import { withinLimits } from './check-limits.ts';
 
-type Passed = Extract<EngineEvent, { type: 'time-passed' }>;
 type Waiting = StateOf<'waiting'>;
 
 /** A wait came to an end, by the clock or before it. */
-export function timePassed(before: LoopState, passed: Passed, policy: Policy): Transition {
+export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, policy: Policy): Transition {
   if (before.status !== 'waiting') return overtaken(before);
   const { at } = passed;
   const state = onThisClock(before, at);

@@ -1,17 +1,14 @@
 import { isBefore } from '../../text/instant.ts';
-import type { EngineEvent } from '../events.ts';
+import type { EventOf } from '../events.ts';
 import { PAUSED_INTERRUPTED } from '../messages.ts';
-import type { LoopState } from '../schema/state.ts';
+import type { LiveState, LoopState } from '../schema/state.ts';
 import { event, pause, running, type Transition, tellPause } from './build.ts';
 
-type Live = Exclude<LoopState, { status: 'ended' }>;
-type Prompted = Extract<EngineEvent, { type: 'user-prompt' }>;
-
 /** Handles a prompt in the session: the launcher's first one, the client's own notification, or the user's. */
-export function userPrompt(state: Live, prompted: Prompted): Transition {
+export function userPrompt(state: LiveState, prompted: EventOf<'user-prompt'>): Transition {
   // The client announces a message at once when it is queued, under the id of the turn that is still running.
   if (prompted.promptId !== null && prompted.promptId === state.promptId) return { state, effects: [] };
-  const heard: Live = { ...state, promptId: prompted.promptId };
+  const heard: LiveState = { ...state, promptId: prompted.promptId };
   if (prompted.by !== 'user') return byClient(heard, prompted);
   if (heard.status === 'paused') return whilePaused(heard, prompted.at);
   if (heard.status === 'awaiting-consent') return turn(heard, 'user');
@@ -29,7 +26,7 @@ export function userPrompt(state: Live, prompted: Prompted): Transition {
 }
 
 /** The client goes on by itself: that is the loop's own work, unless the user was being answered. */
-function byClient(state: Live, { by, at }: Prompted): Transition {
+function byClient(state: LiveState, { by, at }: EventOf<'user-prompt'>): Transition {
   if (by === 'continuation' && state.status === 'paused' && state.paused.reason === 'rate-limited') {
     const resumed: LoopState = { ...running(state), turn: 'agent' };
     return { state: resumed, effects: [event(resumed, at, 'loop.resumed', { why: 'the rate limit has passed' })] };
@@ -38,7 +35,7 @@ function byClient(state: Live, { by, at }: Prompted): Transition {
 }
 
 /** A rate limit that has passed needs no `resume`: the user speaks, is answered, and the loop goes on. */
-function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Transition {
+function whilePaused(state: Extract<LiveState, { status: 'paused' }>, at: string): Transition {
   const { reason, resumesAt } = state.paused;
   if (reason !== 'rate-limited' || resumesAt === null || isBefore(at, resumesAt)) {
     // The client discards what a Stop or StopFailure hook says when it is aborted or fails (measured).
@@ -50,7 +47,7 @@ function whilePaused(state: Extract<Live, { status: 'paused' }>, at: string): Tr
 }
 
 /** Pauses a loop whose user pressed Esc and wrote something else: no Stop followed its prompt, and nothing was queued. */
-function interruptedByUser(state: Live, at: string): Transition {
+function interruptedByUser(state: LiveState, at: string): Transition {
   const { state: paused } = tellPause(pause(state, at, 'interrupted', PAUSED_INTERRUPTED));
   const next: LoopState = { ...paused, turn: 'user' };
   return {
@@ -62,6 +59,6 @@ function interruptedByUser(state: Live, at: string): Transition {
   };
 }
 
-function turn(state: Live, whose: LoopState['turn']): Transition {
+function turn(state: LiveState, whose: LoopState['turn']): Transition {
   return { state: state.turn === whose ? state : { ...state, turn: whose }, effects: [] };
 }

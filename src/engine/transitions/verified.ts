@@ -1,6 +1,6 @@
 import { render } from '../../text/message.ts';
 import type { Effect } from '../effects.ts';
-import type { CheckResult, EngineEvent } from '../events.ts';
+import type { CheckResult, EventOf } from '../events.ts';
 import { completeText, reasonLines, reasonText, rejectedText } from '../messages.ts';
 import { nextStreak } from '../policy/breaker.ts';
 import type { Policy } from '../schema/policy.ts';
@@ -10,10 +10,8 @@ import { decide } from './check-limits.ts';
 import { nextIteration } from './iteration-ended.ts';
 import { planVerified } from './plan-events.ts';
 
-type Verified = Extract<EngineEvent, { type: 'verified' }>;
-
 /** Accepts the claim after the checks ran, or rejects it with their reasons and continues. */
-export function verified(before: LoopState, happened: Verified, policy: Policy): Transition {
+export function verified(before: LoopState, happened: EventOf<'verified'>, policy: Policy): Transition {
   // The loop was paused or ended while the checks ran.
   if (before.status !== 'verifying') return overtaken(before);
   const checks = happened.results.map(({ name, outcome }) => ({ name, outcome }));
