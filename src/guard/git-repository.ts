@@ -34,21 +34,27 @@ export function currentBranch(directory: string): string | null {
   return /^ref: refs\/heads\/(.+)$/m.exec(head ?? '')?.[1]?.trim() ?? null;
 }
 
-export function upstreamOf(directory: string): string | null {
+export type GitSettings = ReadonlyMap<string, readonly string[]>;
+
+/** The repository's own settings, keys in lower case but for the middle: `branch.Main.merge`. Empty if unreadable. */
+export function settingsOf(directory: string): GitSettings {
   const git = repositoryAround(directory)?.git ?? null;
-  const branch = currentBranch(directory);
-  if (git === null || branch === null) return null;
+  const settings = new Map<string, string[]>();
+  if (git === null) return settings;
   const common = textOf(join(git, 'commondir'))?.trim();
   const config = textOf(join(common === undefined ? git : resolve(git, common), 'config')) ?? '';
-  let inBranch = false;
-  let upstream: string | null = null;
+  let section = '';
   for (const line of config.split(/\r?\n/)) {
-    const section = /^\s*\[(.*)\]\s*$/.exec(line)?.[1];
-    if (section !== undefined) inBranch = section === `branch "${branch.replace(/["\\]/g, '\\$&')}"`;
-    const merge = inBranch ? /^\s*merge\s*=\s*(?:refs\/heads\/)?(.+?)\s*$/i.exec(line)?.[1] : undefined;
-    if (merge !== undefined) upstream = merge;
+    const [, name, sub] = /^\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(line) ?? [];
+    if (name !== undefined)
+      section = sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub.replace(/\\(.)/g, '$1')}`;
+    const [, key, value] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (key !== undefined) {
+      const whole = `${section}.${key.toLowerCase()}`;
+      settings.set(whole, [...(settings.get(whole) ?? []), value ?? '']);
+    }
   }
-  return upstream;
+  return settings;
 }
 
 /** Returns a test for tracked absolute paths: none is without a repository, all are if its index is not readable. */

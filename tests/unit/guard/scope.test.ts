@@ -169,7 +169,6 @@ describe('a push', () => {
         'git commit -m "git push origin main"',
         'echo git push origin main',
         'git log main',
-        'git push origin "$BRANCH"',
         'git push origin "refs/heads/topic/*:refs/heads/topic/*"',
         'git push origin "refs/tags/*"',
       ],
@@ -186,6 +185,64 @@ describe('a push', () => {
     assert.equal(await bash('git push'), 'push-main');
     onBranch('work', 'work');
   });
+  const config = 'git config';
+  for (const command of [
+    'git send-pack origin HEAD:refs/heads/main',
+    'git send-pack --all origin',
+    'git-send-pack origin main',
+    'git http-push https://example.com/x main',
+    'git subtree push --prefix dist origin main',
+    'git subtree push -P dist origin main',
+    'git -c push.default=matching push',
+    'git -c push.default=matching push origin',
+    'git -c push.default=upstream -c branch.work.merge=refs/heads/main push',
+    'git -c branch.work.merge=refs/heads/main push',
+    'git -c remote.origin.push=HEAD:main push',
+    'git -c remote.origin.push=refs/heads/*:refs/heads/* push',
+    'git -c remote.origin.mirror=true push',
+    'git --config-env=push.default=D push',
+    'D=matching git --config-env=push.default=D push',
+    'GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=push.default GIT_CONFIG_VALUE_0=matching git push',
+    'env GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.push GIT_CONFIG_VALUE_0=main git push',
+    'GIT_CONFIG_PARAMETERS="\'push.default=matching\'" git push',
+    `${config} push.default matching; git push`,
+    `${config} remote.origin.push HEAD:main && git push`,
+    `${config} --add remote.origin.push HEAD:main && git push`,
+    `${config} branch.work.merge refs/heads/main && git push`,
+    `${config} remote.origin.mirror true; git push`,
+    `${config} push.default "$MODE"; git push`,
+    `${config} alias.p "push origin main"; git p`,
+    'git push origin "$BRANCH"',
+    'git push origin HEAD:$BRANCH',
+    'git push origin $(cat branch.txt)',
+  ])
+    it(`reaches main by settings or by another name: ${command}`, async () =>
+      assert.equal(await bash(command), 'push-main'));
+  for (const command of [
+    'git send-pack origin HEAD:refs/heads/work',
+    'git subtree push --prefix dist origin gh-pages',
+    'git subtree pull --prefix dist origin main',
+    'git subtree split --prefix dist',
+    'git -c push.default=current push',
+    'git -c push.default=simple push origin work',
+    'git -c push.default=upstream push',
+    'git -c remote.origin.push=HEAD:work push',
+    'git -c remote.origin.mirror=false push',
+    'git -c user.name=x push origin work',
+    'git -c push.default=matching status',
+    'git config push.default simple; git push',
+    'git config branch.work.merge refs/heads/work; git push',
+    'git config --get push.default',
+    'git config alias.p "push origin work"; git p',
+    'git config alias.st status; git st',
+    'GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=push.default GIT_CONFIG_VALUE_0=current git push',
+    'git push origin refs/heads/work',
+    'git push -u origin HEAD:refs/heads/work',
+    'git push --tags origin work',
+    'git fetch origin main',
+    'git pull origin main',
+  ])
+    it(`to the plan's own branch stays allowed: ${command}`, async () => assert.equal(await bash(command), null));
   it('is free where the user lifted the rule', async () => {
     assert.equal(await bash('git push origin main', { noPushTo: [] }), null);
   });
