@@ -66,6 +66,7 @@ export function readPowerShell(text: string, cwd: string, writes: boolean): Shel
     writes: writes ? uses.map((use) => ({ ...use, how: 'delete' as const, recursive: true as const })) : [],
     reads: uses,
     named: [],
+    assigned: [],
     undecidable: commands.some(({ name, argv }) => name === '' && !/^[-+*]?=/.test(argv[1]?.template ?? '='))
       ? [{ kind: 'dynamic-command', text, position: 0, cwd }]
       : MORE.test(text)

@@ -45,7 +45,7 @@ export async function evaluateCode(text: string, cwd: string, guard: Guard): Pro
   const piece: Undecidable = { kind: 'interpreter-code', text, position: 0, cwd };
   const { guardrails } = guard.rules;
   const reading: ShellReading = {
-    ...{ commands: [], opened: [], pipelines: [], writes: [], reads: [], named: [] },
+    ...{ commands: [], opened: [], pipelines: [], writes: [], reads: [], named: [], assigned: [] },
     undecidable: [piece],
   };
   const denial =
@@ -139,8 +139,8 @@ export async function evaluateGuardrails(
   guard: Guard,
   rules: Guardrails,
 ): Promise<FileVerdict> {
-  const { caseInsensitive } = guard.rules;
-  const blocked = evaluateCommandRules(source, reading, rules, caseInsensitive);
+  const { caseInsensitive, projectDir } = guard.rules;
+  const blocked = evaluateCommandRules(source, reading, rules, caseInsensitive, projectDir);
   if (blocked !== null) return { denial: blocked, open: [] };
   const { writes, reads, undecidable, named } = reading;
   const names = guardsFiles(rules) && writes.length + reads.length + undecidable.length + named.length > 0;

@@ -1,11 +1,12 @@
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
+import { posix } from 'node:path';
 import type { CommandRule, Guardrails } from '../../engine/schema/contract.ts';
 import { compilePattern, patternText } from '../../text/pattern.ts';
 import { type Denial, deny } from '../guard-rules.ts';
 import { allowlistDenied, commandDenied, slowPatternDenied } from '../messages.ts';
-import { FOLDS_CASE } from '../own-files/comparable-path.ts';
+import { FOLDS_CASE, realPath } from '../own-files/comparable-path.ts';
 import { readShellCommand } from '../shell/read-shell-command.ts';
-import type { ShellCommand, ShellReading } from '../shell/shell-reading.ts';
+import type { FileAccess, ShellCommand, ShellReading } from '../shell/shell-reading.ts';
 import { commandTexts, matchesPipelineRule, matchesSimpleRule, pipelineTexts, plainText } from './precise-rules.ts';
 import { PATTERN_LIMIT_MS, withinTime } from './within-time.ts';
 
@@ -28,13 +29,14 @@ export function evaluateCommandRules(
   reading: ShellReading,
   rules: CommandRules,
   caseInsensitive: boolean,
+  projectDir?: string,
 ): Denial | null {
   const hasPatterns = rules.blockCommands.some((rule) => typeof rule === 'string');
   let current: CommandRule | null = null;
   const evaluate = (): Denial | null => {
     current = null;
-    const foreign = rules.shellAllow === null ? null : firstNotAllowed(rules.shellAllow, reading);
-    if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(plainText(foreign), rules.shellAllow ?? []));
+    const foreign = rules.shellAllow === null ? null : firstNotAllowed(rules.shellAllow, reading, projectDir);
+    if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(foreign, rules.shellAllow ?? []));
     const texts = hasPatterns ? textsOf(reading) : [];
     for (const rule of rules.blockCommands) {
       current = rule;
@@ -119,22 +121,51 @@ function compiled(pattern: string, whole = false): RegExp {
   }
 }
 
-export function firstNotAllowed(allow: readonly string[], reading: ShellReading): ShellCommand | null {
+/** Variables that steer no program to another one. */
+const HARMLESS = /^(CI|NODE_ENV|NO_COLOR|FORCE_COLOR|LANG|LC_\w+|TZ|TERM)$/;
+/** A name that no program reads from its environment: a variable of this shell alone. */
+const OWN_VARIABLE = /^(?!npm_|\w*_proxy$)[a-z_]\w*$/;
+
+/** Returns the text of the first command, assignment or redirection that the allowlist does not cover; or null. */
+export function firstNotAllowed(allow: readonly string[], reading: ShellReading, projectDir?: string): string | null {
   const patterns = allow.map((pattern) => compiled(pattern, true));
+  const matches = (text: string): boolean => patterns.some((pattern) => pattern.test(patternText(text)));
+  const alone = reading.assigned.find((text) => {
+    const name = text.slice(0, text.indexOf('='));
+    return !HARMLESS.test(name) && !OWN_VARIABLE.test(name) && !matches(text);
+  });
+  if (alone !== undefined) return alone;
   const commands = [...reading.commands, ...reading.opened.filter((command) => !TRANSPARENT.has(command.path))];
-  return commands.find((command) => !isAllowed(command, patterns)) ?? null;
+  for (const command of commands) {
+    const set = command.assignments.filter(({ name }) => !HARMLESS.test(name));
+    const text = [...set.map(({ name, value }) => `${name}=${value ?? '\0'}`), plainText(command)].join(' ');
+    // A program name with a space would pass for a program with arguments.
+    if (/\s/.test(command.path) || !matches(text)) return text;
+  }
+  const elsewhere = [...reading.writes.filter(({ how }) => how === 'redirect'), ...reading.reads].find(
+    (use) => !mayRedirect(use, projectDir),
+  );
+  return elsewhere === undefined ? null : `a redirection to ${elsewhere.word.source}`;
 }
 
-function isAllowed(command: ShellCommand, patterns: readonly RegExp[]): boolean {
-  // A program name with a space would pass for a program with arguments.
-  if (/\s/.test(command.path)) return false;
-  const text = patternText(plainText(command));
-  return patterns.some((pattern) => pattern.test(text));
+/** A redirection may write below the project, to /dev/null and into the system's folder for temporary files. */
+function mayRedirect({ how, target, word, cwdTemplate }: FileAccess, projectDir: string | undefined): boolean {
+  if (/^\/dev\/(tcp|udp)\//.test(word.template)) return false;
+  if (how !== 'redirect' || /^\/dev\/(null|stdout|stderr|tty|fd\/\d)$/.test(word.template)) return true;
+  // A target that is known only at run time is judged as such.
+  if (target === null) return true;
+  const path = realPath(posix.resolve(cwdTemplate, target));
+  const isBelow = (folder: string): boolean => path.startsWith(`${realPath(folder)}/`);
+  if (isBelow(projectDir ?? cwdTemplate)) return !/\/\.git(\/|$)/.test(path);
+  return isBelow(tmpdir()) || isBelow('/tmp');
 }
+
+/** A longer pattern is no name of a rule: its beginning is. */
+const MAX_NAME = 80;
 
 /** Returns a rule as in the frontmatter, for messages and the journal. */
 export function shownRule(rule: CommandRule): string {
-  if (typeof rule === 'string') return rule;
+  if (typeof rule === 'string') return rule.length > MAX_NAME ? `${rule.slice(0, MAX_NAME)}…` : rule;
   if ('pipeline' in rule) return `{pipeline: [${rule.pipeline.map(shownWord).join(', ')}]}`;
   const args = rule.args.length === 0 ? '' : `, args: [${rule.args.map(shownWord).join(', ')}]`;
   return `{command: ${shownWord(rule.command)}${args}}`;

@@ -23,6 +23,7 @@ export function readShellCommand(source: string, options: ReadOptions): ShellRea
     reads: [],
     named: [],
     undecidable: [],
+    assigned: [],
     seen: new Set(),
     called: new Set(),
     steps: 0,

@@ -128,6 +128,8 @@ export interface ShellReading {
   /** Words that nothing is known about: the program may write to a file that one of them names. */
   readonly named: readonly NamedWords[];
   readonly undecidable: readonly Undecidable[];
+  /** Assignments that stand alone, before the commands that they may steer. */
+  readonly assigned: readonly string[];
 }
 
 export interface ReadOptions {

