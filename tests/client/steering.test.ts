@@ -113,7 +113,7 @@ test('after a cancel the next tool call does not run, and the turn ends there', 
     assert.equal(project.workspace.has('after'), false);
     assert.equal(project.model.mainRequests().length, 2);
     assert.equal(run.result?.['terminal_reason'], 'hook_stopped');
-    assert.match(run.said, /Cancelled by the user after 0 iterations/);
+    assert.match(run.said, /Cancelled by the user during iteration 1\./);
   });
 });
 
@@ -159,7 +159,7 @@ test('a loop that is paused in the middle lets the turn end, and start --resume 
     const resumed = await project.run({ args: ['--resume'] });
     project.model.check();
     assert.equal(resumed.code, 0, resumed.said);
-    assert.equal(project.archive()[0]?.state['iteration'], 2);
+    assert.equal(project.archive()[0]?.state['iteration'], 3, 'the turn that the agent finished is counted');
   });
 });
 

@@ -74,7 +74,7 @@ test('a cancel flag in the task folder meets the next tool call, which is refuse
       const run = await loop.run();
       assert.equal(run.code, 130, run.said);
       assert.deepEqual([loop.workspace.has('after'), loop.records().length], [false, 1]);
-      assert.match(loop.project.ended().message, /Cancelled by the file cancel\.flag after 1 iteration\./);
+      assert.match(loop.project.ended().message, /Cancelled by the file cancel\.flag during iteration 2\./);
       assert.equal(loop.status().status, 'cancelled');
     },
   );
