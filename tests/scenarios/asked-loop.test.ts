@@ -144,7 +144,7 @@ test('start and resume over a loop that an agent asked for show what changed, an
     const shown = await no.history();
     assert.match(shown, /commands +ls \(60 s/, command);
     assert.match(shown, /Changed since it was asked for:[\s\S]*pace\.iteration_timeout_ms: 300000 -> 60000/, command);
-    assert.equal(p.ralph(['status', '--loop', 'fix']).json['status'], 'awaiting-consent', command);
+    assert.equal(p.ralph(['status', '--json', '--loop', 'fix']).json['status'], 'awaiting-consent', command);
   }
   const yes = await peopleTerminal(t, p, '$RALPH resume fix --plain --agent ./agent.sh');
   await yes.waitFor(/Start it\? \[y\/N\]/);
@@ -180,7 +180,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   await other.submit('a');
   await other.waitFor(/its name:/);
   await other.submit('b/c');
-  await other.waitFor(/is no name of a loop/);
+  await other.waitFor(/Invalid loop name/);
   await other.submit('a');
   await other.waitFor((screen) => screen.split('its name:').length === 3);
   await other.submit('second');

@@ -119,6 +119,6 @@ test('what an agent wrote rewrites nothing that the user reads, and a command wi
   write('.claude/ralph/PROMPT.md', veiled);
   const { code, stderr } = ralph(['start', '--adopt-validation', '--yes']);
   assert.equal(code, 1);
-  assert.match(stderr, /"rm -rf \/ npm test" holds characters that nobody sees/);
+  assert.match(stderr, /"rm -rf \/ npm test" holds invisible characters/);
   assert.equal(read('.claude/ralph/PROMPT.md'), veiled);
 });

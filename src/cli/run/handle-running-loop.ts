@@ -15,7 +15,7 @@ import { statusText } from '../show/status-text.ts';
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | null> {
   const { mayAsk, err } = context;
   if (!mayAsk || !isRunning(context)) return context;
-  err(withPrefix(`the loop ${context.files.name ?? 'of this project'} runs already.`));
+  err(withPrefix(`The loop ${context.files.name ?? 'of this project'} is already running.`));
   for (;;) {
     const answer = await ask('[w]atch it, [s]top it after this iteration, [a]nother one beside it, [c]ancel: ');
     const choice = answer === null ? 'cancel' : answer.toLowerCase();
@@ -48,15 +48,11 @@ async function another(context: CommandContext): Promise<CommandContext | null> 
   const { projectDir, env, values, err } = context;
   const name = (await ask('its name: ')) ?? '';
   if (!LOOP_NAME.test(name)) {
-    err(
-      withPrefix(
-        `"${name}" is no name of a loop: letters, digits, ".", "_" and "-", beginning with a letter or digit.`,
-      ),
-    );
+    err(withPrefix(`Invalid loop name "${name}": use letters, digits, ".", "_" and "-".`));
     return null;
   }
   const other = { ...context, files: loopFiles(projectDir, name, env), values: { ...values, loop: name } };
   if (!isRunning(other)) return other;
-  err(withPrefix(`a loop ${name} runs, too.`));
+  err(withPrefix(`The loop ${name} is already running.`));
   return null;
 }

@@ -14,7 +14,7 @@ import { table } from '../../term/table.ts';
 import { shellWord } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
-import { existingLoopPolicy, startFlags, startTarget } from '../start/start-request.ts';
+import { existingLoopPolicy, startRequest, startTarget } from '../start/start-request.ts';
 
 /** A run, with its worktree; null for a loop that works in the project itself. */
 interface RunPlace {
@@ -68,27 +68,10 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
 }
 
 /** Reads the setting from the project and its task. */
-function setUpCommand(context: CommandContext, taskPath: string | null): string | null {
-  const { env, projectDir } = context;
-  const { args, formerArgs } = startTarget(context);
-  const { resolved } = prepareContract({
-    projectDir,
-    name: null,
-    task: taskPath,
-    args,
-    formerArgs,
-    flags: startFlags(context),
-    env,
-    at: context.now(),
-    headless: true,
-    launched: true,
-    consented: true,
-    clientVersion: null,
-    bundleDir: null,
-    clientArgs: context.rest,
-    mode: 'runner',
-  });
-  return resolved.settings.worktreeSetup;
+function setUpCommand(context: CommandContext, task: string | null): string | null {
+  const own = { mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
+  const request = startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
+  return prepareContract(request).resolved.settings.worktreeSetup;
 }
 
 /** Returns the same command in the worktree, with the task that is there. */

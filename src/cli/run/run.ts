@@ -1,6 +1,7 @@
 import { requireClient } from '../../claude/find-client.ts';
 import { runLoop } from '../../drive/runner/run-loop.ts';
 import { type RunnerOptions, runnerTimeouts } from '../../drive/runner/runner.ts';
+import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
@@ -79,6 +80,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   });
   const approved = await approveStart(context, files, request);
   if (approved === null) return 1;
+  prepareContract(request); // throws where a permission mode is missing, before anything is shown
   const noted = await withStartPoint(context, request, worktree === null);
   const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
   const { tell, live, close } = await show(context);

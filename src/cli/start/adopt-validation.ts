@@ -28,7 +28,7 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   if (veiled !== undefined) {
     throw new RalphError(
       'task-invalid',
-      `${path}: the command ${JSON.stringify(printable(veiled))} holds characters that nobody sees. Take them out; nothing was written.`,
+      `${path}: the command ${JSON.stringify(printable(veiled))} holds invisible characters. Remove them; nothing was written.`,
     );
   }
   context.err(
@@ -36,13 +36,13 @@ export async function adoptValidation(context: CommandContext, task: string | nu
   );
   if (context.values['yes'] !== true && !(await agreed(context))) return false;
   writeAtomically(path, addValidation(text, commands));
-  context.err(`They stand in the frontmatter of ${path} now.`);
+  context.err(`Added them to the frontmatter of ${path}.`);
   return true;
 }
 
 async function agreed(context: CommandContext): Promise<boolean> {
   if (!context.atTerminal)
-    throw new RalphError('usage', 'nobody is here to agree; give --yes to adopt these commands.');
+    throw new RalphError('usage', 'Confirmation needs a terminal. To adopt these commands without one, pass --yes.');
   return agrees('Write them into the frontmatter?');
 }
 
@@ -71,5 +71,5 @@ export async function askValidation(context: CommandContext, task: string | null
   prompt.close();
   if (commands.length === 0) return;
   writeAtomically(path, addValidation(text, commands));
-  context.err(`They stand under "validation:" in ${path} now.`);
+  context.err(`Added them under "validation:" in ${path}.`);
 }
