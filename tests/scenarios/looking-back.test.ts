@@ -261,3 +261,25 @@ test('a loop whose state file is gone is named by status and explain, and resume
   assert.equal(code, 0, stderr);
   assert.equal(p.ralph(['status', '--json']).json['status'], 'running');
 });
+
+test('a loop whose runner has exited is interrupted, not running', (t) => {
+  const p = project(t);
+  started(p);
+  changeState(p, { mode: 'runner' });
+  const { status, clientAlive } = p.ralph(['status', '--json']).json;
+  assert.deepEqual([status, clientAlive], ['interrupted', false]);
+  assert.match(p.ralph(['status']).stdout, /^The loop is interrupted\./);
+});
+
+test('status of a path still knows how its loop ended after archive of the path', (t) => {
+  const p = project(t);
+  p.write('job/RALPH.md', '---\nmax_iterations: 2\n---\nWork.\n');
+  assert.equal(p.ralph(['start', '--task', 'job']).code, 0);
+  assert.equal(p.ralph(['cancel', 'job']).code, 0);
+  const before = p.ralph(['status', 'job', '--json']).json;
+  const archived = p.ralph(['archive', 'job']);
+  assert.equal(archived.code, 0, archived.stderr);
+  const after = p.ralph(['status', 'job', '--json']).json;
+  assert.deepEqual([after['name'], after['lastLoop']], [before['name'], before['lastLoop']]);
+  assert.equal(after['name'], 'job');
+});
