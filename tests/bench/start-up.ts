@@ -52,7 +52,7 @@ const KINDS: readonly Kind[] = [
     name: 'findings log',
     files: {
       [PROMPT]: `---\n${VALIDATION}---\n${TASK}`,
-      '.claude/ralph/findings.md': `# Findings\n\n${FINDINGS.join('\n')}\n`,
+      '.ralph/findings.md': `# Findings\n\n${FINDINGS.join('\n')}\n`,
     },
     start: [],
     says: 'RALPH_ITERATION_COMPLETE: 12 findings remain',

@@ -85,7 +85,7 @@ const PLACES: readonly (readonly [string, (loop: Loop) => string, RegExp | 'goes
     ({ made }) => join(made.dir, '.claude/ralph/PROMPT.md'),
     /task file .* is missing, empty or not a regular file/,
   ],
-  ['the findings log', ({ made }) => join(made.dir, '.claude/ralph/findings.md'), 'goes on'],
+  ['the findings log', ({ made }) => join(made.dir, '.ralph/findings.md'), 'goes on'],
   ['guardrails.md', ({ made }) => join(made.dir, '.claude/ralph/guardrails.md'), 'goes on'],
   ['the state', ({ made }) => join(made.dir, RUNTIME, 'ralph-state.json'), /no regular file.*moved to/],
   ['the cost', ({ made }) => join(made.dir, RUNTIME, 'ralph-cost.json'), 'goes on'],
@@ -136,7 +136,7 @@ test('A state that is no file is kept whole in the archive.', async (t) => {
 test('A claim is refused while no file lies in the place of the findings log, and says so.', async (t) => {
   for (const lay of Object.values(KINDS)) {
     const loop = aLoop(t);
-    await replace(join(loop.made.dir, '.claude/ralph/findings.md'), lay, t);
+    await replace(join(loop.made.dir, '.ralph/findings.md'), lay, t);
     const { decision, reason } = stop(loop, CLAIM);
     assert.equal(decision, 'block');
     assert.match(reason ?? '', /findings\.md is no regular file/);

@@ -19,7 +19,7 @@ export function terms(
     head: '',
     policy: DEFAULT_POLICY,
     validation,
-    findingsLog: '.claude/ralph/findings.md',
+    findingsLog: '.ralph/findings.md',
     consented: true,
     clientVersion: null,
     headless: false,

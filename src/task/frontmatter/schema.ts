@@ -231,7 +231,7 @@ const KEYS = {
   notify: optional(notify, 'How the user hears that the loop has ended or paused.'),
   findings_log: optional(
     ruledText('must be a path', 'relative-path', relativePathProblem),
-    'The file of open findings; .claude/ralph/findings.md by default.',
+    'The file of open findings; .ralph/findings.md by default.',
   ),
   args: optional(
     list(name(), 'names'),

@@ -50,7 +50,7 @@ export const DEFAULTS = {
   },
   worktree_setup: null,
   notify: { on: NOTIFY_KINDS, command: null, url: null, template: 'json', bell: true },
-  findings_log: '.claude/ralph/findings.md',
+  findings_log: '.ralph/findings.md',
   args: [],
   commands: [],
   items_per_iteration: null,

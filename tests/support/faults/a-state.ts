@@ -37,7 +37,7 @@ export function aContract(loopId: string): StoredContract {
     head: 'x'.repeat(2000),
     policy: DEFAULT_POLICY,
     validation: [],
-    findingsLog: '.claude/ralph/findings.md',
+    findingsLog: '.ralph/findings.md',
     scripts: {},
     consented: true,
     clientVersion: null,

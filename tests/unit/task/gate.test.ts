@@ -143,7 +143,7 @@ test('a missing package script fails by its exit code', async (context) => {
 test('an open finding rejects; a log without one proves nothing, as no log does', async (context) => {
   const directory = project(context);
   assert.deepEqual(await gate(directory, []), []);
-  const log = '.claude/ralph/findings.md';
+  const log = '.ralph/findings.md';
   writeFiles(directory, {
     [log]: '### FINDING-003: [Bug] Off by one\nStatus: OPEN\n### FINDING-004: x\n### FINDING-005: y\nStatus: WONTFIX\n',
   });

@@ -32,7 +32,7 @@ test('where nobody says anything the defaults of the table hold', () => {
   assert.deepEqual(policy, DEFAULT_POLICY);
   assert.deepEqual(settings, {
     validation: [],
-    findingsLog: '.claude/ralph/findings.md',
+    findingsLog: '.ralph/findings.md',
     agent: null,
     model: null,
     effort: null,

@@ -175,7 +175,7 @@ test('validation runs besides, whether the folder is ready or not', async (conte
 });
 
 test('an open finding keeps acceptance commands from running', async (context) => {
-  const directory = project(context, { ...READY, '.claude/ralph/findings.md': '### FINDING-001: x\nStatus: OPEN\n' });
+  const directory = project(context, { ...READY, '.ralph/findings.md': '### FINDING-001: x\nStatus: OPEN\n' });
   const contract = contractOf(directory, { commands: [ACCEPTED] });
   assert.deepEqual(await outcomes(contract, directory), ['OPEN_QUESTIONS.md: ok', 'findings log: failed']);
   assert.equal(existsSync(join(directory, 'ran')), false);
