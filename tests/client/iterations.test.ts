@@ -73,7 +73,11 @@ test('a Stop hook that is registered three times counts each turn once', async (
     const summaries = project.workspace
       .jsonLines(project.workspace.transcripts()[0] ?? '')
       .filter(({ subtype }) => subtype === 'stop_hook_summary');
-    assert.equal(summaries[0]?.['hookCount'], CLIENT.recordsStops ? 3 : undefined, 'control: and the one of init');
+    assert.equal(
+      summaries[0]?.['hookCount'],
+      CLIENT.recordsStops ? 4 : undefined,
+      'control: and those of init and the launcher',
+    );
   });
 });
 
