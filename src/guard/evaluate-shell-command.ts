@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { Guardrails } from '../engine/schema/contract.ts';
 import { evaluateCommandRules, openRules } from './commands/evaluate-rules.ts';
 import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluate-files.ts';
 import { guardsFiles } from './files/tool-paths.ts';
-import { type Guard, mentions, type ProtectedPath } from './guard.ts';
+import { type Guard, mentions } from './guard.ts';
 import { type Denial, deny, evaluateUndecided, type Verdict } from './guard-rules.ts';
 import { ownFileDenied, ownFileNamed, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
 import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
@@ -13,6 +12,7 @@ import { evaluatePush } from './scope/evaluate-push.ts';
 import { evaluateShellScope } from './scope/evaluate-scope.ts';
 import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
+import { wordOf } from './shell/words.ts';
 
 /** Maximum number of globs in one command; each is looked up on the disk. */
 const MAX_GLOBS = 200;
@@ -112,22 +112,9 @@ function evaluateUndecidable(piece: Undecidable, guard: Guard): Denial | undefin
   const why = UNREADABLE[piece.kind] ?? piece.kind;
   const program = mentionsControl(piece.text, piece.cwd, guard);
   if (program !== undefined) return deny('control-commands', unreadableDenied('control-commands', why, program));
-  const own = guard.own.find((entry) => mentions(piece.text, entry) || removesTree(piece.text, entry, guard));
+  const cwd = piece.cwd ?? guard.rules.projectDir;
+  const own = guard.own.find((entry) => mentions(piece.text, entry)) ?? hitByName(wordOf(piece.text), cwd, guard);
   return own === undefined ? undefined : deny('own-files', unreadableDenied('own-files', why, shownPath(own, guard)));
-}
-
-const REMOVES = /\b(rm|rmSync|rmdir\w*|rmtree|rm_rf?|remove\w*|unlink\w*|rename\w*|move|delete\w*|rimraf)\b/i;
-
-/** Code that takes away a directory which holds the protected path: the directory stands in it as a string. */
-function removesTree(text: string, entry: ProtectedPath, guard: Guard): boolean {
-  if (!REMOVES.test(text)) return false;
-  const project = guard.project.find((each) => entry.path.startsWith(`${each}/`));
-  if (project === undefined) return false;
-  for (let up = dirname(entry.path); up.length > project.length; up = dirname(up)) {
-    const name = up.slice(project.length + 1);
-    if (new RegExp(`['"/]${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/?['"]`).test(text)) return true;
-  }
-  return false;
 }
 
 export const NOTHING: FileVerdict = { denial: null, open: [] };

@@ -130,12 +130,7 @@ function matchedByGit(pattern: string, cwd: string, guard: Guard, budget: Budget
   return reachedBelow(cwd, guard, budget, (path) => matchesGlob(whole, path) && isTracked(path));
 }
 
-export function reachedBelow(
-  directory: string,
-  guard: Guard,
-  budget: Budget,
-  counts?: (path: string) => boolean,
-): Reached[] {
+function reachedBelow(directory: string, guard: Guard, budget: Budget, counts?: (path: string) => boolean): Reached[] {
   const from = posix.normalize(directory).replace(/(?<=.)\/+$/, '');
   const real = realPath(from);
   if (isSpent(budget)) return [];
@@ -209,7 +204,7 @@ export function newBudget(): Budget {
 }
 
 /** The next use of a path has its own share again. */
-export function renew(budget: Budget): void {
+function renew(budget: Budget): void {
   budget.left = MAX_ENTRIES;
 }
 
@@ -231,7 +226,7 @@ export function take(budget: Budget): boolean {
 const PASSED_OVER = new Set(['node_modules', '.git']);
 
 /** Lists the paths below a directory, relative to it; empty if it is none. Symlinks are not followed. */
-export function listBelow(directory: string, budget: Budget): string[] {
+function listBelow(directory: string, budget: Budget): string[] {
   if (PASSED_OVER.has(basename(directory))) return [];
   const found: string[] = [];
   const open = [''];

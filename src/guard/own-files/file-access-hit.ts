@@ -28,7 +28,7 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
 }
 
 /** Pieces of one word that are looked at as paths. */
-const MAX_PIECES = 64;
+const MAX_PIECES = 500;
 
 /** The own file, or the folder below the project's root that holds one, which a word names: whole or as a part of it. */
 export function hitByName(word: ShellWord, cwd: string, guard: Guard): ProtectedPath | undefined {

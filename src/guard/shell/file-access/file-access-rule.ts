@@ -16,7 +16,7 @@ export interface AccessRecorder {
   readonly inDirectory: (directory: string) => AccessRecorder;
 }
 
-export interface WriteDetails {
+interface WriteDetails {
   readonly recursive?: boolean | undefined;
   readonly from?: ShellWord;
   readonly excludes?: readonly string[];
