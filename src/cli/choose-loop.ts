@@ -9,6 +9,8 @@ import { type ReadState, readState } from '../state/read-state.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../task/task-file.ts';
 import { printable } from '../term/paint.ts';
 import { table } from '../term/table.ts';
+import { advise, type Message } from '../text/message.ts';
+import { quoted } from '../text/quote.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import type { CommandContext } from './command.ts';
 import { onePath, pathNamed } from './task-place.ts';
@@ -102,7 +104,8 @@ const PATH_OR_NAME = 'PATH, or --loop NAME';
 /** Returns the only one of these loops, if there is one. Throws `usage` with a list and the command to give if there are several. */
 export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, usage: string): T | undefined {
   if (loops.length <= 1) return loops[0];
-  throw new RalphError('usage', `${loops.length} ${what}. Say which one: ralph-loop ${usage}.\n${loopTable(loops)}`);
+  const text = `${loops.length} ${what}:\n${loopTable(loops)}\n`;
+  throw new RalphError('usage', advise(text, 'Choose one', usage));
 }
 
 /**
@@ -115,7 +118,7 @@ export function loopToResume(context: CommandContext, command: string): LoopFile
   const left = liveLoops(context).filter(
     ({ files, found }) => found.kind !== 'loop' || isDriverAlive(files, found.state) !== true,
   );
-  const chosen = onlyOf(left, 'loops lie here', usage);
+  const chosen = onlyOf(left, 'loops are live here', usage);
   if (chosen !== undefined) return loopFiles(projectDir, chosen.name, env);
   const ended = loopNames(projectDir, env).flatMap((name) => {
     const { lastLoop } = describeLoop(loopFiles(projectDir, name, env), env);
@@ -138,10 +141,21 @@ export function loopTable(loops: readonly BriefLoop[]): string {
   return table(loops.map(({ name, status, taskPath }) => ['', name ?? '(default)', status, printable(taskPath)]));
 }
 
+/** Refuses to replace a loop that is active on a path. */
+export function activeText(path: string, status?: string): Message {
+  return {
+    text: `a loop on ${path} is active${status === undefined ? '' : ` (${status})`}.`,
+    advice: [
+      { verb: 'End it first', command: `stop ${quoted(path)}` },
+      { verb: 'Or now', command: `cancel ${quoted(path)}` },
+    ],
+  };
+}
+
 function nothingOn(path: string): never {
   throw new RalphError(
     'no-loop',
-    `no live loop works on ${path === '' ? '""' : path}. ralph-loop list shows the loops of this project.`,
+    advise(`no live loop works on ${path === '' ? '""' : path}.`, 'List the loops', 'list'),
   );
 }
 

@@ -4,9 +4,9 @@ import { projectDirOf } from '../install/places.ts';
 import { LOOP_NAME, loopFiles } from '../state/loop-files.ts';
 import { painter } from '../term/paint.ts';
 import { isTerminal, printText, writeText } from '../term/write-text.ts';
-import type { LoopMode, MessageContext } from '../text/message.ts';
+import { advise, type LoopMode, type Message, type MessageContext } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
-import type { Command } from './command.ts';
+import { COMMON_OPTIONS, type Command } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { commandHelp, commandList, VERSION } from './help.ts';
 import { commandName, parseOptions } from './parse.ts';
@@ -14,7 +14,9 @@ import { refuseAgent } from './refuse-agent.ts';
 import { systemErrorText } from './system-error-text.ts';
 
 /** Commands about a loop, which may be in a worktree; every other command is about the project. */
-const ABOUT_A_LOOP = new Set('status explain logs stop cancel pause resume wake steer accept archive reset'.split(' '));
+const ABOUT_A_LOOP = new Set(
+  'status attach explain logs stop cancel pause resume wake steer accept archive reset'.split(' '),
+);
 
 const MODES: Readonly<Record<string, LoopMode>> = { run: 'runner', router: 'router' };
 
@@ -56,18 +58,27 @@ function loaderOf(name: string): (() => Promise<Command>) | undefined {
 }
 
 async function unknownCommand(name: string): Promise<number> {
+  const hint = await didYouMean(name, Object.keys(COMMANDS));
+  return misused({ text: `unknown command ${name}.${hint}`, advice: [{ verb: 'Commands', command: '--help' }] });
+}
+
+async function didYouMean(word: string, known: readonly string[], prefix = ''): Promise<string> {
   const { nearestKey } = await import('../task/frontmatter/canonical-keys.ts');
-  const nearest = nearestKey(name, Object.keys(COMMANDS));
-  const hint = nearest?.near ? ` Did you mean ${nearest.key}?` : '';
-  printText(2, `ralph-loop: unknown command ${name}.${hint} See: ralph-loop --help`);
+  const nearest = nearestKey(word, [...known]);
+  return nearest?.near ? ` Did you mean ${prefix}${nearest.key}?` : '';
+}
+
+function misused(message: Message): number {
+  printText(2, withPrefix(message));
   return 1;
 }
 
 async function run(command: Command, args: readonly string[]): Promise<number> {
   const parsed = parseOptions(command, args);
   if (parsed.problem !== null) {
-    printText(2, `ralph-loop: ${parsed.problem}\nSee: ralph-loop ${command.name} --help`);
-    return 1;
+    const known = Object.keys({ ...command.options, ...COMMON_OPTIONS });
+    const hint = parsed.unknown === undefined ? '' : await didYouMean(parsed.unknown, known, '--');
+    return misused(advise(`${parsed.problem}${hint}`, 'Help', `${command.name} --help`));
   }
   const { values, positionals, rest } = parsed;
   if (values['help'] === true) return say(commandHelp(command));

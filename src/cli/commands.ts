@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   uninit: async () => (await import('./setup/init.ts')).UNINIT_COMMAND,
   doctor: async () => (await import('./setup/doctor.ts')).DOCTOR_COMMAND,
   status: async () => (await import('./show/status.ts')).STATUS_COMMAND,
+  attach: async () => (await import('./show/attach.ts')).ATTACH_COMMAND,
   list: async () => (await import('./show/list.ts')).LIST_COMMAND,
   explain: async () => (await import('./show/explain.ts')).EXPLAIN_COMMAND,
   worktree: async () => (await import('./show/worktree.ts')).WORKTREE_COMMAND,

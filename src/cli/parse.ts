@@ -4,6 +4,8 @@ import { COMMON_OPTIONS, type Command, type CommandContext } from './command.ts'
 type ParsedOptions = Pick<CommandContext, 'values' | 'positionals' | 'rest'> & {
   /** Problem of the command line, or null. */
   readonly problem: string | null;
+  /** Name of an option that the command does not have. */
+  readonly unknown?: string;
 };
 
 const ARG_IS_FOR = 'a task folder is given its arguments when it starts, by start, run or resume.';
@@ -25,13 +27,23 @@ export function parseOptions(command: Command, args: readonly string[]): ParsedO
     });
     // "reset docs" must not reset the default loop when the one named docs was meant.
     const stray = takesWords(command) ? undefined : positionals[0];
-    return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}"` };
+    return { values, positionals, rest, problem: stray === undefined ? null : `${command.name} takes no "${stray}".` };
   } catch (error) {
-    // parseArgs ends its sentence with advice that is about code, not about this command line.
-    const said = (error as Error).message.split('. To specify')[0] ?? '';
-    const problem = /^Unknown option '--arg'/.test(said) ? `${command.name} takes no --arg: ${ARG_IS_FOR}` : said;
-    return { values: {}, positionals: [], rest, problem };
+    return { values: {}, positionals: [], rest, ...misuse(command, error as Error) };
   }
+}
+
+/** Says in our words what node's parseArgs has found; its own are for those who write the code. */
+function misuse({ name }: Command, { message }: Error): Pick<ParsedOptions, 'problem' | 'unknown'> {
+  const option = /'(-[^' ]+)/.exec(message)?.[1] ?? '';
+  if (/^Unknown option/.test(message)) {
+    const unknown = option.replace(/^--?/, '');
+    const problem = unknown === 'arg' ? `${name} takes no --arg: ${ARG_IS_FOR}` : `${name} has no option ${option}.`;
+    return { problem, unknown };
+  }
+  if (/does not take an argument/.test(message)) return { problem: `${option} takes no value.` };
+  const dashed = /ambiguous/.test(message) ? ` If it begins with "-", write ${option}=VALUE.` : '';
+  return { problem: `${option} needs a value.${dashed}` };
 }
 
 /** Returns whether the usage names a word beside the options and their values. */

@@ -9,10 +9,11 @@ export function isAgent(env: NodeJS.ProcessEnv): boolean {
 /** Ruling 21: who steers a loop is the user, at a terminal of their own. Throws `refused` in an agent's shell. */
 export function refuseAgent(what: string, env: NodeJS.ProcessEnv): void {
   if (!isAgent(env)) return;
-  const wayOut =
-    what === 'run' ? ' An agent can ask for a loop: ralph-loop start --mode runner; the user then agrees.' : '';
-  throw new RalphError(
-    'refused',
-    `"${what}" is for the user at a terminal, and this is the shell of an agent (a Claude Code session, CLAUDECODE=1, or a runner's), where it could run it as well. The user can run it in another terminal, outside Claude Code: ${process.argv[1] ?? 'main.cjs'} ${what}${wayOut === '' ? '' : `.${wayOut}`}`,
-  );
+  throw new RalphError('refused', {
+    text: `"${what}" is for the user at a terminal, and this is the shell of an agent (CLAUDECODE=1, or a runner's).`,
+    advice: [
+      { verb: 'The user can run it in another terminal, outside Claude Code', command: what },
+      ...(what === 'run' ? [{ verb: 'An agent can ask for a loop', command: 'start --mode runner' }] : []),
+    ],
+  });
 }

@@ -13,6 +13,7 @@ import {
   taskFileIn,
   taskKind,
 } from '../task/task-file.ts';
+import { advise, type Message } from '../text/message.ts';
 import { shellWord } from '../text/quote.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
@@ -36,19 +37,23 @@ export function taskPlace(projectDir: string, word: string): TaskPlace {
     const what = /\.md$/i.test(word) && !hasFolder(taskKind(path)) ? 'file' : 'task folder';
     throw new RalphError(
       'usage',
-      `${word}: there is no such ${what}. ralph-loop list shows what the loops of this project work on.`,
+      advise(`${word}: there is no such ${what}.`, 'List the loops with their tasks', 'list'),
     );
   }
   const isFolder = statSync(path).isDirectory();
   if (!isFolder && !hasFolder(taskKind(path))) {
     throw new RalphError(
       'usage',
-      `${word} is no RALPH.md, and no plan of tasks. Name a task folder, or the RALPH.md or task.md in it. What a plan lacks: ralph-loop plan check ${shellWord(word)}`,
+      advise(
+        `${word} is neither a RALPH.md nor a plan of tasks. Name a task folder, or the RALPH.md or task.md in it.`,
+        'Check it as a plan',
+        `plan check ${shellWord(word)}`,
+      ),
     );
   }
   const dir = realpathSync(isFolder ? path : dirname(path));
   if (taskFileIn(dir) === null && !existsSync(join(dir, '.ralph-runner'))) {
-    throw new RalphError('usage', `${word} is no task folder: it has no RALPH.md. ralph-loop scaffold NAME makes one.`);
+    throw new RalphError('usage', advise(`${word} has no RALPH.md.`, 'Create a task folder', 'scaffold NAME'));
   }
   const root = realpathSync(projectDir);
   const file = isFolder ? (taskFileIn(dir) ?? goneFile(dir)) : basename(path);
@@ -81,16 +86,17 @@ export function pathNamed(projectDir: string, word: string): string {
   return existsSync(folder) && taskFileIn(folder) !== null ? folder : word;
 }
 
-/** Reads a task file. Throws `task-missing` with the name `shown` if it cannot be read, with `advice` if it is missing. */
-export function readTaskText(path: string, shown: string, advice = ''): string {
+/** Reads a task file. Throws `task-missing` with the name `shown` if it cannot be read, with the text and advice of `missing` if there is none. */
+export function readTaskText(path: string, shown: string, missing: Partial<Message> = {}): string {
   try {
     return readFileSync(regularFile(path, TASK_FILE_BYTES), 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT'
-        ? `there is no such file. ${advice}`
-        : `it cannot be read (${code === 'EFBIG' ? 'it is larger than 8 MB' : (code ?? 'no regular file')}).`;
-    throw new RalphError('task-missing', `${shown}: ${why}`.trim(), error);
+    if (code !== 'ENOENT') {
+      const why = code === 'EFBIG' ? 'it is larger than 8 MB' : (code ?? 'not a regular file');
+      throw new RalphError('task-missing', `${shown}: it cannot be read (${why}).`, error);
+    }
+    const { text = '', ...advice } = missing;
+    throw new RalphError('task-missing', { text: `${shown}: there is no such file.${text}`, ...advice }, error);
   }
 }

@@ -201,11 +201,6 @@ export function reasonLines(reason: string): string[] {
   return [`  ${head}`, ...mark, ...output.slice(-OUTPUT_LINES).map((line) => `    ${line}`)];
 }
 
-/** Returns the message of an end with its status before it, unless it begins with the status. */
-export function withStatus(status: string, message: string): string {
-  return message.toLowerCase().startsWith(status) ? message : `${status}: ${message}`;
-}
-
 /** Returns `$0.12`, or four decimals below a cent: `$0.0008`. */
 export function dollarText(amount: number): string {
   return `$${amount.toFixed(amount > 0 && amount < 0.01 ? 4 : 2)}`;

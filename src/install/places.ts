@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { advise } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
 export interface ProjectQuestion {
@@ -54,8 +55,8 @@ export function clientConfigDir(env: NodeJS.ProcessEnv): string {
 export function refuseClientDir(projectDir: string, env: NodeJS.ProcessEnv): void {
   const claude = real(join(projectDir, '.claude'));
   if (claude === null || claude !== real(clientConfigDir(env))) return;
-  const message = `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project, or name it: ralph-loop init --project DIR.`;
-  throw new RalphError('refused', message);
+  const message = `${claude} holds your own settings of Claude Code, for all projects. Change into the directory of one project.`;
+  throw new RalphError('refused', advise(message, 'Or name it', 'init', { project: 'DIR' }));
 }
 
 function real(path: string): string | null {

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { liveLoop } from '../drive/status/project-loops.ts';
+import { about, advise } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import type { SettingsRecord } from './files/install-manifest.ts';
 import { fileDigest, MANIFEST_PATH, readManifest } from './files/install-manifest.ts';
@@ -28,8 +29,7 @@ export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): Unini
   }
   const live = liveLoop(projectDir, env);
   if (live !== null) {
-    const which = live.name === null ? '' : ` --loop ${live.name}`;
-    throw new RalphError('refused', `a loop is live in ${projectDir}. End it first: ralph-loop cancel${which}.`);
+    throw new RalphError('refused', about(advise(`a loop is live in ${projectDir}.`, 'End it first', 'cancel'), live));
   }
   const settings = withdrawSettings(projectDir, manifest.settings);
   const removed: string[] = [];

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import shapes from '../../.build/contract-shapes.json' with { type: 'json' };
 import type { StoredContract } from '../engine/schema/contract.ts';
+import { advise } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import { checkShape } from './check-shape.ts';
 import { regularFile, removeIfThere } from './files/read-regular-file.ts';
@@ -37,8 +38,8 @@ function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
 export function readContract(files: LoopFiles): StoredContract | null {
   const found = findContract(files);
   if (found !== 'unreadable') return found === 'absent' ? null : found;
-  const message = `the contract ${files.contract} cannot be read. Start over: ralph-loop start --fresh.`;
-  throw new RalphError('contract-changed', message);
+  const message = `the contract ${files.contract} cannot be read.`;
+  throw new RalphError('contract-changed', advise(message, 'Start over', 'restart'));
 }
 
 export function writeContract(files: LoopFiles, stored: StoredContract): void {

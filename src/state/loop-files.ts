@@ -25,6 +25,8 @@ export interface LoopFiles {
   /** Folder outside the project, out of reach of an agent confined to the project. */
   readonly outsideDir: string;
   readonly contract: string;
+  /** Events of the last or current run of a runner, for those who attach to it. */
+  readonly live: string;
   readonly log: string;
 }
 
@@ -54,6 +56,7 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
     cancellation: outside(`cancelled${own}.json`),
     outsideDir,
     contract: outside(`contract${own}.json`),
+    live: outside(`live${own}.jsonl`),
     log: outside('hook.log'),
   };
 }

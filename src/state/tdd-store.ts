@@ -4,6 +4,7 @@ import shapes from '../../.build/tdd-shapes.json' with { type: 'json' };
 import { TDD_VERSION } from '../engine/schema/constants.ts';
 import type { TddRecord, TddState } from '../engine/schema/tdd.ts';
 import { agreement, publishedState, withOthersKeys } from '../engine/tdd/published-state.ts';
+import { advise, type Message } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { freePath, regularFile } from './files/read-regular-file.ts';
@@ -112,7 +113,11 @@ function readRecord({ record: path }: TddFiles): TddRecord | null {
   const unreadable = (why: string): RalphError =>
     new RalphError(
       'contract-changed',
-      `the record of the TDD list, ${path}, cannot be read (${why}) and was left as it is. Put it back, or move it away and create the list again: ralph-loop tdd init.`,
+      advise(
+        `the record of the TDD list, ${path}, cannot be read (${why}) and was left unchanged. Restore it.`,
+        'Or move it away and create the list again',
+        'tdd init',
+      ),
     );
   if (value.kind === 'empty') throw unreadable('it is empty');
   if (value.kind === 'unusable') throw unreadable(value.problem);
@@ -202,8 +207,9 @@ function write(files: LoopFiles, paths: TddFiles, record: TddRecord, others: Tdd
   writeAtomically(paths.state, stateText);
 }
 
-function tooLong(path: string, bytes: number): string {
-  return `${path} would have ${bytes} bytes, and at most ${MAX_BYTES} can be read again: nothing was recorded. Make a list of the scenarios that are left: ralph-loop tdd init --fresh --input FILE.`;
+function tooLong(path: string, bytes: number): Message {
+  const text = `${path} would have ${bytes} bytes, and at most ${MAX_BYTES} can be read again: nothing was recorded.`;
+  return advise(text, 'Create a list of the remaining scenarios', 'tdd init', { fresh: true, input: 'FILE' });
 }
 
 /** Moves the state aside and returns its new path. Called under the lock. */

@@ -52,10 +52,8 @@ export function about(message: Message, { name, mode }: LoopRef): Message {
 export function render(message: Message | string, context: MessageContext): string {
   if (typeof message === 'string') return message;
   const { text, advice = [], loop = context } = message;
-  return [
-    text,
-    ...advice.map((each) => `${each.verb}: ${commandLine(each, { ...loop, program: context.program })}.`),
-  ].join(' ');
+  const commands = advice.map((each) => `${each.verb}: ${commandLine(each, { ...loop, program: context.program })}.`);
+  return text === '' || text.endsWith('\n') ? text + commands.join(' ') : [text, ...commands].join(' ');
 }
 
 /** Returns the command that an advice stands for, for this loop and this program. */

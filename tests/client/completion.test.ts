@@ -22,7 +22,7 @@ test('a claim whose validation passes completes the loop, which leaves a learnin
       assert.equal(project.state(), null);
       assert.match(project.archive()[0]?.name ?? '', /^\d{4}-\d\d-\d\dT.*Z-complete\.json$/);
       const added = project.workspace.read(learnings);
-      assert.match(added, /^# Learnings\n\n- .* UTC, the loop, Complete after 1 iteration/);
+      assert.match(added, /^# Learnings\n\n- .* UTC, the loop \(complete\): Complete after 1 iteration/);
     },
   );
 });

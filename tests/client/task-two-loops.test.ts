@@ -138,7 +138,7 @@ test('two task folders in one project run at the same time in sessions of their 
     const ids = { alpha: String(a.status().loopId), beta: String(b.status().loopId) };
     const which = project.main(['stop']);
     assert.equal(which.code, 1);
-    assert.match(which.stderr, /2 loops are active here\. Say which one[\s\S]*alpha[\s\S]*beta/);
+    assert.match(which.stderr, /2 loops are active here:[\s\S]*alpha[\s\S]*beta[\s\S]*\nChoose one/);
 
     const [first, second] = await Promise.all(running.map(({ done }) => done));
     model.check();

@@ -191,7 +191,7 @@ test('who goes on with a loop whose runner was killed has its agent and its limi
 test('who goes on with a loop that an agent asked for runs nothing that stood on its command line', (t) => {
   const p = project(t);
   task(p, 'validation: ["false"]');
-  const asked = p.ralph(['start', '--mode', 'runner', '--set', 'agent=touch pwned'], { CLAUDECODE: '1' });
+  const asked = p.ralph(['start', '--mode', 'runner', '--json', '--set', 'agent=touch pwned'], { CLAUDECODE: '1' });
   assert.equal(asked.json['status'], 'awaiting-consent', asked.stderr);
   assert.match(p.ralph(['run', '--resume']).stderr, /needs a permission mode/);
   assert.equal(p.has('pwned'), false);

@@ -34,7 +34,7 @@ test('an unknown command prints one line on standard error, with the nearest com
     const { code, stdout, stderr } = p.ralph(args);
     assert.equal(code, 1, args.join(' '));
     assert.equal(stdout, '');
-    assert.equal(stderr, `ralph-loop: unknown command ${problem} See: ralph-loop --help\n`);
+    assert.equal(stderr, `ralph-loop: unknown command ${problem} Commands: ralph-loop --help.\n`);
   }
 });
 
@@ -49,11 +49,22 @@ test('no command prints the usage on standard error and exits 1', (t) => {
   }
 });
 
-test('an unknown option prints what is wrong and where the help is, and exits 1', (t) => {
+test('the misuse of an option prints what is wrong and where the help is in one line, and exits 1', (t) => {
   const { code, stdout, stderr } = project(t).ralph(['status', '--frob']);
   assert.equal(code, 1);
   assert.equal(stdout, '');
-  assert.equal(stderr, "ralph-loop: Unknown option '--frob'\nSee: ralph-loop status --help\n");
+  assert.equal(stderr, 'ralph-loop: status has no option --frob. Help: ralph-loop status --help.\n');
+  for (const [args, said] of [
+    [['status', '--lop', 'docs'], 'status has no option --lop. Did you mean --loop? Help: ralph-loop status --help.'],
+    [['status', '--loop'], '--loop needs a value. Help: ralph-loop status --help.'],
+    [['status', '--json=yes'], '--json takes no value. Help: ralph-loop status --help.'],
+    [
+      ['run', '--agent', '--x'],
+      '--agent needs a value. If it begins with "-", write --agent=VALUE. Help: ralph-loop run --help.',
+    ],
+  ] as const) {
+    assert.equal(project(t).ralph(args).stderr, `ralph-loop: ${said}\n`);
+  }
 });
 
 test('a word that a command does not take is refused: "reset docs" must not reset the default loop', (t) => {

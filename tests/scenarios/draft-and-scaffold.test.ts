@@ -79,7 +79,7 @@ test('a scaffold never overwrites, never leaves the directory, and says what is 
     [['a\\b'], /backslash/],
     [['.claude/x'], /\.claude belongs to another program/],
     [['a/.git/hooks'], /\.git belongs to another program/],
-    [[], /name the task folder/],
+    [[], /the name of the task folder is missing/],
     [['two', 'words'], /takes one name, not 2\. Quote a name with spaces/],
     [['x', '--preset', 'nothing'], /there is no preset "nothing"\. There are: fix-tests, migration/],
     [['x', '--preset', '../default'], /there is no preset/],
@@ -140,8 +140,8 @@ test('a preset names the checks of this project, and none that it does not have'
 
 test('a draft without words, or with a whole document, is refused', (t) => {
   const p = project(t);
-  assert.match(p.ralph(['draft']).stderr, /say what is to be done/);
-  assert.match(p.ralph(['draft', ' ']).stderr, /say what is to be done/);
+  assert.match(p.ralph(['draft']).stderr, /the task is missing/);
+  assert.match(p.ralph(['draft', ' ']).stderr, /the task is missing/);
   assert.match(p.ralph(['draft', 'x'.repeat(20_001)]).stderr, /20001 characters; at most 20000/);
   assert.deepEqual(p.tree(), {});
 });

@@ -110,7 +110,7 @@ for (const name of ['stop', 'cancel']) {
   test(`${name} ends the loop of a path, and no other`, (t) => {
     const p = project(t);
     started(p, 'a', 'b');
-    assert.equal(p.ralph([name, 'a/RALPH.md']).json['status'], 'ended');
+    assert.equal(p.ralph([name, 'a/RALPH.md', '--json']).json['status'], 'ended');
     assert.equal(p.ralph(['status', 'a', '--json']).json['active'], false);
     assert.equal(p.ralph(['status', 'b', '--json']).json['active'], true);
   });
@@ -121,7 +121,10 @@ for (const name of ['stop', 'cancel']) {
     const tree = p.tree();
     const { code, stderr } = p.ralph([name]);
     assert.equal(code, 1);
-    assert.match(stderr, new RegExp(`^ralph-loop: 2 loops are active here\\. Say which one: ralph-loop ${name} PATH`));
+    assert.match(
+      stderr,
+      new RegExp(`^ralph-loop: 2 loops are active here:\n[\\s\\S]*\nChoose one: ralph-loop ${name} PATH`),
+    );
     assert.match(stderr, /a +running +tasks\/a\/RALPH\.md\n +b +running +tasks\/b\/RALPH\.md/);
     assert.deepEqual(p.tree(), tree);
     assert.equal(p.ralph([name, '--loop', 'a']).code, 0, 'a name will do, too');
@@ -175,7 +178,7 @@ test('resume of a path refuses while a loop is active on it, and says how to end
   assert.equal(active.code, 1);
   assert.match(active.stderr, /a loop on a is active \(running\)\. End it first: ralph-loop stop a/);
   changeState(p, 'a', { clientPid: 2 ** 22, clientStartedAt: null, sessionId: 's' });
-  const gone = p.ralph(['resume', 'a']);
+  const gone = p.ralph(['resume', 'a', '--json']);
   assert.deepEqual([gone.code, gone.json['status']], [0, 'running'], gone.stderr);
 });
 
@@ -289,8 +292,8 @@ test('logs refuses a destination that is taken, and every other misuse, with not
     [['a', '--follow', '--dest', 'out'], /--follow is for printing/],
     [['a', '--loop', 'a', '--dest', 'out'], /--loop is for printing/],
     [['a', '--loop', 'a'], /a path or --loop, not both/],
-    [['taken'], /taken is no task folder/],
-    [['nowhere'], /there is no such task folder\. ralph-loop list shows what the loops of this project work on\./],
+    [['taken'], /taken has no RALPH\.md/],
+    [['nowhere'], /there is no such task folder\. List the loops with their tasks: ralph-loop list\./],
     [['nowhere.md'], /nowhere\.md: there is no such file/],
   ] as const) {
     const { code, stderr } = p.ralph(['logs', ...args]);
@@ -354,7 +357,7 @@ test('a path that is no task folder of this project has its own error in every c
       ['gone', /gone: there is no such task folder/],
       ['notes.md', /notes\.md is no RALPH\.md/],
       ['notes.md/RALPH.md', /there is no such task folder/],
-      ['empty', /empty is no task folder: it has no RALPH\.md/],
+      ['empty', /empty has no RALPH\.md/],
       [join(p.home, 'other'), /lies outside the project/],
       ['', /the path is empty: name a task folder/],
     ] as const) {

@@ -117,7 +117,7 @@ test('a script that was changed since is not run, until the user adopts it', (t)
   where.write('check.sh', 'touch ran; exit 1\n');
   assert.match(told(tdd(where, 'red')).problem ?? '', /not run: check\.sh was changed since the list was made/);
   assert.equal(where.has('ran'), false);
-  assert.match(tdd(where, 'init --accept', AGENT).stderr, /--accept is the user's/);
+  assert.match(tdd(where, 'init --accept', AGENT).stderr, /--accept is for the user/);
   assert.equal(tdd(where, 'init --accept').code, 0);
   assert.equal(told(tdd(where, 'red')).ok, true);
 });
@@ -145,9 +145,9 @@ test('a list that an agent makes runs nothing until the user agrees, in a termin
   const where = aProject(t);
   const init = where.ralph(['tdd', 'init', '--scenario', 'x', '--command', 'touch ran; exit 1'], AGENT);
   assert.equal(init.json['consented'], false);
-  for (const env of [AGENT, {}]) assert.match(told(tdd(where, 'red', env)).problem ?? '', /has not agreed/);
+  for (const env of [AGENT, {}]) assert.match(told(tdd(where, 'red', env)).problem ?? '', /has not approved/);
   assert.equal(where.has('ran'), false);
-  assert.match(tdd(where, 'init --consent', AGENT).stderr, /--consent is the user's/);
+  assert.match(tdd(where, 'init --consent', AGENT).stderr, /--consent is for the user/);
   const fresh = where.ralph(['tdd', 'init', '--fresh', '--scenario', 'y', '--command', 'exit 1'], AGENT);
   assert.equal(fresh.code, 0, 'its own list, which nobody has agreed to, it may make anew');
   assert.equal(tdd(where, 'init --consent').json['consented'], true);
@@ -329,7 +329,7 @@ test('a state that is missing, empty, broken or of a newer program is a clear wo
   for (const step of steps) {
     const { code, stderr } = tdd(where, step);
     assert.equal(code, 1);
-    assert.match(stderr, /^ralph-loop: there are no TDD scenarios here\. Make the list/);
+    assert.match(stderr, /^ralph-loop: there are no TDD scenarios here\. Create the list/);
   }
   assert.equal(tdd(where, 'status').json['active'], false);
   assert.equal(where.has('.claude/context'), false, 'who only asks makes nothing');

@@ -74,7 +74,7 @@ for (const [name, words, done] of COMMANDS) {
     const how = name === 'steer' ? 'steer --path' : name;
     assert.match(
       several.stderr,
-      new RegExp(`^ralph-loop: 3 loops are active here\\. Say which one: ralph-loop ${how} PATH`),
+      new RegExp(`^ralph-loop: 3 loops are active here:\n[\\s\\S]*\nChoose one: ralph-loop ${how} PATH`),
     );
     assert.match(
       several.stderr,
@@ -111,7 +111,7 @@ test('explain takes the only live loop, asks where there are several, and advise
   startedDefault(p);
   const several = p.ralph(['explain']);
   assert.equal(several.code, 1);
-  assert.match(several.stderr, /2 loops are active here\. Say which one: ralph-loop explain PATH/);
+  assert.match(several.stderr, /2 loops are active here:\n[\s\S]*\nChoose one: ralph-loop explain PATH/);
   assert.equal(p.ralph(['explain', 'tasks/a', '--json']).json['name'], 'a');
   assert.equal(p.ralph(['explain', '.claude/ralph/PROMPT.md', '--json']).json['name'], null);
 });
@@ -152,7 +152,7 @@ test('reset takes the only loop that lies here, asks where there are several, an
   const several = p.ralph(['reset']);
   assert.match(
     several.stderr,
-    /^ralph-loop: 2 loops are active here\. Say which one: ralph-loop reset PATH, or --loop NAME/,
+    /^ralph-loop: 2 loops are active here:\n[\s\S]*\nChoose one: ralph-loop reset PATH, or --loop NAME/,
   );
   assert.deepEqual([several.code, p.tree()], [1, tree]);
   assert.equal(p.ralph(['reset', 'tasks/b']).code, 0);
@@ -171,7 +171,7 @@ test('start --resume without a name goes on with the only loop that lies here, a
   assert.equal(several.code, 1);
   assert.match(
     several.stderr,
-    /^ralph-loop: 2 loops lie here\. Say which one: ralph-loop start --resume --task PATH, or --loop NAME\.\n +a +running +tasks\/a/,
+    /^ralph-loop: 2 loops are live here:\n +a +running +tasks\/a[\s\S]*\nChoose one: ralph-loop start --resume --task PATH, or --loop NAME\./,
   );
   assert.equal(p.ralph(['start', '--resume', '--task', 'tasks/b', '--json']).json['name'], 'b');
 });
@@ -184,7 +184,7 @@ test('start --resume without a name goes on with the only loop that has ended, u
   p.ralph(['stop']);
   started(p, 'tasks/b');
   p.ralph(['stop']);
-  assert.match(p.ralph(['start', '--resume']).stderr, /^ralph-loop: 2 loops have ended here\. Say which one/);
+  assert.match(p.ralph(['start', '--resume']).stderr, /^ralph-loop: 2 loops have ended here:[\s\S]*\nChoose one/);
   startedDefault(p);
   p.ralph(['stop']);
   assert.equal(p.ralph(['start', '--resume', '--json']).json['name'], null, 'the default one, as ever');
@@ -206,7 +206,7 @@ test('start --consent without a name agrees to the only loop that awaits it, and
   const several = p.ralph(['start', '--consent']);
   assert.match(
     several.stderr,
-    /^ralph-loop: 2 loops await consent\. Say which one: ralph-loop start --consent --task PATH/,
+    /^ralph-loop: 2 loops await consent:[\s\S]*\nChoose one: ralph-loop start --consent --task PATH/,
   );
   assert.equal(p.ralph(['start', '--consent', '--task', 'tasks/d']).code, 0);
   assert.deepEqual(

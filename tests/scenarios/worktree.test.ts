@@ -112,7 +112,7 @@ test('the set-up runs once in a new worktree; where it fails no loop begins, and
   for (const more of [[], ['--resume']]) {
     const refused = run(p, [...more, ...setup]);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /set-up of the worktree fix .* no loop has begun in it\. .* with --fresh\./);
+    assert.match(refused.stderr, /set-up of the worktree fix .* no loop has started in it\. .* --fresh\./);
   }
   assert.equal(run(p, ['--fresh', ...setup]).code, 0);
   assert.equal(run(p, ['--fresh', ...setup]).code, 0);
@@ -133,7 +133,7 @@ test('a worktree that is there is refused, resumed in, or begun in anew', (t) =>
   assert.equal(run(p, ['--max-iterations', '1']).code, 2);
   const refused = run(p);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /a worktree fix lies there already.*--resume.*--fresh.*worktree remove fix/);
+  assert.match(refused.stderr, /the worktree fix exists already.*--fresh.*--resume.*worktree remove fix/);
   const resumed = p.ralph(
     ['run', 'fix', '--resume', '--worktree', '--agent', './agent.sh', '--max-iterations', '3'],
     GIT_ENV,
@@ -170,7 +170,7 @@ test('a making that was cut short is made anew; somebody else’s folder and a b
 
   const q = repository(t);
   q.write('.ralph/worktrees/fix/mine.txt', 'mine');
-  assert.match(run(q).stderr, /is no worktree of this repository/);
+  assert.match(run(q).stderr, /is not a worktree of this repository/);
   assert.equal(q.read('.ralph/worktrees/fix/mine.txt'), 'mine');
 
   const r = repository(t);
@@ -302,7 +302,7 @@ const refusals: readonly (readonly [string, (p: Project) => void, readonly strin
     ['jobs/fix', '--loop', 'a..b'],
     /git allows no branch called ralph\/a\.\.b/,
   ],
-  ['nothing to resume', () => undefined, ['jobs/fix', '--resume'], /no worktree fix to go on in/],
+  ['nothing to resume', () => undefined, ['jobs/fix', '--resume'], /no worktree fix to resume in/],
   ['a broken task', (p) => p.write('jobs/fix/RALPH.md', '---\ntimeout: x\n---\nx'), ['jobs/fix'], /cannot be started/],
 ];
 

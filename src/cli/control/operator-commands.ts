@@ -4,6 +4,8 @@ import { clientAlive } from '../../drive/turn/ownership.ts';
 import { type OperatorCommand, steering } from '../../engine/events.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -64,7 +66,7 @@ export const STOP = {
     clientAlive: clientAlive(state),
   }),
   answer: ({ after }: Operated): string =>
-    after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop when the iteration at work is over.',
+    after.status === 'ended' ? 'The loop has stopped.' : 'The loop will stop after the current iteration.',
 };
 
 export const STOP_COMMAND = operatorCommand({
@@ -81,8 +83,7 @@ export const CANCEL_COMMAND = operatorCommand({
   help: 'Archives the loop at once, as cancelled. A working agent is stopped at its next tool call.',
   example: 'ralph-loop cancel --loop docs',
   command: () => ({ kind: 'cancel' }),
-  answer: () =>
-    'The loop is cancelled and lies in the archive. An agent still at work is stopped at its next tool call.',
+  answer: () => 'The loop is cancelled and archived. An agent still at work is stopped at its next tool call.',
 });
 
 export const PAUSE_COMMAND = operatorCommand({
@@ -92,7 +93,9 @@ export const PAUSE_COMMAND = operatorCommand({
   example: 'ralph-loop pause --loop docs',
   command: () => ({ kind: 'pause' }),
   answer: ({ after }) =>
-    after.status === 'paused' ? 'The loop is paused. Go on with: ralph-loop resume.' : `The loop is ${after.status}.`,
+    after.status === 'paused'
+      ? show(advise('The loop is paused.', 'Resume', 'resume'), after)
+      : `The loop is ${after.status}.`,
 });
 
 export const WAKE_COMMAND = operatorCommand({
@@ -102,7 +105,7 @@ export const WAKE_COMMAND = operatorCommand({
   example: 'ralph-loop wake --loop docs',
   command: () => ({ kind: 'wake' }),
   answer: ({ before }) =>
-    before.status === 'waiting' ? 'The loop goes on now.' : `The loop does not wait; it is ${before.status}.`,
+    before.status === 'waiting' ? 'The next iteration starts now.' : `The loop is not waiting; it is ${before.status}.`,
 });
 
 export const STEER_COMMAND = operatorCommand({
@@ -124,11 +127,11 @@ export const STEER_COMMAND = operatorCommand({
   },
   command: ({ positionals, values }) => {
     const text = positionals.join(' ').trim();
-    if (text === '') throw new RalphError('usage', 'say what to tell the agent: ralph-loop steer "TEXT".');
+    if (text === '') throw new RalphError('usage', advise('the message is missing.', 'Usage', 'steer "TEXT"'));
     return steering(randomUUID(), text, values['next'] === true ? 'next' : 'now');
   },
   answer: ({ after }) =>
     after.steering.at(-1)?.delivery === 'next'
-      ? 'The agent is told with the next prompt.'
-      : 'The agent is told at its next tool call, or with the next prompt.',
+      ? 'The agent receives it with its next prompt.'
+      : 'The agent receives it at its next tool call, or with its next prompt.',
 });

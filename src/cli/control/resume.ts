@@ -8,10 +8,9 @@ import { isDriverAlive } from '../../drive/turn/ownership.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { LOOP_NAME, type LoopFiles, loopFiles } from '../../state/loop-files.ts';
 import { readState } from '../../state/read-state.ts';
-import { about } from '../../text/message.ts';
-import { quoted } from '../../text/quote.ts';
+import { about, advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { chosenLoop, liveLoops, liveLoopsOn, loopToResume } from '../choose-loop.ts';
+import { activeText, chosenLoop, liveLoops, liveLoopsOn, loopToResume } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { RUN_COMMAND } from '../run/run.ts';
 import { ROUTER_COMMAND } from '../setup/router.ts';
@@ -124,7 +123,7 @@ function needsDriver(files: LoopFiles, state: LoopState): boolean {
 function operateResume(context: CommandContext, files: LoopFiles): number {
   const stray = givenOptions(context)[0];
   if (stray !== undefined) {
-    throw new RalphError('usage', `--${stray} is for a new run: ralph-loop resume PATH --${stray}.`);
+    throw new RalphError('usage', advise(`--${stray} is for a new run.`, 'Start one', `resume PATH --${stray}`));
   }
   return operateOn(files, { command: () => ({ kind: 'resume' }), answer }, context);
 }
@@ -142,19 +141,15 @@ function answer({ before, after }: Operated): string {
 
 function active(path: string, files: LoopFiles): RalphError {
   const found = readState(files.state);
-  const named = files.name === null ? '' : ` --loop ${files.name}`;
-  return new RalphError(
-    'refused',
-    found.kind === 'loop'
-      ? `a loop on ${path} is active (${found.state.status}). End it first: ralph-loop stop ${quoted(path)}, or ralph-loop cancel ${quoted(path)}.`
-      : `the state file ${files.state} cannot be used (${found.kind}). ralph-loop reset${named} puts it away.`,
-  );
+  if (found.kind === 'loop') return new RalphError('refused', activeText(path, found.state.status));
+  const unusable = advise(`the state file ${files.state} cannot be used (${found.kind}).`, 'Archive it', 'reset');
+  return new RalphError('refused', about(unusable, { name: files.name, mode: 'hook' }));
 }
 
 function newRun(context: CommandContext, path: string): Promise<number> | number {
   const { dir, taskPath } = taskPlace(context.projectDir, path);
   if (!existsSync(join(dir, 'RALPH.md'))) {
-    throw new RalphError('usage', `${taskPath} is gone. Write it again, or make another: ralph-loop scaffold NAME.`);
+    throw new RalphError('usage', advise(`${taskPath} is missing. Restore it.`, 'Or create another', 'scaffold NAME'));
   }
   const { projectDir, env, files } = context;
   const last = lastLoopIn(loopFiles(projectDir, taskLoopName(projectDir, taskPath, env), env));

@@ -2,13 +2,14 @@ import { relative } from 'node:path';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { listArchive } from '../../state/archive.ts';
+import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
 import { instantText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
-import { quoted } from '../../text/quote.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
-import { liveLoopsOn } from '../choose-loop.ts';
+import { activeText, liveLoopsOn } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { taskPlace } from '../task-place.ts';
 
@@ -29,21 +30,20 @@ export const ARCHIVE_COMMAND: Command = {
   run(context) {
     const [action, file, ...more] = context.positionals;
     if (action === undefined) return listing(context);
-    if (action === 'show' && file !== undefined && more.length === 0) return show(context, file);
-    if (action !== 'show' && file === undefined) return putAway(context, action);
+    if (action === 'show' && file !== undefined && more.length === 0) return printState(context, file);
+    if (action !== 'show' && file === undefined) return archive(context, action);
     const message =
       'archive takes nothing, "show FILE" with a name from the list, or the path of a task folder (quoted, where it has spaces).';
     throw new RalphError('usage', message);
   },
 };
 
-function putAway(context: CommandContext, path: string): number {
+function archive(context: CommandContext, path: string): number {
   const { projectDir, now, answer } = context;
   const { run } = taskPlace(projectDir, path);
   const [live] = liveLoopsOn(context, path);
   if (live !== undefined) {
-    const message = `a loop on ${path} is active. End it first: ralph-loop stop ${quoted(path)}, or ralph-loop cancel ${quoted(path)}.`;
-    throw new RalphError('refused', message);
+    throw new RalphError('refused', activeText(path));
   }
   const moved = archiveRun(run, now());
   answer({ success: true, path: moved }, () => `The run state is in ${relative(projectDir, moved)} now.`);
@@ -65,10 +65,9 @@ function listing({ files, projectDir, env, answer, now }: CommandContext): numbe
 
 function emptyText(name: string | null, names: readonly (string | null)[]): string {
   const whose = name === null ? 'the default loop' : `loop ${name}`;
-  const others = names.some((other) => other !== name)
-    ? ' ralph-loop list shows all loops; --loop NAME lists the archive of one.'
-    : '';
-  return `The archive of ${whose} is empty.${others}`;
+  const text = `The archive of ${whose} is empty.`;
+  if (!names.some((other) => other !== name)) return text;
+  return show(advise(`${text} --loop NAME lists the archive of another.`, 'List the loops', 'list'));
 }
 
 function row({ file, loop }: ArchivedFile, at: string): string[] {
@@ -76,11 +75,10 @@ function row({ file, loop }: ArchivedFile, at: string): string[] {
   return [file, instantText(loop.endedAt, at), `${loop.iteration}/${loop.maxIterations}`, printable(loop.message)];
 }
 
-function show({ files, json, out }: CommandContext, wanted: string): number {
+function printState({ files, json, out }: CommandContext, wanted: string): number {
   const found = listArchive(files).find(({ file }) => file === wanted || file === `${wanted}.json`);
   if (found === undefined) {
-    const message = `there is no ${wanted} in the archive ${files.archiveDir}. ralph-loop archive lists it.`;
-    throw new RalphError('usage', message);
+    throw new RalphError('usage', advise(`there is no ${wanted} in the archive.`, 'List it', 'archive'));
   }
   if (found.content.kind === 'loop') json(found.content.state);
   else out(`${found.path} holds no loop.`);

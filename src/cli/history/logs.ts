@@ -1,11 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { iterationsOf } from '../../drive/status/loop-report.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { type Lines, readOn } from '../../state/files/journal-lines.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { exportRun } from '../../state/task-folder/archive-run.ts';
 import { projectPath } from '../../task/project-file.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn } from '../choose-loop.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -54,9 +57,7 @@ export const LOGS_COMMAND: Command = {
       for (const entry of entries) print(entry, context);
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
-          context.err(
-            'Nothing has been recorded yet. ralph-loop list shows all loops; --loop NAME prints those of one.',
-          );
+          err(show(advise('Nothing has been recorded yet. --loop NAME shows another loop.', 'List the loops', 'list')));
         }
         return 0;
       }
@@ -80,7 +81,7 @@ function tableOf(
   if (torn > 0) err(`ralph-loop: ${torn === 1 ? 'one line is' : `${torn} lines are`} unreadable and left out.`);
   if (values['json'] === true) for (const entry of entries) out(JSON.stringify(entry));
   else if (entries.length === 0)
-    err('ralph-loop: no iteration has been recorded yet. ralph-loop list shows all loops.');
+    err(withPrefix(advise('no iteration has been recorded yet.', 'List the loops', 'list')));
   else out(atTerminal ? iterationTable(entries, paint) : iterationColumns(entries));
   return 0;
 }
@@ -106,10 +107,7 @@ function loopOn(context: CommandContext, path: string): LoggedLoop {
   const ended = endedLast(context, path);
   if (ended?.lastLoop) return { files: ended.files, loopId: ended.lastLoop.loopId };
   const { taskPath } = taskPlace(context.projectDir, path);
-  throw new RalphError(
-    'no-loop',
-    `no loop has worked on ${taskPath}. ralph-loop list shows the loops of this project.`,
-  );
+  throw new RalphError('no-loop', advise(`no loop has worked on ${taskPath}.`, 'List the loops', 'list'));
 }
 
 interface Journal {
@@ -176,7 +174,7 @@ function pathOf({ values, positionals }: CommandContext): string {
   const path = word ?? option;
   if (path === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
   if (typeof path !== 'string') {
-    throw new RalphError('usage', 'name the task folder: ralph-loop logs PATH --dest DIR.');
+    throw new RalphError('usage', advise('name the task folder to export.', 'Usage', 'logs PATH --dest DIR'));
   }
   if (values['dest'] === '') throw new RalphError('usage', '--dest is empty: name a new folder.');
   return path;

@@ -5,8 +5,6 @@ import { readState } from '../../state/read-state.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from '../control/operator-commands.ts';
-import { statusHere } from '../show/status.ts';
-import { statusText } from '../show/status-text.ts';
 
 /**
  * Asks the user what to do if the loop already runs: watch it, stop it, start another one under another name, or nothing.
@@ -19,7 +17,7 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
   for (;;) {
     const answer = await ask('[w]atch it, [s]top it after this iteration, [a]nother one beside it, [c]ancel: ');
     const choice = answer === null ? 'cancel' : answer.toLowerCase();
-    if (['w', 'watch'].includes(choice)) await watch(context);
+    if (['w', 'watch'].includes(choice)) await (await import('../show/attach.ts')).attach(context, context.files);
     else if (['s', 'stop'].includes(choice)) operateOn(context.files, STOP, context);
     else if (['a', 'another'].includes(choice)) {
       const other = await another(context);
@@ -33,14 +31,6 @@ export async function handleRunningLoop(context: CommandContext): Promise<Comman
 function isRunning({ files }: CommandContext): boolean {
   const found = readState(files.state);
   return found.kind === 'loop' && found.state.status !== 'ended' && isDriverAlive(files, found.state) === true;
-}
-
-/** Shows the status, and then the journal until Ctrl+C. */
-async function watch(context: CommandContext): Promise<void> {
-  context.out(statusText(statusHere(context), context));
-  context.err(withPrefix('what follows is its journal; Ctrl+C leaves it, and the loop goes on.'));
-  const { LOGS_COMMAND } = await import('../history/logs.ts');
-  await LOGS_COMMAND.run({ ...context, positionals: [], values: { follow: true } });
 }
 
 /** Asks for the name of another loop. Returns null if it is invalid or runs, too. */

@@ -5,8 +5,7 @@ import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { type StartedLoop, startLoop } from '../../drive/start/start-loop.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { rateLimitWait } from '../../drive/turn/wait.ts';
-import type { Tell } from '../../engine/runner-event.ts';
-import { inForeground, ringBell } from '../../term/write-text.ts';
+import { ringBell } from '../../term/write-text.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { ask } from '../ask.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -21,7 +20,7 @@ import { inWorktree, worktreeText } from './in-worktree.ts';
 import { requestedLoop } from './requested-loop.ts';
 import { runTask } from './run-task.ts';
 import { runnerAgent } from './runner-agent.ts';
-import { runnerLines } from './runner-lines.ts';
+import { loopView } from './runner-lines.ts';
 
 export const RUN_COMMAND: Command = {
   name: 'run',
@@ -83,7 +82,7 @@ async function runToEnd(run: CommandContext, projectDir: string): Promise<number
   prepareContract(request); // throws where a permission mode is missing, before anything is shown
   const noted = await withStartPoint(context, request, worktree === null);
   const start = (): StartedLoop => startLoop({ ...noted, ...(approved && { approved }) });
-  const { tell, live, close } = await show(context);
+  const { tell, live, close } = await loopView(context);
   let bell = false;
   try {
     const { code } = await runLoop(files, start, (started): RunnerOptions => {
@@ -107,33 +106,6 @@ function once<T extends object>(find: () => T): () => T {
     return result;
   };
 }
-
-interface View {
-  readonly tell: Tell;
-  readonly live?: NonNullable<RunnerOptions['live']>;
-  readonly close: () => void;
-}
-
-/** Shows the loop: live in a terminal, in plain lines elsewhere, as data with --json. */
-async function show({ values, env, mayAsk, out }: CommandContext): Promise<View> {
-  const close = (): void => undefined;
-  if (values['json'] === true) {
-    return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
-  }
-  const watched = mayAsk && values['plain'] !== true;
-  if (watched && env['TERM'] !== 'dumb' && inForeground()) {
-    const { liveView } = await import('../../term/live/live-view.ts');
-    return liveView(process.stdin, process.stdout, env);
-  }
-  const tell: Tell = (event) => {
-    const lines = runnerLines(event);
-    if (lines.length > 0) out(lines.join('\n'));
-  };
-  return { tell, close };
-}
-
-/** Events that say nothing once they are over. */
-const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);
 
 const MODES = `What may the agent do without asking?
   acceptEdits        Write files in the project and run the checks that the task names.

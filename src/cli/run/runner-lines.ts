@@ -1,9 +1,12 @@
 import { withPrefix } from '../../drive/turn/messages.ts';
 import { reportLines } from '../../engine/end-report.ts';
-import { dollarText, withStatus } from '../../engine/messages.ts';
-import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { dollarText } from '../../engine/messages.ts';
+import type { RunnerEvent, Tell } from '../../engine/runner-event.ts';
 import { costText, deniedText, timeText, turnsText } from '../../term/figures.ts';
+import type { LiveControls } from '../../term/live/live-view.ts';
 import { printable } from '../../term/paint.ts';
+import { inForeground } from '../../term/write-text.ts';
+import type { CommandContext } from '../command.ts';
 
 /** Returns the lines that show an event to people; none if it says nothing to them. */
 export function runnerLines(event: RunnerEvent): readonly string[] {
@@ -57,9 +60,36 @@ export function runnerLines(event: RunnerEvent): readonly string[] {
     case 'loop-ended': {
       const cost = event.costUsd === null ? '' : ` It cost ${dollarText(event.costUsd)}.`;
       const report = event.report === undefined ? [] : reportLines(event.report).map(printable);
-      return ['', withPrefix(`${withStatus(event.status, printable(event.message))}${cost}`), ...report];
+      return ['', withPrefix(`${printable(event.message)}${cost}`), ...report];
     }
     default:
       return event satisfies never;
   }
 }
+
+interface View {
+  readonly tell: Tell;
+  readonly live?: (controls: LiveControls) => void;
+  readonly close: () => void;
+}
+
+/** Shows a loop, of this process or another: live in a terminal, in plain lines elsewhere, as data with --json. */
+export async function loopView({ values, env, mayAsk, out }: CommandContext, attached = false): Promise<View> {
+  const close = (): void => undefined;
+  if (values['json'] === true) {
+    return { tell: (event) => (WHILE_WATCHED.has(event.type) ? undefined : out(JSON.stringify(event))), close };
+  }
+  const watched = mayAsk && values['plain'] !== true;
+  if (watched && env['TERM'] !== 'dumb' && inForeground()) {
+    const { liveView } = await import('../../term/live/live-view.ts');
+    return liveView(process.stdin, process.stdout, env, attached);
+  }
+  const tell: Tell = (event) => {
+    const lines = runnerLines(event);
+    if (lines.length > 0) out(lines.join('\n'));
+  };
+  return { tell, close };
+}
+
+/** Events that say nothing once they are over. */
+const WHILE_WATCHED: ReadonlySet<string> = new Set(['command-started', 'text-delta', 'tool-started', 'usage']);

@@ -6,6 +6,7 @@ import { show } from '../../state/process/program.ts';
 import { instantText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 import type { MessageContext } from '../../text/message.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop, endedLast, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
@@ -147,7 +148,7 @@ function explainedLoop(context: CommandContext): LoopReport {
   if (path !== null && liveLoopsOn(context, path).length === 0) {
     const ended = endedLast(context, path);
     if (ended !== null) return ended;
-    throw new RalphError('no-loop', `no loop has worked on ${path}. ralph-loop list shows the loops of this project.`);
+    throw new RalphError('no-loop', advise(`no loop has worked on ${path}.`, 'List the loops', 'list'));
   }
   const report = describeLoop(chosenLoop(context, 'explain', path), env);
   if (path !== null || report.files.name !== null || report.found.kind !== 'absent') return report;

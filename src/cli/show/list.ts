@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type EndedLoop, heartbeatOf, type LiveLoop } from '../../drive/status/loop-report.ts';
 import { describeProject, type ProjectLoop } from '../../drive/status/project-loops.ts';
 import { dollarText } from '../../engine/messages.ts';
+import { show } from '../../state/process/program.ts';
 import {
   LOOP_DIRECTORIES,
   loopDirectoryName,
@@ -16,6 +17,7 @@ import { table } from '../../term/table.ts';
 import { paintedCells } from '../../term/wrap.ts';
 import { columnsOf } from '../../term/write-text.ts';
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
+import { advise } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checklistText } from './status-text.ts';
 
@@ -122,7 +124,7 @@ const HEAD = [
 ];
 
 function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext): string {
-  if (loops.length === 0) return 'There has been no loop in this project. Start one: ralph-loop start.';
+  if (loops.length === 0) return show(advise('There has been no loop in this project.', 'Start one', 'run "TASK"'));
   const at = now();
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree } = loop;

@@ -2,7 +2,7 @@ import type { EndedLoop, LiveLoop } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { type EndReport, reportLines } from '../../engine/end-report.ts';
 import { dollarText, iterations, reasonLines } from '../../engine/messages.ts';
-import { programName } from '../../state/process/program.ts';
+import { programName, show } from '../../state/process/program.ts';
 import type { RunState } from '../../state/task-folder/run-state.ts';
 import { instantText } from '../../term/figures.ts';
 import { type Paint, printable } from '../../term/paint.ts';
@@ -54,7 +54,7 @@ function othersText({ name, loops, lastLoop }: InactiveLoop & Status, where: Com
     return ['Active here, to be asked for with their path or --loop NAME:', loopTable(loops)];
   }
   const others = lastLoop === null && loopNames(where.projectDir, where.env).some((other) => other !== name);
-  return others ? ['ralph-loop list shows the loops that are over.'] : [];
+  return others ? [show({ text: '', advice: [{ verb: 'Other loops', command: 'list' }] })] : [];
 }
 
 function activeText(status: LiveLoop, at: string, paint: Paint): string {

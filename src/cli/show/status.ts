@@ -5,6 +5,7 @@ import type { EndReport } from '../../engine/end-report.ts';
 import { LOOP_NAME, loopFiles } from '../../state/loop-files.ts';
 import { show } from '../../state/process/program.ts';
 import { hasFolder, taskKind } from '../../task/task-file.ts';
+import { advise } from '../../text/message.ts';
 import { chosenLoop, endedLast, liveLoops, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { taskPlace } from '../task-place.ts';
@@ -86,7 +87,10 @@ function inactiveText({ files, found, lost }: LoopReport): string {
     case 'four-keys':
       return files.name === null ? NO_LOOP : `No active loop named ${files.name}.`;
     case 'corrupt':
-      return `The state file ${files.state} cannot be used (${found.problem}). ralph-loop reset puts it away.`;
+      return show(advise(`The state file ${files.state} cannot be used (${found.problem}).`, 'Archive it', 'reset'), {
+        name: files.name,
+        mode: 'hook',
+      });
     case 'newer':
       return `The state file ${files.state} was written by a newer ralph-loop. Update this one.`;
     case 'loop':

@@ -3,7 +3,9 @@ import { WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { lossText, removeWorktree, worktreeLoss } from '../../drive/worktree/remove-worktree.ts';
 import { type WorktreePlace, worktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { LOOP_NAME } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { table } from '../../term/table.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
 import { refuseAgent } from '../refuse-agent.ts';
@@ -31,7 +33,7 @@ function list({ projectDir, env, answer }: CommandContext): number {
   }));
   answer({ worktrees }, () =>
     worktrees.length === 0
-      ? 'There is no worktree of a loop here. Make one: ralph-loop run TASK --worktree.'
+      ? show(advise('No loop has a worktree here.', 'Create one', 'run TASK --worktree'))
       : table(worktrees.map(row)),
   );
   return 0;

@@ -10,6 +10,7 @@ import { DEFAULT_TASK, RALPH_FILE, type TaskKind, taskFileIn } from '../../task/
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { formatDuration } from '../../text/duration.ts';
+import { advise, type Message } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { pathNamed, readTaskText } from '../task-place.ts';
@@ -47,10 +48,10 @@ export const CHECK_COMMAND: Command = {
   },
 };
 
-function howToGet(file: string): string {
+function howToGet(file: string): Message {
   return file === DEFAULT_TASK
-    ? 'ralph-loop init writes one to fill in.'
-    : 'Name a task file or a task folder; ralph-loop scaffold NAME makes one.';
+    ? advise('', 'Create one to fill in', 'init')
+    : advise(' Name a task file or a task folder.', 'Create one', 'scaffold NAME');
 }
 
 function problemsText(file: string, problems: readonly Problem[], { paint }: CommandContext): string {

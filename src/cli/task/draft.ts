@@ -5,6 +5,7 @@ import { type Draft, draftTask } from '../../task/draft/draft-task.ts';
 import { projectSignals } from '../../task/draft/project-signals.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { LOOP_DIRECTORIES, taskFileIn } from '../../task/task-file.ts';
+import { advise } from '../../text/message.ts';
 import { quoted } from '../../text/quote.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { type Command, type CommandContext, options } from '../command.ts';
@@ -35,11 +36,15 @@ export const DRAFT_COMMAND: Command = {
 
 /** Throws `usage` if the text is empty or too long. */
 function draftOf({ projectDir, env, values }: CommandContext, task: string): Draft {
-  if (task === '') throw new RalphError('usage', 'say what is to be done: ralph-loop draft "TEXT".');
+  if (task === '') throw new RalphError('usage', advise('the task is missing.', 'Usage', 'draft "TEXT"'));
   if (task.length > LIMIT) {
     throw new RalphError(
       'usage',
-      `the text has ${task.length} characters; at most ${LIMIT}. Make a task folder with ralph-loop scaffold, and put the text into its RALPH.md.`,
+      advise(
+        `the text has ${task.length} characters; at most ${LIMIT}. Put it into the RALPH.md of a task folder.`,
+        'Create one',
+        'scaffold NAME',
+      ),
     );
   }
   return draftTask(task, projectSignals(projectDir, env), typeof values['agent'] !== 'string');
@@ -102,6 +107,10 @@ export async function draftToRun(
   if (accepted) return path;
   throw new RalphError(
     'refused',
-    `The draft ${shown} was not started, because no user has read it. Read it, then: ralph-loop run ${quoted(shown)}. To start a draft at once, pass --yes.`,
+    advise(
+      `The draft ${shown} was not started, because no user has read it. To start a draft at once, pass --yes.`,
+      'Read it, then start it',
+      `run ${quoted(shown)}`,
+    ),
   );
 }

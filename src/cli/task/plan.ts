@@ -26,7 +26,7 @@ export const PLAN_COMMAND: Command = {
   run(context) {
     const [verb, file, ...more] = context.positionals;
     if (verb !== 'check' || file === undefined || more.length > 0) {
-      throw new RalphError('usage', 'write it as ralph-loop plan check FILE.');
+      throw new RalphError('usage', advise('plan has one action, check.', 'Usage', 'plan check FILE'));
     }
     const checked = checkedPlan(resolve(file), file);
     context.answer(answer(checked), () => forReading(file, checked, context));

@@ -7,6 +7,7 @@ import type { Draft } from '../../task/draft/draft-task.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { RALPH_FILE } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
+import { advise } from '../../text/message.ts';
 import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { readTaskText, taskPlace } from '../task-place.ts';
@@ -115,11 +116,8 @@ export function taskToOpen({ values, positionals, projectDir, err }: CommandCont
   if (!aPathAlone && !isTask(resolve(word))) return null;
   const { dir, taskPath } = taskPlace(projectDir, word);
   if (!aPathAlone) {
-    err(
-      withPrefix(
-        `${word} is a task folder and is opened. To draft a task of these words: ralph-loop draft --name NAME "${word}"`,
-      ),
-    );
+    const text = `${word} is a task folder and is opened.`;
+    err(withPrefix(advise(text, 'To draft a task of this word', `draft --name NAME "${word}"`)));
   }
   return join(dir, basename(taskPath));
 }

@@ -27,7 +27,8 @@ export const SCAFFOLD_COMMAND: Command = {
   run(context) {
     const { values, positionals, answer } = context;
     const [name, ...more] = positionals;
-    if (name === undefined) throw new RalphError('usage', 'name the task folder: ralph-loop scaffold NAME.');
+    if (name === undefined)
+      throw new RalphError('usage', advise('the name of the task folder is missing.', 'Usage', 'scaffold NAME'));
     if (more.length > 0) {
       throw new RalphError('usage', `scaffold takes one name, not ${positionals.length}. Quote a name with spaces.`);
     }

@@ -3,12 +3,14 @@ import { resolve } from 'node:path';
 import { type ConsentTerms, listTerms, requireApproved } from '../../drive/start/consent-terms.ts';
 import { listOf } from '../../drive/tdd/scenario-list.ts';
 import { listThere } from '../../drive/tdd/tdd-terms.ts';
+import { withPrefix } from '../../drive/turn/messages.ts';
 import type { TddRecord, TddState } from '../../engine/schema/tdd.ts';
 import { findContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { type FoundTdd, keepOldRecord, withTdd } from '../../state/tdd-store.ts';
 import { decidingEnvironment, makeList, scriptsOfList } from '../../task/tdd/make-list.ts';
 import { readScenarios, scenariosOf, type WantedScenario } from '../../task/tdd/read-scenarios.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
@@ -23,7 +25,7 @@ export async function tddInit(context: CommandContext): Promise<number> {
   if (decides.length > 0 && byAgent) {
     throw new RalphError(
       'refused',
-      `--${decides[0]} is the user's, in a terminal of their own: ralph-loop tdd init --${decides[0]}`,
+      advise(`--${decides[0]} is for the user at a terminal.`, 'There', 'tdd init', { [`${decides[0]}`]: true }),
     );
   }
   const making = MAKING.find((option) => values[option] !== undefined);
@@ -33,9 +35,8 @@ export async function tddInit(context: CommandContext): Promise<number> {
   const asked = decides.length > 0 ? null : askedList(context);
   const approved = values['consent'] === true ? await approveScenarios(context) : null;
   if (approved === 'no') {
-    context.err(
-      'ralph-loop: nothing was agreed to, and nothing runs. Another list: ralph-loop tdd init --fresh --input FILE.',
-    );
+    const text = 'nothing was approved, and nothing runs.';
+    context.err(withPrefix(advise(text, 'Another list', 'tdd init', { fresh: true, input: 'FILE' })));
     return 1;
   }
   const at = now();
@@ -116,16 +117,19 @@ function refuseToReplace(record: TddRecord, fresh: boolean, byAgent: boolean, li
   const { completed, scenarios, consented } = record;
   const standing = `there is a list already, ${completed.length} of ${scenarios.length} scenarios complete`;
   if (!fresh) {
-    throw new RalphError(
-      'refused',
-      `${standing}: ralph-loop tdd next goes on with it; ralph-loop tdd init --fresh puts it aside and makes a new one.`,
-    );
+    throw new RalphError('refused', {
+      text: `${standing}.`,
+      advice: [
+        { verb: 'Continue it', command: 'tdd next' },
+        { verb: 'Archive it and create a new one', command: 'tdd init', options: { fresh: true } },
+      ],
+    });
   }
   if (live) {
-    throw new RalphError('refused', `${standing}, and a loop works on it. End that first: ralph-loop stop, or cancel.`);
+    throw new RalphError('refused', advise(`${standing}, and a loop works on it.`, 'Stop it first', 'stop'));
   }
   if (byAgent && consented) {
-    throw new RalphError('refused', `${standing}, and it is the user's: they replace it, in a terminal of their own.`);
+    throw new RalphError('refused', `${standing}, and it is the user's: only the user can replace it, at a terminal.`);
   }
 }
 

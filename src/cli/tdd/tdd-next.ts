@@ -2,7 +2,9 @@ import { type PhaseAnswer, provePhase } from '../../drive/tdd/prove-phase.ts';
 import { listOf } from '../../drive/tdd/scenario-list.ts';
 import type { TddPhase } from '../../engine/schema/tdd.ts';
 import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
+import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
+import { advise, type Message } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 
 const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
@@ -37,10 +39,16 @@ export function tddNext(context: CommandContext): number {
   return 0;
 }
 
-const NEXT: Readonly<Record<TddPhase, string>> = {
-  red: 'Write the least code that makes it pass, then: ralph-loop tdd green',
-  green: 'Clean up and run ralph-loop tdd refactored, or go on with: ralph-loop tdd next',
-  refactored: 'Go on with: ralph-loop tdd next',
+const NEXT: Readonly<Record<TddPhase, Message>> = {
+  red: advise('Write the least code that makes it pass.', 'Then', 'tdd green'),
+  green: {
+    text: '',
+    advice: [
+      { verb: 'Clean up, then', command: 'tdd refactored' },
+      { verb: 'Or continue', command: 'tdd next' },
+    ],
+  },
+  refactored: { text: '', advice: [{ verb: 'Continue', command: 'tdd next' }] },
 };
 
 export async function tddPhase(context: CommandContext, phase: TddPhase, id: string | null): Promise<number> {
@@ -62,6 +70,15 @@ export async function tddPhase(context: CommandContext, phase: TddPhase, id: str
 
 function tell(context: CommandContext, phase: TddPhase, answer: PhaseAnswer): void {
   const { ok, ran, scenario, problem, output, bytes, exitCode, notes } = answer;
-  const told = { ok, phase, scenario, ran, exitCode, problem, next: ok ? NEXT[phase] : null, notes };
+  const told = {
+    ok,
+    phase,
+    scenario,
+    ran,
+    exitCode,
+    problem,
+    next: ok ? show(NEXT[phase], { name: context.files.name, mode: 'hook' }) : null,
+    notes,
+  };
   context.json({ ...told, bytes, output });
 }

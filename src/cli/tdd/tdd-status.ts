@@ -1,6 +1,7 @@
 import type { TddRecord } from '../../engine/schema/tdd.ts';
 import { NO_LIST, TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { allComplete, standingOf } from '../../engine/tdd/phases.ts';
+import { show } from '../../state/process/program.ts';
 import { tddFiles, withTdd } from '../../state/tdd-store.ts';
 import { type Paint, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
@@ -10,7 +11,7 @@ export function tddStatus(context: CommandContext): number {
   const found = withTdd(context.files, context.now(), (list) => ({ next: 'keep', result: list }));
   if (found.kind === 'none') {
     const { left } = found;
-    const message = left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind];
+    const message = show(left.kind === 'unusable' ? NO_LIST.unusable(left.problem) : NO_LIST[left.kind]);
     context.json({ active: false, message });
     return 0;
   }
@@ -58,7 +59,7 @@ export function forReading(record: TddRecord, paint: Paint): string {
     `${record.completed.length} of ${record.scenarios.length} scenarios complete.`,
     table(rows),
     ...(takenOver === 0 ? [] : [paint('yellow', TAKEN_OVER(takenOver))]),
-    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${TDD_TEXTS.noConsent}`)]),
+    ...(record.consented ? [] : [paint('yellow', `Nothing runs yet: ${show(TDD_TEXTS.noConsent)}`)]),
   ].join('\n');
 }
 

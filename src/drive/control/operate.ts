@@ -7,6 +7,7 @@ import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
@@ -54,13 +55,13 @@ function policyOf(files: LoopFiles, env: NodeJS.ProcessEnv, { kind }: OperatorCo
 function noLoop(files: LoopFiles, kind: string): RalphError {
   const which = files.name === null ? '' : ` named ${files.name}`;
   if (kind === 'absent') {
-    return new RalphError(
-      'no-loop',
-      `there is no live loop${which} here. ralph-loop list shows the loops of this project.`,
-    );
+    return new RalphError('no-loop', advise(`there is no live loop${which} here.`, 'List the loops', 'list'));
   }
-  return new RalphError(
-    'no-loop',
-    `the state file ${files.state} is no loop that can be steered (${kind}). ralph-loop status says more; ralph-loop reset puts it into the archive.`,
-  );
+  return new RalphError('no-loop', {
+    text: `the state file ${files.state} cannot be used (${kind}).`,
+    advice: [
+      { verb: 'See why', command: 'status' },
+      { verb: 'Archive it', command: 'reset' },
+    ],
+  });
 }

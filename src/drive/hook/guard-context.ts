@@ -22,6 +22,7 @@ import {
   progressPath,
   RUN_CONFIG,
 } from '../../task/task-file.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { readOpenTask } from '../plan/open-task-file.ts';
 import { drivenElsewhere, runnersOwn } from '../turn/ownership.ts';
@@ -121,7 +122,7 @@ function guardrailsOf({ contract }: StoredContract): Guardrails {
   if (problem === null) return contract.guardrails;
   throw new RalphError(
     'contract-changed',
-    `the guardrails in the contract cannot be read (${problem}). The user has to start the loop anew: ralph-loop start --fresh.`,
+    advise(`the guardrails in the contract cannot be read (${problem}).`, 'The user has to start over', 'restart'),
   );
 }
 

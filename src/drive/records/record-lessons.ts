@@ -1,7 +1,6 @@
 import { appendFileSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Effect } from '../../engine/effects.ts';
-import { withStatus } from '../../engine/messages.ts';
 import { signBehind } from '../../engine/prompt/signs.ts';
 import { realPath } from '../../guard/own-files/comparable-path.ts';
 import { regularFile } from '../../state/files/read-regular-file.ts';
@@ -43,7 +42,7 @@ function addLearning(
   const whose = name === null ? 'the loop' : `loop ${name}`;
   // One line without secrets: the file is committed, and the message may quote the agent.
   const said = redact(message).replace(/\s+/g, ' ').trim();
-  append(path, `${title}\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose}, ${withStatus(as, said)}\n`);
+  append(path, `${title}\n- ${at.slice(0, 16).replace('T', ' ')} UTC, ${whose} (${as}): ${said}\n`);
 }
 
 /** Appends, since people and agents write these files as well. */

@@ -1,5 +1,6 @@
 import { about } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { loopStarted, recordLive } from '../records/live-events.ts';
 import { clear, deliver } from '../records/outbox.ts';
 import type { StartedLoop } from '../start/start-loop.ts';
 import { startFreshTurn } from '../turn/dispatch.ts';
@@ -29,12 +30,13 @@ export async function runLoop(
     await lease.alone;
     deliver(files, now());
     const started = start();
-    const options = optionsFor(started);
+    const given = optionsFor(started);
+    const options = { ...given, tell: recordLive(files, given.tell) };
     runner = newRunner(started, options, lease);
     if (lost) runner.leave.abort('lease-lost');
     const quiet = [handleSignals(runner), watchOperator(runner)];
     try {
-      tellStart(started, options);
+      options.tell(loopStarted(started.state));
       options.live?.(liveControls(runner));
       const { turn, effects } = startFreshTurn(runner.begun);
       const end = await runEffects(turn, runnerDriver(runner), effects);
@@ -61,11 +63,4 @@ export async function runLoop(
   } finally {
     lease.release();
   }
-}
-
-function tellStart({ loopId, files, stored, state }: StartedLoop, { tell }: RunnerOptions): void {
-  const { iteration, maxIterations, startedAt, usage } = state;
-  const { costUsd, costBaseUsd: _, ...tokens } = usage;
-  const stands = { iteration, maxIterations, startedAt, costUsd, usage: tokens };
-  tell({ type: 'loop-started', loopId, name: files.name, taskPath: stored.contract.taskPath, ...stands });
 }

@@ -3,9 +3,11 @@ import { TDD_TEXTS } from '../../engine/tdd/messages.ts';
 import { mayRun, recordBroken, recordPhase, scenarioAtWork, standingOf } from '../../engine/tdd/phases.ts';
 import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
 import { scriptsOfList } from '../../task/tdd/make-list.ts';
 import { runScenario, type ScenarioRun } from '../../task/tdd/run-scenario.ts';
+import type { Message } from '../../text/message.ts';
 import { evidenceGuard } from '../prompt/gather-evidence.ts';
 import { listOf } from './scenario-list.ts';
 
@@ -93,7 +95,8 @@ function after(record: TddRecord, scenarioId: string, phase: TddPhase, run: Scen
   return phase === 'refactored' && ended ? recordBroken(record, scenarioId, output) : null;
 }
 
-function refusal(record: TddRecord, id: string | null, problem: string, notes: readonly string[]): PhaseAnswer {
+function refusal(record: TddRecord, id: string | null, why: Message | string, notes: readonly string[]): PhaseAnswer {
+  const problem = show(why);
   const meant = id === null ? scenarioAtWork(record) : (record.scenarios.find((one) => one.id === id) ?? null);
   const scenario = meant === null ? null : shown(record, meant);
   return { ok: false, ran: false, scenario, problem, output: '', bytes: 0, exitCode: null, notes };
@@ -109,7 +112,7 @@ function standing(record: TddRecord, scenario: TddScenario, phase: TddPhase, not
   const entry = record.log.findLast((one) => one.scenarioId === scenario.id && one.phase === phase);
   return {
     ...{ ok: true, ran: false, scenario: shown(record, scenario), problem: null },
-    notes: [...notes, TDD_TEXTS.nothingRan(scenario.id, phase)],
+    notes: [...notes, show(TDD_TEXTS.nothingRan(scenario.id, phase))],
     ...{ output: entry?.output ?? '', bytes: entry?.bytes ?? 0, exitCode: entry?.exitCode ?? null },
   };
 }

@@ -33,12 +33,12 @@ const NAME = 'scenarios';
 export function tddChecks(files: LoopFiles, contract: Pick<Contract, 'tdd'>): CheckResult[] {
   const list = loopsList(files, contract);
   if (list === null) return [];
-  if (list === 'changed') return [{ name: NAME, outcome: 'changed', detail: TDD_TEXTS.listChanged }];
+  if (list === 'changed') return [{ name: NAME, outcome: 'changed', detail: show(TDD_TEXTS.listChanged) }];
   if (list.broken !== null) {
-    return [{ name: NAME, outcome: 'failed', detail: TDD_TEXTS.brokenSince(list.broken.scenarioId) }];
+    return [{ name: NAME, outcome: 'failed', detail: show(TDD_TEXTS.brokenSince(list.broken.scenarioId)) }];
   }
   const left = remaining(list).map(({ id }) => id);
-  const detail = TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left);
+  const detail = show(TDD_TEXTS.progress(list.completed.length, list.scenarios.length, left));
   return [{ name: NAME, outcome: left.length === 0 ? 'ok' : 'failed', detail }];
 }
 

@@ -1,3 +1,4 @@
+import type { Message } from '../../text/message.ts';
 import { isVacuous, type TestCount } from '../../text/no-tests-run.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
@@ -47,7 +48,7 @@ const NEVER_BEGAN = [
 const COLOUR = /\u001b\[[0-9;]*m/g;
 
 /** null when a run counts for its phase, else why it does not: red has to fail, green and refactored have to pass. */
-export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): string | null {
+export function evaluateRun(phase: TddPhase, { end, output, tests }: TddRun): Message | string | null {
   switch (end.kind) {
     case 'unavailable':
       return TDD_TEXTS.unavailable(end.why);

@@ -1,20 +1,34 @@
+import { advise, type Message } from '../../text/message.ts';
+
+const NEW_LIST = { fresh: true, input: 'FILE' } as const;
+
 /** Every sentence about a TDD list that the agent and the user read. */
 export const TDD_TEXTS = {
-  noConsent:
-    'an agent made this list, and the user has not agreed to its commands. Show them: ralph-loop tdd status. Agree, in a terminal: ralph-loop tdd init --consent.',
+  noConsent: advise(
+    'an agent made this list, and the user has not approved its commands yet.',
+    'The user sees and approves them in a terminal',
+    'tdd init',
+    { consent: true },
+  ),
   nothingLeft: 'every scenario is complete.',
-  unknown: (id: string): string => `there is no scenario ${id}. ralph-loop tdd status lists them.`,
-  complete: (id: string): string => `${id} is complete and is not run again. Next scenario: ralph-loop tdd next`,
-  nothingRan: (id: string, phase: string): string =>
-    `${id} was ${phase} already, so nothing was run. Continue with: ralph-loop tdd next`,
-  notNow: (id: string, current: string | null): string =>
-    `${id} is not the current scenario; ${current ?? 'none'} is. Finish that one first: ralph-loop tdd next`,
-  redFirst: (id: string): string =>
-    `there is no red evidence for ${id}. Write its test and see it fail: ralph-loop tdd red`,
-  greenFirst: (id: string): string => `${id} is not green yet: ralph-loop tdd green`,
+  unknown: (id: string): Message => advise(`there is no scenario ${id}.`, 'List them', 'tdd status'),
+  complete: (id: string): Message =>
+    advise(`${id} is complete and is never run again.`, 'Take the next one', 'tdd next'),
+  nothingRan: (id: string, phase: string): Message =>
+    advise(`${id} was ${phase} already, so nothing was run.`, 'Continue', 'tdd next'),
+  notNow: (id: string, current: string | null): Message =>
+    advise(`${id} is not the current scenario; ${current ?? 'none'} is.`, 'Finish that one first', 'tdd next'),
+  redFirst: (id: string): Message =>
+    advise(`there is no red evidence for ${id}. Write its test.`, 'See it fail', 'tdd red'),
+  greenFirst: (id: string): Message => advise(`${id} is not green yet.`, 'Prove it', 'tdd green'),
   unavailable: (why: string): string => `the command could not be started: ${why}.`,
-  changed: (what: string): string =>
-    `the command was not run: ${what} since the list was made, or since its test was red. Restore it, or have the user accept the change: ralph-loop tdd init --accept.`,
+  changed: (what: string): Message =>
+    advise(
+      `the command was not run: ${what} since the list was made, or since its test was red. Restore it.`,
+      'If the change is right, the user adopts it',
+      'tdd init',
+      { accept: true },
+    ),
   blocked: (rule: string): string => `the command was not run: a guardrail blocks it (${rule}).`,
   timedOut: 'the command timed out, which is neither a failing nor a passing test.',
   ended: (signal: string): string =>
@@ -31,27 +45,61 @@ export const TDD_TEXTS = {
     `it passed before the refactoring and fails now (exit code ${code}). Fix it or revert the change before the next scenario.`,
   unusable: (why: string): string =>
     `the list of scenarios is unusable (${why}), so nothing in it can be proved. Tell the user, and do nothing else.`,
-  listChanged:
-    'the list of scenarios is not the one that this loop was started with. The user restores it, or starts over: ralph-loop start --tdd --fresh.',
-  listReplaced:
-    'the list of scenarios of this loop no longer exists. Continue with the one that does by adding --tdd, or start over: ralph-loop start --tdd --fresh.',
-  brokenSince: (id: string): string =>
-    `${id} has failed since its refactoring: fix it, then ralph-loop tdd refactored.`,
-  progress: (done: number, total: number, left: readonly string[]): string =>
+  listChanged: advise(
+    'the list of scenarios is not the one that this loop was started with. The user has to restore it.',
+    'Or start a new loop',
+    'start',
+    { tdd: true, fresh: true },
+  ),
+  listReplaced: advise(
+    'the list of scenarios of this loop no longer exists. To resume it with the current list, add --tdd.',
+    'Or start a new loop',
+    'start',
+    { tdd: true, fresh: true },
+  ),
+  brokenSince: (id: string): Message =>
+    advise(`${id} fails since its refactoring.`, 'Fix it, then prove it again', 'tdd refactored'),
+  progress: (done: number, total: number, left: readonly string[]): Message | string =>
     left.length === 0
       ? `${done} of ${total} scenarios were proved.`
-      : `${done} of ${total} scenarios were proved; left: ${left.slice(0, 10).join(', ')}${left.length > 10 ? ', …' : ''}. ralph-loop tdd next gives the next one.`,
-  nothingToStart: 'every scenario of the list is complete. Make a new list: ralph-loop tdd init --fresh --input FILE.',
-  meanwhile: 'another process advanced the list meanwhile; this run was not recorded. See ralph-loop tdd status.',
+      : advise(
+          `${done} of ${total} scenarios were proved; left: ${left.slice(0, 10).join(', ')}${left.length > 10 ? ', …' : ''}.`,
+          'Take the next one',
+          'tdd next',
+        ),
+  nothingToStart: advise('every scenario of the list is complete.', 'Create a new list', 'tdd init', NEW_LIST),
+  meanwhile: advise(
+    'another process changed the list meanwhile; this run was not recorded.',
+    'See the list',
+    'tdd status',
+  ),
 } as const;
 
 /** Messages without a list, by the content of tdd-state.json. */
 export const NO_LIST = {
-  absent:
-    'there are no TDD scenarios here. Make the list: ralph-loop tdd init --scenario "what must hold" --command "the command that proves it", or --input FILE.',
-  empty: 'tdd-state.json is empty, and no list was made. Make one: ralph-loop tdd init --input FILE.',
-  state:
-    'tdd-state.json has scenarios, but no command that proves them. Adopt them: ralph-loop tdd init --command "the command that proves them".',
-  unusable: (problem: string): string =>
-    `tdd-state.json is unusable (${problem}), and no list was made. Make one: ralph-loop tdd init --input FILE. The file is then moved aside, not deleted.`,
+  absent: {
+    text: 'there are no TDD scenarios here.',
+    advice: [
+      {
+        verb: 'Create the list',
+        command: 'tdd init',
+        options: { scenario: '"what must hold"', command: '"the command that proves it"' },
+      },
+      { verb: 'Or read it from a file', command: 'tdd init', options: { input: 'FILE' } },
+    ],
+  },
+  empty: advise('tdd-state.json is empty, and no list was created.', 'Create one', 'tdd init', { input: 'FILE' }),
+  state: advise(
+    'tdd-state.json has scenarios, but no command that proves them, so nothing can run.',
+    'Adopt them',
+    'tdd init',
+    { command: '"the command that proves them"' },
+  ),
+  unusable: (problem: string): Message =>
+    advise(
+      `tdd-state.json cannot be used (${problem}), and no list was created.`,
+      'Create one, which moves that file aside',
+      'tdd init',
+      { input: 'FILE' },
+    ),
 } as const;

@@ -1,3 +1,4 @@
+import type { Message } from '../../text/message.ts';
 import type { TddLogEntry, TddPhase, TddRecord, TddScenario, TddStanding } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
@@ -62,14 +63,14 @@ export type MayRun =
   | { readonly kind: 'run'; readonly scenario: TddScenario }
   /** It was done before: nothing runs, and what was proved then is the answer. */
   | { readonly kind: 'done'; readonly scenario: TddScenario }
-  | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'refused'; readonly why: Message | string };
 
 /**
  * Returns whether a phase of a scenario may run now: green after red, refactored after green, none of a complete one.
  * `id` null is the current one. A phase already reached does not run again; `again` repeats red for a sharper test.
  */
 export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
-  const refused = (why: string): MayRun => ({ kind: 'refused', why });
+  const refused = (why: Message | string): MayRun => ({ kind: 'refused', why });
   if (!record.consented) return refused(TDD_TEXTS.noConsent);
   // A scenario that is green makes room for the next one.
   const atWork = phase === 'red' && record.broken === null ? nextScenario(record).scenario : scenarioAtWork(record);
@@ -86,7 +87,7 @@ export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, ag
   return why === null ? { kind: 'run', scenario } : refused(why);
 }
 
-function outOfOrder(phase: TddPhase, standing: TddStanding, id: string): string | null {
+function outOfOrder(phase: TddPhase, standing: TddStanding, id: string): Message | null {
   switch (phase) {
     case 'red':
       return standing === 'pending' || standing === 'red' ? null : TDD_TEXTS.complete(id);

@@ -1,5 +1,7 @@
 import type { FoundClient } from '../../claude/find-client.ts';
 import type { Policy } from '../../engine/schema/policy.ts';
+import { show } from '../../state/process/program.ts';
+import type { Message } from '../../text/message.ts';
 import { readManifest } from '../files/install-manifest.ts';
 import { hooksIn, isOurHook } from '../settings/our-hooks.ts';
 import type { SettingsSource } from '../settings/settings-sources.ts';
@@ -46,12 +48,12 @@ export type Check = (examined: Examined) => readonly Outcome[];
 
 export const ok = (message: string): Outcome => ({ level: 'ok', message, fix: null });
 
-export const warning = (message: string, fix: string | null, repair?: Outcome['repair']): Outcome => {
-  return { level: 'warning', message, fix, repair };
+export const warning = (message: string, fix: Message | string | null, repair?: Outcome['repair']): Outcome => {
+  return { level: 'warning', message, fix: fix === null ? null : show(fix), repair };
 };
 
-export const error = (message: string, fix: string, repair?: Outcome['repair']): Outcome => {
-  return { level: 'error', message, fix, repair };
+export const error = (message: string, fix: Message | string, repair?: Outcome['repair']): Outcome => {
+  return { level: 'error', message, fix: show(fix), repair };
 };
 
 /** Returns the problems, or `fine` if there are none. */

@@ -1,5 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { show } from '../../state/process/program.ts';
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { fileDigest, readManifest } from '../files/install-manifest.ts';
 import { BUNDLE_HOME, HOOKS_HOME, plannedFiles } from '../files/planned-files.ts';
@@ -11,7 +13,7 @@ import { sessionRegistration } from '../settings/registration.ts';
 import { isPluginEnabled } from '../settings/settings-sources.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
-const INIT = 'ralph-loop init.';
+const INIT = advise('the hooks have to be installed again.', 'Run', 'init');
 const LAUNCHER = '.claude/ralph/ralph-audit.sh';
 /** The client's default in seconds, for an entry without a timeout. */
 const CLIENT_DEFAULT = 600;
@@ -40,12 +42,15 @@ export const managedSettings: Check = ({ sources }) => {
     return [ok(`${managed.path} does not forbid hooks of projects.`)];
   }
   const message = `${managed.path} sets allowManagedHooksOnly: hooks of projects and of the launcher do not run, so that no loop can.`;
-  const fix = 'ask the administrator of this machine to allow them. Router mode (ralph-loop router) needs no hooks.';
+  const fix = 'ask the administrator of this machine to allow them. Router mode needs no hooks.';
   return [error(message, fix)];
 };
 
-const NOT_SET_UP =
-  'no hooks are registered: "run" and "start --launch" pass their own. For sessions started by hand: ralph-loop init.';
+const NOT_SET_UP = advise(
+  'no hooks are registered: "run" and "start --launch" pass their own.',
+  'For sessions started by hand',
+  'init',
+);
 
 /** Checks that our hooks are registered once, with the same commands that the launcher passes. */
 export const registration: Check = (examined) => {
@@ -54,9 +59,15 @@ export const registration: Check = (examined) => {
   if (isPluginEnabled(examined.sources)) {
     if (ours.length === 0) return [ok('the plugin registers the hooks.')];
     const message = `the plugin registers the hooks, and so does ${ours[0]?.source}: each runs twice in a loop started by hand.`;
-    return [warning(message, 'ralph-loop init takes them out; or: claude plugin disable ralph-loop', 'init')];
+    return [
+      warning(
+        message,
+        advise('disable the plugin (claude plugin disable ralph-loop).', 'Or remove the hooks', 'init'),
+        'init',
+      ),
+    ];
   }
-  if (!isSetUp(examined)) return [ok(NOT_SET_UP)];
+  if (!isSetUp(examined)) return [ok(show(NOT_SET_UP))];
   const project = examined.sources.find(({ name }) => name === 'project')?.path ?? SETTINGS_PATH;
   const missing = wanted.filter(
     ({ event, command }) => !found.some((hook) => hook.source === project && isSame(hook, event, command)),
@@ -90,7 +101,7 @@ function isForeign({ event, command, entry }: RegisteredHook, wanted: readonly R
 
 function foreignHook({ source, event }: RegisteredHook): Outcome {
   const message = `${source} registers a ${event} hook of ours by another command. The client takes it for another hook and runs it twice, beside the launcher's.`;
-  return error(message, 'take that entry out, then ralph-loop init.');
+  return error(message, advise('remove that entry.', 'Then', 'init'));
 }
 
 /** Checks that the Stop hook may take as long as the longest wait and the checks need. */
@@ -131,14 +142,14 @@ export const hookFiles: Check = (examined) => {
     return orFine([...lacking, ...problems], 'the installed hooks are those of this bundle.');
   } catch (problem) {
     if (!(problem instanceof RalphError)) throw problem;
-    return [error(problem.message, 'ralph-loop init, after that.')];
+    return [error(problem.message, advise('fix that.', 'Then', 'init'))];
   }
 };
 
 function otherFile(path: string, isAsInstalled: boolean): Outcome {
   if (isAsInstalled) return error(`${path} is of another version.`, INIT, 'init');
   const message = `${path} is not the one of this bundle, and init did not write it so: it was changed, or belongs to another program.`;
-  return error(message, 'move it away, then ralph-loop init.');
+  return error(message, advise('move it away.', 'Then', 'init'));
 }
 
 export const launcher: Check = ({ projectDir, platform }) => {

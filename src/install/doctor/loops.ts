@@ -10,6 +10,7 @@ import { show } from '../../state/process/program.ts';
 import { withState } from '../../state/with-state.ts';
 import { checkTaskFile } from '../../task/frontmatter/check-task-file.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
+import { about, advise } from '../../text/message.ts';
 import { readText } from '../files/project-files.ts';
 import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, warning } from './finding.ts';
 
@@ -22,12 +23,12 @@ export const taskFile: Check = (examined) => {
   if (text === null && !isSetUp(examined)) return [];
   if (text === null || text.trim() === '') {
     const message = `${DEFAULT_TASK} is ${text === null ? 'missing' : 'empty'}.`;
-    return [error(message, 'write your task into it; ralph-loop init makes one to fill in.')];
+    return [error(message, advise('write your task into it.', 'Create one to fill in', 'init'))];
   }
   const problems = checkTaskFile(DEFAULT_TASK, text).problems.map(({ line, message, severity, rule }): Outcome => {
     if (rule === 'unfilled') return warning(`${DEFAULT_TASK} is still the template.`, 'write your task into it.');
     const place = `${DEFAULT_TASK}${line === null ? '' : `:${line}`}`;
-    const fix = 'fix it there; ralph-loop check shows all problems.';
+    const fix = show(advise('fix it there.', 'Show all problems', 'check'));
     return { level: severity, message: `${place}: ${message}`, fix };
   });
   return orFine(problems, `${DEFAULT_TASK} has no problems.`);
@@ -48,9 +49,9 @@ export const stateFiles: Check = (examined) =>
       return [error(`${files.state} was written by a newer ralph-loop.`, 'update this one.')];
     }
     if (found.kind !== 'corrupt') return [];
-    const which = files.name === null ? '' : ` --loop ${files.name}`;
     const message = `${files.state} cannot be used: ${found.problem}.`;
-    return [warning(message, `ralph-loop reset${which} puts it into the archive.`, () => putAway(files, examined.now))];
+    const fix = about(advise('it can be archived.', 'Run', 'reset'), { name: files.name, mode: 'hook' });
+    return [warning(message, fix, () => putAway(files, examined.now))];
   });
 
 function putAway(files: LoopFiles, now: string): void {
@@ -90,7 +91,7 @@ function leftLock({ lock }: LoopFiles): Outcome[] {
   // Taking the lock removes it, as it does for the next process.
   const repair = (): void => withLock(lock, { waitMs: 2_000 }, () => undefined);
   const message = `${lock} was left by a process that is gone; the next one takes it over.`;
-  return [warning(message, 'ralph-loop doctor --fix.', repair)];
+  return [warning(message, advise('it can be removed.', 'Run', 'doctor', { fix: true }), repair)];
 }
 
 /** Says that the three checks before it have found nothing. */

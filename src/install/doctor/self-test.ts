@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { advise } from '../../text/message.ts';
 import { BUNDLE_HOME, HOOKS_HOME } from '../files/planned-files.ts';
 import { hooksIn, isOurHook, type RegisteredHook } from '../settings/our-hooks.ts';
 import { fullRegistration, hookPath, inProject } from '../settings/registration.ts';
@@ -106,5 +107,5 @@ function told({ stdout, stderr, status }: Fired): string {
 }
 
 function failed(message: string): Outcome {
-  return error(message, 'fix what the other findings name, then ralph-loop init.');
+  return error(message, advise('fix what the other findings name.', 'Then', 'init'));
 }

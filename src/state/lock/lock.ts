@@ -1,3 +1,4 @@
+import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { pauseThread } from '../files/write-atomically.ts';
 import { type FoundOwner, type LockOwner, newOwner, ownerLives, readOwner } from './owner.ts';
@@ -120,8 +121,8 @@ function giveBack(path: string, token: string): void {
 function assertOwn(path: string, token: string): void {
   const found = readOwner(path);
   if (typeof found === 'object' && found.token === token) return;
-  const message = `the lock ${path} was taken away from process ${process.pid}; its change may not count. Look with ralph-loop status.`;
-  throw new RalphError('state-io', message);
+  const message = `the lock ${path} was taken away from process ${process.pid}; its change may not count.`;
+  throw new RalphError('state-io', advise(message, 'Check it', 'status'));
 }
 
 function timeout(path: string, owner: FoundOwner): RalphError {

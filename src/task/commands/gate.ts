@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 import type { CheckResult } from '../../engine/events.ts';
 import type { CommandDefinition, Contract, TaskTerms } from '../../engine/schema/contract.ts';
 import { openFindings } from '../../engine/signals/findings.ts';
+import { show } from '../../state/process/program.ts';
+import { advise } from '../../text/message.ts';
 import { isVacuous } from '../../text/no-tests-run.ts';
 import { taskCommand } from '../frontmatter/placeholders.ts';
 import { changedScripts } from '../pinned-scripts/contract-scripts.ts';
@@ -108,7 +110,8 @@ function verdict({ end, output, tests }: CommandOutcome, timeoutSeconds: number)
 }
 
 function changedText(what: string): string {
-  return `${what} since the loop started, so it was not run. Put it back as it was; where the change is right, ask the user to adopt it with: ralph-loop accept.`;
+  const text = `${what} since the loop started, so it was not run. Restore it.`;
+  return show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'));
 }
 
 const NAME = 'findings log';

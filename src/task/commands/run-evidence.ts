@@ -1,6 +1,8 @@
 import type { Contract, EvidenceCommand } from '../../engine/schema/contract.ts';
 import type { CommandOutcome as CommandRecord } from '../../engine/schema/run-status.ts';
+import { show } from '../../state/process/program.ts';
 import { PREVIEW_LIMIT, shorten } from '../../text/excerpt.ts';
+import { advise } from '../../text/message.ts';
 import type { CommandOutcome } from './run-command.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';
 
@@ -84,7 +86,8 @@ function verdict(
 }
 
 function changedText(what: string): string {
-  return `[not run: ${shorten(what, 2000)} since the loop started. Put it back as it was; where the change is right, ask the user to adopt it with: ralph-loop accept]`;
+  const text = `${shorten(what, 2000)} since the loop started. Restore it.`;
+  return `[not run: ${show(advise(text, 'If the change is right, ask the user to adopt it', 'accept'))}]`;
 }
 
 function preview(output: string): string {

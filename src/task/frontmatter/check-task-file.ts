@@ -1,6 +1,8 @@
+import { show } from '../../state/process/program.ts';
 import { checklistItems, countChecklist } from '../../text/markdown/checklist.ts';
 import { outsideComments } from '../../text/markdown/comments.ts';
 import { lines } from '../../text/markdown/lines.ts';
+import { advise } from '../../text/message.ts';
 import { missingPrograms, type ProjectPlace } from '../commands/missing-programs.ts';
 import { validationSection } from '../draft/validation-section.ts';
 import { BY_FILE } from '../settings/defaults.ts';
@@ -107,8 +109,9 @@ function doubts(split: SplitText, yaml: ReadYaml, first: number, settings: Front
   const problems: Problem[] = [];
   const section = validationSection(split.body);
   if (section !== null && !Array.isArray(yaml.mapping?.['validation'])) {
-    const message =
-      'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter; ralph-loop start --adopt-validation does so.';
+    const text =
+      'nothing enforces this "Validation Commands" section: it is prose for the agent. Put its commands under "validation:" in the frontmatter.';
+    const message = show(advise(text, 'This does it', 'start', { 'adopt-validation': true }));
     const line = split.bodyLine + section.line - 1;
     const at = { path: 'validation', line, column: 1, value: null };
     problems.push({ ...at, rule: 'unenforced-validation', message, severity: 'warning' });
@@ -187,7 +190,7 @@ export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;
   const line = bodyLine + body.slice(0, task.index).split('\n').length - 1;
-  const message =
-    'this is a plan of tasks, and would be sent to the agent whole. To have it executed task by task give --plan; ralph-loop plan check tells what is wrong with it.';
+  const text = 'this is a plan of tasks, and would be sent to the agent whole. To work on it task by task, add --plan.';
+  const message = show(advise(text, 'Check it as a plan', 'plan check PLAN'));
   return { path: '', line, column: 1, value: null, rule: 'plan-as-prompt', message, severity: 'warning' };
 }

@@ -1,5 +1,6 @@
 import type { TddPhase, TddRecord, TddScenario } from '../../engine/schema/tdd.ts';
 import { evaluateRun, type TddRun } from '../../engine/tdd/evaluate-run.ts';
+import { show } from '../../state/process/program.ts';
 import { NO_COUNT } from '../../text/no-tests-run.ts';
 import { runPinnedCommand } from '../commands/run-pinned-command.ts';
 import { withDeciding } from './make-list.ts';
@@ -53,8 +54,9 @@ export async function runScenario(
 
 function judged(phase: TddPhase, run: TddRun, bytes: number, began: number): ScenarioRun {
   const { end, output } = run;
+  const problem = evaluateRun(phase, run);
   return {
-    problem: evaluateRun(phase, run),
+    problem: problem === null ? null : show(problem),
     ended: end.kind === 'exit',
     output,
     bytes,

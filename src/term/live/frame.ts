@@ -73,16 +73,18 @@ function pendingRows({ pending }: View): Row[] {
   return hidden > 0 ? [...rows, [{ text: `  ↳ ${LIVE_TEXTS.more(hidden)}`, style: 'dim' }]] : rows;
 }
 
-function waitRows({ waiting, status }: View, at: number): Row[] {
-  if (status === 'paused') return [[{ text: LIVE_TEXTS.paused, style: 'yellow' }]];
+function waitRows({ waiting, status, attached }: View, at: number): Row[] {
+  if (status === 'paused') return attached ? [] : [[{ text: LIVE_TEXTS.paused, style: 'yellow' }]];
   if (waiting === null) return [];
   const left = Math.ceil(Math.max(0, waiting.until - at) / 1000) * 1000;
   const when = left === 0 ? LIVE_TEXTS.due : LIVE_TEXTS.inTime(formatDuration(left));
-  return [[{ text: LIVE_TEXTS.waiting[waiting.why](when), style: 'cyan' }, { text: ` (${LIVE_TEXTS.skip})` }]];
+  const row = { text: LIVE_TEXTS.waiting[waiting.why](when), style: 'cyan' } as const;
+  return attached ? [[row]] : [[row, { text: ` (${LIVE_TEXTS.skip})` }]];
 }
 
-function hintOf({ status, waiting }: View): string {
+function hintOf({ status, waiting, attached }: View): string {
   if (status === 'ended') return '';
+  if (attached) return status === 'paused' ? LIVE_TEXTS.hints.attachedPaused : LIVE_TEXTS.hints.attached;
   if (status === 'paused') return LIVE_TEXTS.hints.paused;
   return waiting === null ? LIVE_TEXTS.hints.work : LIVE_TEXTS.hints.wait;
 }

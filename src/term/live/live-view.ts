@@ -1,4 +1,6 @@
 import type { RunnerEvent } from '../../engine/runner-event.ts';
+import { show } from '../../state/process/program.ts';
+import { RalphError } from '../../text/ralph-error.ts';
 import { painter, printable } from '../paint.ts';
 import { EDITS, inserted, NEW_INPUT, sent } from './input-line.ts';
 import type { Key } from './keys.ts';
@@ -17,6 +19,8 @@ export interface LiveControls {
   readonly goOn: (text: string) => void;
   /** Ctrl+C. */
   readonly press: () => void;
+  /** Ctrl+X, in a view that does not drive the loop. */
+  readonly stop?: () => void;
 }
 
 export interface LiveView {
@@ -27,9 +31,14 @@ export interface LiveView {
   readonly close: () => void;
 }
 
-/** Shows a loop in the terminal and reads the keyboard, from the first event on. */
-export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, env: NodeJS.ProcessEnv): LiveView {
-  let view: View = NEW_VIEW;
+/** Shows a loop in the terminal and reads the keyboard, from the first event on. `attached`: another process drives it. */
+export function liveView(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  env: NodeJS.ProcessEnv,
+  attached = false,
+): LiveView {
+  let view: View = { ...NEW_VIEW, attached };
   let line = NEW_INPUT;
   let controls: LiveControls | null = null;
   let terminal: LiveTerminal | null = null;
@@ -40,7 +49,7 @@ export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, e
       what();
       return true;
     } catch (error) {
-      tell({ type: 'notice', message: (error as Error).message });
+      tell({ type: 'notice', message: error instanceof RalphError ? show(error.advised) : (error as Error).message });
       return false;
     }
   };
@@ -71,6 +80,9 @@ export function liveView(input: NodeJS.ReadStream, output: NodeJS.WriteStream, e
       case 'interrupt':
         if (controls === null) process.kill(process.pid, 'SIGINT');
         else act(controls.press);
+        break;
+      case 'stop':
+        if (controls?.stop !== undefined) act(controls.stop);
         break;
       case 'suspend':
         terminal?.suspend();

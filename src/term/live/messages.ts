@@ -37,5 +37,7 @@ export const LIVE_TEXTS = {
     work: 'Enter: tell the agent · Alt+Enter: next time · Esc: interrupt · Ctrl+C: stop',
     wait: 'Enter: tell the agent · Ctrl+C: go on now',
     paused: 'Enter: go on · Ctrl+C: leave it paused',
+    attached: 'Enter: tell the agent · Esc: pause · Ctrl+X: stop · Ctrl+C: leave',
+    attachedPaused: 'Enter: resume · Ctrl+X: stop · Ctrl+C: leave',
   },
 } as const;

@@ -1,6 +1,6 @@
 import { reportLines } from '../../engine/end-report.ts';
 import type { UsageDelta } from '../../engine/events.ts';
-import { dollarText, withStatus } from '../../engine/messages.ts';
+import { dollarText } from '../../engine/messages.ts';
 import type { RunnerEvent } from '../../engine/runner-event.ts';
 import { costText, deniedText, timeText, turnsText } from '../figures.ts';
 import { printable } from '../paint.ts';
@@ -136,7 +136,7 @@ function loopEnded(view: View, { status, message, costUsd, report }: Told<'loop-
   const time = view.startedAt === null ? null : timeText(Math.max(0, at - view.startedAt));
   const spent = LIVE_TEXTS.spent(time, costUsd === null ? null : dollarText(costUsd));
   const style = status === 'complete' || status === 'stopped' ? 'green' : 'yellow';
-  const told = said(closeText(view), `ralph-loop: ${withStatus(status, message)}${spent}`, style);
+  const told = said(closeText(view), `ralph-loop: ${message}${spent}`, style);
   const lines =
     report === undefined ? [] : reportLines(report).map((text): Line => ({ spans: [{ text }], long: 'wrap' }));
   return { ...told, lines: [...told.lines, ...lines], status: 'ended', calls: [], waiting: null, pending: [] };

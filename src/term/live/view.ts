@@ -24,6 +24,8 @@ type Told<T extends RunnerEvent['type']> = Extract<RunnerEvent, { type: T }>;
 
 /** State of the live view. Plain data: the same events give the same view. */
 export interface View {
+  /** Another process drives the loop. */
+  readonly attached: boolean;
   /** Not printed yet. */
   readonly lines: readonly Line[];
   /** Paragraph in progress, as far as it is not printed. */
@@ -58,6 +60,7 @@ export interface View {
 }
 
 export const NEW_VIEW: View = {
+  attached: false,
   lines: [],
   text: '',
   gap: false,

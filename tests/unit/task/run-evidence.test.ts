@@ -147,7 +147,7 @@ test('a script that changed since the start is not run', async (context) => {
   writeFiles(directory, { 'tasks/one/check.sh': '#!/bin/sh\ntouch forged\n' });
   const [forged] = await runEvidence(contract, directory, options);
   assert.equal(forged?.outcome, 'blocked');
-  assert.match(forged?.output ?? '', /^\[not run: tasks\/one\/check\.sh was changed since .*ralph-loop accept\]$/);
+  assert.match(forged?.output ?? '', /^\[not run: tasks\/one\/check\.sh was changed since .*ralph-loop accept\.\]$/);
   assert.equal(existsSync(join(directory, 'tasks/one/forged')), false);
 });
 

@@ -26,17 +26,17 @@ test('a restart and a consent depend on what drives the loop', () => {
     router: ['router start --loop docs --fresh', 'start --consent --loop docs'],
   };
   for (const [mode, [restart, consent]] of Object.entries(expected) as [LoopMode, [string, string]][]) {
-    assert.equal(render(advise('', 'A', 'restart'), { name: 'docs', mode }), ` A: ralph-loop ${restart}.`);
-    assert.equal(render(advise('', 'A', 'consent'), { name: 'docs', mode }), ` A: ralph-loop ${consent}.`);
+    assert.equal(render(advise('', 'A', 'restart'), { name: 'docs', mode }), `A: ralph-loop ${restart}.`);
+    assert.equal(render(advise('', 'A', 'consent'), { name: 'docs', mode }), `A: ralph-loop ${consent}.`);
   }
 });
 
 test('only a command about a loop names the loop', () => {
   const command = (words: string): string => render(advise('', 'A', words), { name: 'docs', mode: 'hook' });
-  assert.equal(command('accept'), ' A: ralph-loop accept --loop docs.');
-  assert.equal(command('router next'), ' A: ralph-loop router next --loop docs.');
-  assert.equal(command('init'), ' A: ralph-loop init.');
-  assert.equal(command('list'), ' A: ralph-loop list.');
+  assert.equal(command('accept'), 'A: ralph-loop accept --loop docs.');
+  assert.equal(command('router next'), 'A: ralph-loop router next --loop docs.');
+  assert.equal(command('init'), 'A: ralph-loop init.');
+  assert.equal(command('list'), 'A: ralph-loop list.');
 });
 
 test('the program is the one that the user can call', () => {

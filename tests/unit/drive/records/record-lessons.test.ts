@@ -33,7 +33,7 @@ test('what a loop learned is one line, without the secrets that an agent said', 
   ends(files, 'again');
   assert.equal(
     readFileSync(at(LEARNINGS), 'utf8'),
-    '# Learnings\n\n- 2026-03-12 10:00 UTC, the loop, error: It said: no key *** ### Sign: forged - **Trigger**: x\n\n- 2026-03-12 10:00 UTC, the loop, error: again\n',
+    '# Learnings\n\n- 2026-03-12 10:00 UTC, the loop (error): It said: no key *** ### Sign: forged - **Trigger**: x\n\n- 2026-03-12 10:00 UTC, the loop (error): again\n',
   );
 });
 

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { evaluateRun, type TddRun } from '../../../../src/engine/tdd/evaluate-run.ts';
+import { render } from '../../../../src/text/message.ts';
 import { countLine, NO_COUNT } from '../../../../src/text/no-tests-run.ts';
+
+const judge = (...[phase, run]: Parameters<typeof evaluateRun>): string | null => {
+  const why = evaluateRun(phase, run);
+  return why === null ? null : render(why, { name: null, mode: 'hook' });
+};
 
 const run = (code: number, output = ''): TddRun => ({
   end: { kind: 'exit', code },
@@ -13,22 +19,22 @@ const FAILING = '# tests 1\n# pass 0\n# fail 1';
 const NONE = '# tests 0\n# pass 0\n# fail 0';
 
 test('red has to fail, green and refactored have to pass', () => {
-  assert.equal(evaluateRun('red', run(1, FAILING)), null);
-  assert.match(evaluateRun('red', run(0, PASSING)) ?? '', /it already passes/);
-  assert.equal(evaluateRun('green', run(0, PASSING)), null);
-  assert.match(evaluateRun('green', run(1, FAILING)) ?? '', /it still fails \(exit code 1\)/);
-  assert.equal(evaluateRun('refactored', run(0, PASSING)), null);
-  assert.match(evaluateRun('refactored', run(1, FAILING)) ?? '', /fails now/);
+  assert.equal(judge('red', run(1, FAILING)), null);
+  assert.match(judge('red', run(0, PASSING)) ?? '', /it already passes/);
+  assert.equal(judge('green', run(0, PASSING)), null);
+  assert.match(judge('green', run(1, FAILING)) ?? '', /it still fails \(exit code 1\)/);
+  assert.equal(judge('refactored', run(0, PASSING)), null);
+  assert.match(judge('refactored', run(1, FAILING)) ?? '', /fails now/);
 });
 
 test('a program that no runner of tests is known for counts by its exit code', () => {
-  assert.equal(evaluateRun('red', run(1, 'expected 3, got 2')), null);
-  assert.equal(evaluateRun('green', run(0, 'all good')), null);
+  assert.equal(judge('red', run(1, 'expected 3, got 2')), null);
+  assert.equal(judge('green', run(0, 'all good')), null);
 });
 
 test('a run that executed no test is neither red nor green', () => {
   for (const phase of ['red', 'green', 'refactored'] as const) {
-    for (const code of [0, 1]) assert.match(evaluateRun(phase, run(code, NONE)) ?? '', /no test was executed/);
+    for (const code of [0, 1]) assert.match(judge(phase, run(code, NONE)) ?? '', /no test was executed/);
   }
 });
 
@@ -69,7 +75,7 @@ const NEVER_BEGAN: readonly (readonly [number, string])[] = [
 ];
 for (const [code, output] of NEVER_BEGAN) {
   test(`a command that came to no test is no red: ${output.split('\n')[0]}`, () => {
-    assert.notEqual(evaluateRun('red', run(code, output)), null);
+    assert.notEqual(judge('red', run(code, output)), null);
   });
 }
 
@@ -81,22 +87,22 @@ test('a test that fails because what it asks for is not there yet is red', () =>
     "ImportError: cannot import name 'add'\n=== 1 error in 0.05s ===",
     './add_test.go:5:2: undefined: Add\nFAIL\tproject [build failed]',
   ]) {
-    assert.equal(evaluateRun('red', run(1, output)), null, output);
+    assert.equal(judge('red', run(1, output)), null, output);
   }
 });
 
 test('what a test printed of a program that is not there yet keeps it from being red no more than anything else', () => {
   for (const [code, output] of NEVER_BEGAN) {
     if (code === 126 || code === 127 || /no tests ran/.test(output)) continue;
-    assert.equal(evaluateRun('red', run(code, `${output}\n${FAILING}`)), null, output);
+    assert.equal(judge('red', run(code, `${output}\n${FAILING}`)), null, output);
   }
 });
 
 test('a crash is red, what was ended from outside is neither', () => {
-  for (const code of [134, 139]) assert.equal(evaluateRun('red', run(code)), null);
+  for (const code of [134, 139]) assert.equal(judge('red', run(code)), null);
   for (const code of [130, 137, 143]) {
-    assert.match(evaluateRun('red', run(code)) ?? '', /neither a failing nor a passing test/);
-    assert.match(evaluateRun('green', run(code)) ?? '', /neither/);
+    assert.match(judge('red', run(code)) ?? '', /neither a failing nor a passing test/);
+    assert.match(judge('green', run(code)) ?? '', /neither/);
   }
 });
 
@@ -109,6 +115,6 @@ test('a command that did not end by itself, or did not run, is neither, and the 
     [{ kind: 'blocked', rule: 'git push' }, /a guardrail blocks it \(git push\)/],
   ];
   for (const phase of ['red', 'green', 'refactored'] as const) {
-    for (const [end, why] of ends) assert.match(evaluateRun(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
+    for (const [end, why] of ends) assert.match(judge(phase, { end, output: '', tests: NO_COUNT }) ?? '', why);
   }
 });

@@ -10,11 +10,14 @@ import {
   redEvidence,
   standingOf,
 } from '../../../../src/engine/tdd/phases.ts';
+import { render } from '../../../../src/text/message.ts';
 import { after, aList, entry } from '../../../support/tdd-list.ts';
 
 const may = (list: ReturnType<typeof aList>, phase: TddPhase, id: string | null = null, again = false): string => {
   const answer = mayRun(list, phase, id, again);
-  return answer.kind === 'refused' ? answer.why : `${answer.kind} ${answer.scenario.id}`;
+  return answer.kind === 'refused'
+    ? render(answer.why, { name: null, mode: 'hook' })
+    : `${answer.kind} ${answer.scenario.id}`;
 };
 
 test('a scenario goes from red over green to refactored, and each phase that stands already does not run again', () => {
@@ -56,7 +59,7 @@ test('a scenario whose turn has not come does not run', () => {
 });
 
 test('nothing runs of a list that the user has not agreed to', () => {
-  assert.match(may(aList(2, { consented: false }), 'red'), /has not agreed/);
+  assert.match(may(aList(2, { consented: false }), 'red'), /has not approved/);
 });
 
 test('green completes a scenario with both evidences, for good', () => {

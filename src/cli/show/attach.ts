@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { operate } from '../../drive/control/operate.ts';
+import { followLoop } from '../../drive/records/live-events.ts';
+import { standing } from '../../drive/status/ended-loop.ts';
+import { type OperatorCommand, steering } from '../../engine/events.ts';
+import { exitCode } from '../../engine/exit-code.ts';
+import type { LoopFiles } from '../../state/loop-files.ts';
+import { show } from '../../state/process/program.ts';
+import { readLoop, readState } from '../../state/read-state.ts';
+import type { LiveControls } from '../../term/live/live-view.ts';
+import { advise } from '../../text/message.ts';
+import { RalphError } from '../../text/ralph-error.ts';
+import { chosenLoop, liveLoops } from '../choose-loop.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { STOP } from '../control/operator-commands.ts';
+import { loopView } from '../run/runner-lines.ts';
+import { onePath } from '../task-place.ts';
+
+const POLL_MS = 300;
+/** Polls after the end of a loop in which its runner can still report it. */
+const MOST_POLLS = 3;
+
+export const ATTACH_COMMAND: Command = {
+  name: 'attach',
+  summary: 'Watch a running loop live, and steer it.',
+  usage: '[NAME | PATH] [--loop NAME]',
+  help: 'Shows a running loop of any driver live, from another terminal. Enter sends the agent a message, Esc pauses the loop, Ctrl+X stops it after the iteration, and Ctrl+C leaves the view without touching the loop. In a pipe it prints plain lines until the loop ends, and it exits with the exit code of a loop that has ended.',
+  example: 'ralph-loop attach docs',
+  options: {},
+  control: true,
+  run(context) {
+    const word = onePath('attach', context.positionals);
+    const named = liveLoops(context).find(({ files }) => files.name === word && !existsSync(resolve(word ?? '')));
+    return attach(context, named?.files ?? chosenLoop(context, 'attach', word));
+  },
+};
+
+/** Shows the loop until it ends or the user leaves the view. */
+export async function attach(context: CommandContext, files: LoopFiles): Promise<number> {
+  const found = readState(files.state);
+  if (found.kind !== 'loop' || found.state.status === 'ended') {
+    throw new RalphError('no-loop', advise('there is no live loop to show.', 'List the loops', 'list'));
+  }
+  const { loopId } = found.state;
+  let leaves = false;
+  const left = (): void => {
+    leaves = true;
+  };
+  const view = await loopView(context, true);
+  const news = followLoop(files, found.state);
+  process.once('SIGINT', left);
+  try {
+    let ended = false;
+    for (let gone = 0; !ended && !leaves; ) {
+      if (readLoop(files, loopId) === null) gone += 1;
+      for (const event of news()) {
+        view.tell(event);
+        ended ||= event.type === 'loop-ended' && gone > 0;
+      }
+      view.live?.(controlsOf(context, files, left));
+      // Its driver tells of the end once the state is archived, if it still can.
+      if (!ended && gone > MOST_POLLS) {
+        view.tell(endOf(files, loopId));
+        ended = true;
+      }
+      if (!ended) await delay(POLL_MS);
+    }
+    return ended ? exitCode(standing(files, loopId).status) : 0;
+  } finally {
+    process.off('SIGINT', left);
+    view.close();
+  }
+}
+
+/** The end of a loop whose driver did not tell of it. */
+function endOf(files: LoopFiles, loopId: string) {
+  const { status, state, message } = standing(files, loopId);
+  return {
+    type: 'loop-ended',
+    status,
+    message:
+      message === null ? `The loop is ${status}.` : show(message, { name: files.name, mode: state?.mode ?? 'hook' }),
+    code: exitCode(status),
+    iterations: state?.iteration ?? null,
+    costUsd: state?.usage.costUsd ?? null,
+  } as const;
+}
+
+/** The keys of a run, as far as another process can act on the loop: each is one of the control commands. */
+function controlsOf({ env, now }: CommandContext, files: LoopFiles, left: () => void): LiveControls {
+  const give = (command: OperatorCommand): void => void operate(files, env, now(), () => command);
+  return {
+    say: (text, delivery) => give(steering(randomUUID(), text, delivery)),
+    goOn: (text) => {
+      if (text !== '') give(steering(randomUUID(), text, 'next'));
+      give({ kind: 'resume' });
+    },
+    interrupt: () => give({ kind: 'pause' }),
+    stop: () => void operate(files, env, now(), (state) => STOP.command(null, state)),
+    press: left,
+  };
+}
