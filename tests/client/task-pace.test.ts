@@ -199,9 +199,7 @@ test('the agent gets its memory back in every iteration, cut where it is long, a
     const [first = '', , second = '', , third = '', , fourth = ''] = loop.told();
     assert.match(first, /my-task\/RALPH_PROGRESS\.md is empty/);
     assert.match(second, /## Your memory: my-task\/RALPH_PROGRESS\.md\s+the first module is done/);
-    const kept = /## Your memory: my-task\/RALPH_PROGRESS\.md\s+(begin[\s\S]*?)\n\nBring it up to date/.exec(
-      third,
-    )?.[1];
+    const kept = /## Your memory: my-task\/RALPH_PROGRESS\.md\s+(begin[\s\S]*?)\n\nUpdate it/.exec(third)?.[1];
     assert.ok(
       kept !== undefined && kept.length <= 4096 && kept.endsWith('end'),
       `${kept?.length}: ${kept?.slice(-80)}`,
