@@ -164,21 +164,16 @@ test('arguments that are missing, unknown or not to be passed are refused, all a
 
 test('accept applies the arguments of the start again, and drops one that is no longer declared', (t) => {
   const project = aProject(t);
-  const task = folder(
-    project,
-    'job',
-    'args: [a, b]\ncommands: [{ name: t, run: "echo {{ args.a }}", timeout: 5 }]\n',
-    '',
-  );
+  const task = folder(project, 'job', 'args: [a, b]\ncommands: [{ name: t, run: "echo {{ args.a }}", timeout: 5 }]\n');
   start(project, task, { args: { a: '1', b: '2' } });
-  folder(project, 'job', 'args: [a]\ncommands: [{ name: t, run: "printf {{ args.a }}", timeout: 5 }]\n', '');
+  folder(project, 'job', 'args: [a]\ncommands: [{ name: t, run: "printf {{ args.a }}", timeout: 5 }]\n');
   const { changes, terms } = changedContract(project.files, project.env);
   assert.deepEqual(changes, ["commands: echo '1' (5 s) -> printf '1' (5 s)", '- argument b: 2']);
   acceptContract(project.files, project.env, AT, terms);
   const contract = readContract(project.files)?.contract;
   assert.deepEqual(contract?.task?.args, { a: '1' });
   assert.equal(contract?.task?.commands[0]?.run, "printf '1'");
-  folder(project, 'job', 'args: [a, c]\n', '');
+  folder(project, 'job', 'args: [a, c]\n');
   assert.throws(() => changedContract(project.files, project.env), /the argument "c" has no value/);
 });
 
@@ -215,7 +210,7 @@ test('an argument with the name of a placeholder reaches the shell as it is in e
   const project = aProject(t);
   const header = `args: [x]\ncommands: [{ name: t, run: "printf %s {{ args.x }} '{{ args.x }}'" }]\n`;
   const x = "{{ ralph.iteration }}{{{ args.x }}'\n";
-  const run = start(project, folder(project, 'job', header, ''), { args: { x } }).task?.commands[0]?.run ?? '';
+  const run = start(project, folder(project, 'job', header), { args: { x } }).task?.commands[0]?.run ?? '';
   assert.equal(execFileSync('bash', ['-c', run], { encoding: 'utf8' }), x + x);
   assert.doesNotMatch(run, /\{\{\s*ralph/);
 });
