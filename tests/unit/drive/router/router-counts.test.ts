@@ -78,7 +78,10 @@ test('a claim is checked, its reasons go with the next prompt, and a proved one 
   const rejected = await spawned(project, { spawn: 1, text: DONE });
   assert.match(rejected.prompt, /claim of completion was rejected/);
   put(join(project.directory, 'done'), '');
-  const end = await called(project, { spawn: 2, text: DONE });
+  const answer = await called(project, { spawn: 2, text: DONE });
+  assert.ok(answer.action === 'stop');
+  const { report, ...end } = answer;
+  assert.deepEqual(report?.checks, [{ name: 'test -f done', outcome: 'ok' }]);
   assert.deepEqual(
     { ...end, message: '' },
     {
