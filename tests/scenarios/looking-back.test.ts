@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Project, project } from '../support/project.ts';
@@ -205,6 +205,25 @@ test('archive lists what ended and shows one of them whole, and no other file', 
     assert.deepEqual([code, stdout], [1, '']);
   }
   assert.equal(p.ralph(['archive', 'frob']).code, 1);
+});
+
+test('archive --prune removes archived states of that age, and asks first', (t) => {
+  const p = project(t);
+  for (const age of [40, 1]) {
+    started(p);
+    p.ralph(['cancel']);
+    const names = (p.ralph(['archive', '--json']).json['archived'] as { file: string }[]).map(({ file }) => file);
+    const time = Date.now() / 1000 - age * 86_400;
+    utimesSync(join(p.dir, RUNTIME, 'ralph-archive', names.at(-1) ?? ''), time, time);
+  }
+  const count = (): number => (p.ralph(['archive', '--json']).json['archived'] as unknown[]).length;
+  assert.match(p.ralph(['archive', '--prune', 'old']).stderr, /--prune takes an age/);
+  const asked = p.ralph(['archive', '--prune', '30d']);
+  assert.deepEqual([asked.code, count()], [1, 2]);
+  assert.match(asked.stderr, /needs a terminal, or --yes/);
+  const pruned = p.ralph(['archive', '--prune', '30d', '--yes', '--json']);
+  assert.deepEqual([(pruned.json['removed'] as unknown[]).length, count()], [1, 1]);
+  assert.match(p.ralph(['archive', '--prune', '30d']).stdout, /No archived state is older than 30d/);
 });
 
 test('signs lists the lessons of guardrails.md', (t) => {

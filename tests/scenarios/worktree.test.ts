@@ -327,3 +327,21 @@ test('a folder of worktrees that leads out of the project is refused, and nothin
   assert.deepEqual(readdirSync(outside), []);
   assert.equal(git(p, 'branch --list "ralph/*"'), '');
 });
+
+test('ignored files that worktree_copy names are copied into a new worktree, and no others', (t) => {
+  const p = repository(t);
+  p.write('.gitignore', '.env*\nsecret.txt\nlink.env\n');
+  git(p, 'add .gitignore && git commit -qm ignore');
+  p.write('.env', 'A=1\n');
+  p.write('packages/a/.env.local', 'B=2\n');
+  p.write('secret.txt', 'no\n');
+  p.write('.claude/ralph/config.json', { worktree_copy: ['**/.env*', 'link.env'] });
+  symlinkSync('/etc/hostname', join(p.dir, 'link.env'));
+  const { code, stderr } = run(p);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /copied into the worktree by worktree_copy: \.env, packages\/a\/\.env\.local\./);
+  const inside = '.ralph/worktrees/fix';
+  assert.equal(p.read(`${inside}/.env`), 'A=1\n');
+  assert.equal(p.read(`${inside}/packages/a/.env.local`), 'B=2\n');
+  assert.ok(!p.has(`${inside}/secret.txt`) && !p.has(`${inside}/link.env`));
+});

@@ -1,16 +1,20 @@
+import { statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type EndedLoop, endedLoopOf } from '../../drive/status/loop-report.ts';
 import { loopNames } from '../../drive/status/project-loops.ts';
 import { listArchive } from '../../state/archive.ts';
+import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { show } from '../../state/process/program.ts';
 import { archiveRun } from '../../state/task-folder/archive-run.ts';
 import { instantText } from '../../term/figures.ts';
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
+import { parseDuration } from '../../text/duration.ts';
 import { advise } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
+import { agrees } from '../ask.ts';
 import { activeText, liveLoopsOn } from '../choose-loop.ts';
-import type { Command, CommandContext } from '../command.ts';
+import { type Command, type CommandContext, options } from '../command.ts';
 import { taskPlace } from '../task-place.ts';
 
 interface ArchivedFile {
@@ -22,12 +26,17 @@ interface ArchivedFile {
 export const ARCHIVE_COMMAND: Command = {
   name: 'archive',
   summary: 'List ended loops, show one, or archive a run.',
-  usage: '[show FILE | PATH] [--loop NAME]',
+  usage: '[show FILE | PATH] [--prune AGE] [--loop NAME]',
   help: 'Lists the archived states of a loop, newest last; "archive show FILE" prints one of them. With the PATH of a task folder it moves the run state, .ralph-runner, into .ralph-runner-archive beside it. It refuses while a loop is active there.',
   example: 'ralph-loop archive tasks/docs',
-  options: {},
+  options: options({
+    'prune AGE': 'Remove archived states of this loop that are older than AGE, such as 30d, after a question.',
+    yes: 'Remove them without a question.',
+  }),
   control: true,
   run(context) {
+    const { prune } = context.values;
+    if (typeof prune === 'string') return pruneArchive(context, prune);
     const [action, file, ...more] = context.positionals;
     if (action === undefined) return listing(context);
     if (action === 'show' && file !== undefined && more.length === 0) return printState(context, file);
@@ -47,6 +56,31 @@ function archive(context: CommandContext, path: string): number {
   }
   const moved = archiveRun(run, now());
   answer({ success: true, path: moved }, () => `The run state is in ${relative(projectDir, moved)} now.`);
+  return 0;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Removes old archived states after a question that names them; without a terminal only with --yes. */
+async function pruneArchive(context: CommandContext, age: string): Promise<number> {
+  const { files, values, mayAsk, now, answer, err } = context;
+  const days = /^(\d{1,5})d$/.exec(age)?.[1];
+  const limit = days === undefined ? parseDuration(age) : Number(days) * DAY_MS;
+  if (limit === null || context.positionals.length > 0) {
+    throw new RalphError('usage', `--prune takes an age such as 30d or 12h and no path, but is "${age}".`);
+  }
+  const before = Date.parse(now()) - limit;
+  const old = listArchive(files).filter(({ path }) => statSync(path).mtimeMs < before);
+  if (old.length > 0 && values['yes'] !== true) {
+    if (!mayAsk) throw new RalphError('refused', `Removing ${old.length} archived states needs a terminal, or --yes.`);
+    err(old.map(({ file }) => `  ${file}`).join('\n'));
+    if (!(await agrees(`Remove these ${old.length} archived states?`))) return 1;
+  }
+  for (const { path } of old) removeIfThere(path);
+  const removed = old.map(({ file }) => file);
+  answer({ success: true, removed }, () =>
+    removed.length === 0 ? `No archived state is older than ${age}.` : `Removed ${removed.length} archived states.`,
+  );
   return 0;
 }
 

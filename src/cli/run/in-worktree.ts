@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { prepareContract } from '../../drive/start/prepare-contract.ts';
 import { withPrefix } from '../../drive/turn/messages.ts';
+import { copyIgnored } from '../../drive/worktree/copy-task.ts';
 import { makeWorktree, setUpWorktree, type WorktreeRequest } from '../../drive/worktree/make-worktree.ts';
 import { counted, WORKTREE_TEXTS } from '../../drive/worktree/messages.ts';
 import { worktreeLoss } from '../../drive/worktree/remove-worktree.ts';
 import { projectOfLoop, type WorktreePlace, worktreePlaces } from '../../drive/worktree/worktree-place.ts';
 import { safePath } from '../../install/files/project-files.ts';
 import { loopFiles } from '../../state/loop-files.ts';
+import type { Settings } from '../../task/settings/resolve.ts';
 import { DEFAULT_TASK, WORKTREES } from '../../task/task-file.ts';
 import { printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
@@ -37,11 +39,14 @@ export async function inWorktree(context: CommandContext): Promise<RunPlace> {
   const { projectDir, taskPath } = request;
   safePath(projectDir, WORKTREES);
   // Problems of the task are reported before anything is created.
-  const command = request.existing === 'resume' ? null : setUpCommand(context, taskPath);
+  const settings = request.existing === 'resume' ? null : setUpSettings(context, taskPath);
   const { place, needsSetUp, notices } = makeWorktree(request);
   const tell = (message: string): void => context.err(withPrefix(message));
   for (const notice of notices) tell(notice);
   if (needsSetUp) {
+    const { worktreeSetup: command = null, worktreeCopy = [] } = settings ?? {};
+    const copied = copyIgnored(projectDir, place.projectDir, worktreeCopy, env);
+    if (copied.length > 0) tell(WORKTREE_TEXTS.copiedIgnored(copied));
     const { signal } = new AbortController();
     await setUpWorktree(place, { projectDir, command, env, signal, tell });
   }
@@ -67,11 +72,11 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
   return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
 }
 
-/** Reads the setting from the project and its task. */
-function setUpCommand(context: CommandContext, task: string | null): string | null {
+/** Reads the settings from the project and its task. */
+function setUpSettings(context: CommandContext, task: string | null): Settings {
   const own = { mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
   const request = startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });
-  return prepareContract(request).resolved.settings.worktreeSetup;
+  return prepareContract(request).resolved.settings;
 }
 
 /** Returns the same command in the worktree, with the task that is there. */

@@ -7,8 +7,9 @@ import {
   PROJECT_CONFIG,
   RUN_CONFIG,
   taskKind,
+  WORKTREES,
 } from '../../task/task-file.ts';
-import { changedFiles } from './repository.ts';
+import { askGit, changedFiles } from './repository.ts';
 
 /** Settings and signs that count in addition to the task file. */
 const SETTINGS = [PROJECT_CONFIG, '.claude/ralph/guardrails.md', RUN_CONFIG];
@@ -26,6 +27,25 @@ export function copyTask(from: string, to: string, taskPath: string, env: NodeJS
   return [...new Set([taskPath, ...ofFolder(from, taskPath, env), ...SETTINGS])].filter((path) =>
     copyChanged(join(from, path), join(to, path), realpathSync(to)),
   );
+}
+
+/**
+ * Copies files that git ignores and that one of these globs matches. Returns the copied paths, relative to the project.
+ * Links are neither copied nor followed.
+ */
+export function copyIgnored(from: string, to: string, globs: readonly string[], env: NodeJS.ProcessEnv): string[] {
+  if (globs.length === 0) return [];
+  const words = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--'];
+  const listed = askGit(
+    from,
+    [...words, ...globs.map((glob) => `:(glob)${glob}`)],
+    env,
+    'ignored files were to be copied',
+  );
+  return listed
+    .split('\0')
+    .filter((path) => path !== '' && !path.startsWith(`${WORKTREES}/`))
+    .filter((path) => copyChanged(join(from, path), join(to, path), realpathSync(to)));
 }
 
 /** Returns true if both are plain files with the same content. */

@@ -36,6 +36,7 @@ export const WORKTREE_TEXTS = {
   goesOn: (branch: string, dir: string): string => `the loop resumes in its worktree ${dir}, on the branch ${branch}.`,
   copied: (files: readonly string[]): string =>
     `not committed as ${files.length === 1 ? 'it stands' : 'they stand'}, so copied into the worktree: ${some(files)}.`,
+  copiedIgnored: (files: readonly string[]): string => `copied into the worktree by worktree_copy: ${some(files)}.`,
   leftOut: (changes: number, commit: string): string =>
     `${counted(changes, 'uncommitted change')} of the project ${changes === 1 ? 'is' : 'are'} not in the worktree, which begins at ${commit}.`,
   taskDiffers: (taskPath: string): string =>

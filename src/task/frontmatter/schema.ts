@@ -166,9 +166,7 @@ const command = mapping({
 });
 
 /** Permission modes of the client. */
-const PERMISSION_MODES = [
-  ...(['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const),
-] as const;
+const PERMISSION_MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
 
 /** Keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */
 const KEYS = {
@@ -229,6 +227,10 @@ const KEYS = {
     'For ralph-loop run --worktree: a shell command that sets a new worktree up, such as npm ci.',
   ),
   notify: optional(notify, 'How the user hears that the loop has ended or paused.'),
+  worktree_copy: optional(
+    list(ruledText('must be a glob', 'relative-path', relativeGlobProblem), 'globs'),
+    'For ralph-loop run --worktree: ignored files of the project, such as .env, that are copied into a new worktree.',
+  ),
   findings_log: optional(
     ruledText('must be a path', 'relative-path', relativePathProblem),
     'The file of open findings; .ralph/findings.md by default.',
@@ -275,10 +277,7 @@ export const TASK_KEYS = [
 ] as const satisfies readonly (keyof Frontmatter)[];
 
 /** Upper limit of max_iterations. */
-export const ITERATION_CAP: Readonly<Record<TaskKind, number>> = {
-  ...{ prompt: 100, plan: 100, tdd: 100 },
-  ...{ 'ralph-md': 50, checklist: 50 },
-};
+export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50, checklist: 50 };
 
 /** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
 export function frontmatterSchema(cap = ITERATION_CAP.prompt) {

@@ -49,6 +49,7 @@ export const DEFAULTS = {
     strict: false,
   },
   worktree_setup: null,
+  worktree_copy: [],
   notify: { on: NOTIFY_KINDS, command: null, url: null, template: 'json', bell: true },
   findings_log: '.ralph/findings.md',
   args: [],

@@ -56,8 +56,17 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
     },
   };
   const { args, commands, completion_gate, required_outputs, items_per_iteration, reflect_every, ...beside } = rest;
-  const { open_questions, validation, findings_log, guardrails, commit_footers, worktree_setup, notify, ...client } =
-    beside;
+  const {
+    open_questions,
+    validation,
+    findings_log,
+    guardrails,
+    commit_footers,
+    worktree_setup,
+    worktree_copy,
+    notify,
+    ...client
+  } = beside;
   const { agent, model, effort, permission_mode, isolation, ...unread } = client;
   unread satisfies Record<string, never>;
   const task: TaskSettings = {
@@ -76,6 +85,7 @@ export function readValues(values: EffectiveValues, kind: TaskKind) {
     ...{ agent, model, effort, isolation },
     permissionMode: permission_mode,
     worktreeSetup: worktree_setup,
+    worktreeCopy: worktree_copy,
     notify: { ...notify, on: [...notify.on], command: notify.command && [...notify.command] },
     guardrails: guardrailsOf(guardrails),
     commitFooters: commit_footers,

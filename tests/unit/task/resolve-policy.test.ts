@@ -40,6 +40,7 @@ test('where nobody says anything the defaults of the table hold', () => {
     isolation: 'project',
     commitFooters: [],
     worktreeSetup: null,
+    worktreeCopy: [],
     notify: {
       on: ['complete', 'blocked', 'paused', 'limit', 'error'],
       command: null,
