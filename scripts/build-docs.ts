@@ -20,7 +20,6 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** Reference pages that are generated: path and text. */
 export async function referencePages(): Promise<readonly (readonly [string, string])[]> {
   return [
     ['docs/commands.md', await commandsPage()],
@@ -51,7 +50,6 @@ function configurationPage(): string {
   ]);
 }
 
-/** Kinds of task file in the table of defaults by file name. */
 const KINDS = ['prompt', 'ralph-md', 'checklist'] as const;
 
 function byFileTable(): string {
@@ -73,7 +71,6 @@ function defaultText(value: unknown): string {
   return typeof value === 'number' && value >= 30_000 ? `\`${durationText(value)}\`` : `\`${value}\``;
 }
 
-/** A duration in milliseconds as a task file writes it. */
 function durationText(ms: number): string {
   const unit = [3_600_000, 60_000, 1000].find((size) => ms % size === 0) ?? 1000;
   return `${ms / unit}${unit === 3_600_000 ? 'h' : unit === 60_000 ? 'm' : 's'}`;
@@ -117,7 +114,6 @@ function page(title: string, source: string, parts: readonly string[]): string {
   return `${[`# ${title}`, notice, ...parts.map((part) => part.trim())].join('\n\n')}\n`;
 }
 
-/** Text of a page that no table has. */
 function readFixed(name: string): string {
   return readFileSync(join(root, 'docs', 'fixed', name), 'utf8');
 }

@@ -14,7 +14,6 @@ const IN_PLUGIN = `node "\${CLAUDE_PLUGIN_ROOT}/scripts/main.cjs"`;
 /** Serves the agent's shell: the client puts bin/ of an enabled plugin on its PATH. */
 const PROGRAM = '#!/bin/sh\nexec "${RALPH_NODE:-node}" "$(dirname "$0")/../scripts/main.cjs" "$@"\n';
 
-/** Writes the texts that the program needs without its bundle: templates and what `init` puts into a project. */
 export function writeTemplates(root: string, folder: string): void {
   const texts = ['SKILL.md', 'skills', 'references', 'templates'].flatMap((name) => textsBelow(root, name));
   writeFileSync(join(folder, 'templates.json'), JSON.stringify(Object.fromEntries(texts)));

@@ -54,7 +54,6 @@ const RECORD_VIEWS = {
   taskIteration: taskIterationView,
 };
 
-/** Writes the published JSON Schemas. */
 export function writeSchemas(folder: string): void {
   mkdirSync(folder, { recursive: true });
   const all = Object.entries(SCHEMAS).map(([name, definition]) => [name, jsonSchema(definition)] as const);

@@ -17,12 +17,10 @@ const plugin = join(draft, 'plugin');
 const CLIENT_HOOKS = HOOK_FILES.map((file) => basename(file, '.cjs'));
 /** Checks of a host that runs the skill, which calls them with or without a loop. */
 const HOST_HOOKS = ['pre-execute', 'post-execute'];
-/** Commands of the user, by the entry's name. */
 const SCRIPTS = ['main', 'statusline'];
 /** A start by hand, the only thing that a hook does with zod and yaml. */
 const START = 'src/drive/start/start-loop.ts';
 
-/** Builds dist/, the content of the npm package; dist/plugin works with node alone. */
 async function build(): Promise<void> {
   mkdirSync(generated, { recursive: true });
   writeSchemas(join(root, 'schemas'));

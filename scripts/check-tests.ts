@@ -16,7 +16,6 @@ const ASSERTION = /\bassert(?:\w*\(|\.|'\))|\bthrow new Error/;
 interface Statement {
   readonly file: string;
   readonly line: number;
-  /** Name of a function; null for a test. */
   readonly name: string | null;
   readonly text: string;
 }

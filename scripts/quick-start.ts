@@ -72,7 +72,6 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return env;
 }
 
-/** Runs the loop in this terminal: the live view, or plain lines in a pipe. */
 function run(project: string, env: NodeJS.ProcessEnv): Promise<number> {
   const loop = spawn(process.execPath, [main, 'run', TASK, '--yes'], { cwd: project, env, stdio: 'inherit' });
   return new Promise((resolve, reject) => {

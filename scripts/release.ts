@@ -37,7 +37,6 @@ function validate(args: readonly string[]): void {
   }
 }
 
-/** Replaces what a folder holds, except its .git. */
 function writeTo(folder: string): void {
   const isOther = existsSync(folder) && readdirSync(folder).some((name) => name !== '.git');
   if (isOther && !existsSync(join(folder, '.claude-plugin', 'marketplace.json'))) {

@@ -1,5 +1,3 @@
-/** Readers of untyped JSON: every field may be missing or of another type. */
-
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Parses one JSON object; null for any other text, such as a line that is being written. */

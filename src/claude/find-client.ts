@@ -9,7 +9,6 @@ export const OLDEST_CLIENT = '2.1.213';
 
 export interface FoundClient {
   readonly path: string;
-  /** Such as `2.1.330`; null if the client does not report it in time. */
   readonly version: string | null;
 }
 

@@ -25,7 +25,6 @@ export type Effect =
   | { readonly type: 'wait'; readonly until: string }
   /** Look whether what is watched has changed, then report `time-passed` with `changed` or `quiet`. */
   | { readonly type: 'look' }
-  /** Run the checks and report `verified`. */
   | { readonly type: 'verify' }
   | { readonly type: 'record-iteration'; readonly record: IterationRecord }
   | { readonly type: 'record-event'; readonly event: LoopEvent }

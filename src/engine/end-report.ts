@@ -13,17 +13,13 @@ export interface EndReport {
   readonly iterations: number;
   readonly maxIterations: number;
   readonly durationMs: number;
-  /** Cost in US dollars; null if unknown. */
   readonly costUsd: number | null;
-  /** Input, output and cache writes; null if unknown. */
   readonly tokens: number | null;
   /** Changes of the project since the start; null without git. */
   readonly changes: { readonly stat: readonly string[]; readonly newFiles: readonly string[] } | null;
   /** Pinned files of the checks that differ from what the user started with or accepted. */
   readonly changedScripts: readonly string[];
-  /** Number of times that the user accepted a change of the task or of a pinned file. */
   readonly accepted: number;
-  /** Last lines of the agent's last message, at most 5. */
   readonly lastWords: readonly string[];
   /** Command that restores the project as it was at the start; null if unknown or unneeded. */
   readonly restore: string | null;
@@ -33,7 +29,6 @@ export interface EndReport {
 
 const MOST_FILES = 12;
 
-/** Returns the report as lines for people, without outcome and reason. */
 export function reportLines(report: EndReport): string[] {
   const { checks, changes, lastWords, restore, next, changedScripts, accepted } = report;
   const failed = checks.filter(({ outcome }) => outcome !== 'ok');

@@ -7,7 +7,6 @@ import type { PauseReason, UsageState } from './schema/state.ts';
 /** Tokens of one iteration, and the client's cost figure where one is known. */
 export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
 
-/** Returns four counts, each made by `count`. */
 export function tokens(count: (kind: keyof UsageDelta) => number): UsageDelta {
   return {
     inputTokens: count('inputTokens'),
@@ -48,7 +47,6 @@ export type EngineEvent =
   | {
       readonly type: 'iteration-ended';
       readonly at: string;
-      /** The agent's final message. */
       readonly text: string;
       readonly promptId: string | null;
       /** Who began the turn, where its prompt is not the one the loop knows: `user` for a person's own command. */
@@ -67,14 +65,12 @@ export type EngineEvent =
       readonly reflected?: boolean;
       /** The task itself says that it is done: a claim, as a signal is one. */
       readonly taskDone?: boolean;
-      /** Whether the iteration changed the project durably. */
       readonly progress: 'yes' | 'no' | 'unknown';
       /** Fingerprint of the project now, kept for the next comparison; null if not requested. */
       readonly projectMark: string | null;
       readonly error: string | null;
       /** The time that the policy gives an iteration ran out before the agent had ended its message. */
       readonly timedOut: boolean;
-      /** Shell commands of this iteration that failed. */
       readonly failedShellCalls: number;
       readonly scenario: string | null;
       /** Fingerprint of what idle watches, taken now; null when nothing is watched. */

@@ -1,6 +1,5 @@
 import type { TerminalStatus } from './schema/state.ts';
 
-/** The exit code of a loop that ended so, or that is `paused`. */
 export function exitCode(status: TerminalStatus | 'paused'): number {
   switch (status) {
     case 'complete':

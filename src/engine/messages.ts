@@ -14,7 +14,6 @@ const SIGNAL_NAMES: Record<BreakerSignal, string> = {
   tdd: 'tdd',
 };
 
-/** Maximum length of a quoted error. */
 const ERROR_LIMIT = 500;
 
 export function signalName(signal: BreakerSignal): string {
@@ -79,7 +78,6 @@ export const UNKNOWN_COST = advise(
 
 const WINDOWS: Record<UsageWindow['name'], string> = { five_hour: 'five-hour', seven_day: 'seven-day' };
 
-/** Says that an account limit has reached the share at which the user wants the loop to pause. */
 export function windowText({ name, used }: UsageWindow): Message {
   const share = `${Math.floor(used * 100)} % of the ${WINDOWS[name]} limit is used`;
   return advise(`Paused: ${share} (budget.stop_at). The loop continues when it resets.`, 'Continue now', 'resume');
@@ -183,9 +181,7 @@ export function iterations(count: number): string {
   return count === 1 ? '1 iteration' : `${count} iterations`;
 }
 
-/** Maximum length of a failed check's reason in the state and the prompt. */
 const REASON_LIMIT = 2_000;
-/** Number of output lines shown of a failed check. */
 const OUTPUT_LINES = 15;
 
 /** Returns what failed in its first line, then the output, of which the end matters most. */

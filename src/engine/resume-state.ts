@@ -4,7 +4,6 @@ import type { LoopState } from './schema/state.ts';
 import { running } from './transitions/build.ts';
 import { takenBack } from './transitions/delivery.ts';
 
-/** Marks of a transcript that was not read yet. */
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
 /**

@@ -53,7 +53,6 @@ export type RunnerEvent =
       readonly context: number;
       readonly window: number | null;
     }
-  /** How far the task's checklist has come, where it is one. */
   | { readonly type: 'checklist'; readonly done: number; readonly total: number }
   /** What the user has said and no agent has heard yet, oldest first. */
   | { readonly type: 'pending'; readonly texts: readonly Pick<Steering, 'id' | 'text' | 'delivery'>[] }
@@ -63,7 +62,6 @@ export type RunnerEvent =
   | { readonly type: 'interrupting' }
   /** A stop or pause at the end of the iteration was requested or withdrawn. */
   | { readonly type: 'after-iteration'; readonly next: 'stop' | 'pause' | 'go-on' }
-  /** The loop is paused until it is resumed. */
   | { readonly type: 'paused'; readonly reason: PauseReason }
   | { readonly type: 'notice'; readonly message: string }
   | {
@@ -88,9 +86,7 @@ export type RunnerEvent =
       readonly message: string;
       readonly code: number;
       readonly iterations: number | null;
-      /** Cost of the loop in US dollars; null if unknown. */
       readonly costUsd: number | null;
-      /** Absent for a loop that has not ended. */
       readonly report?: EndReport;
     };
 

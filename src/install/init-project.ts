@@ -15,7 +15,6 @@ import { hooksIn, isOurHook } from './settings/our-hooks.ts';
 import { type Registration, sessionRegistration } from './settings/registration.ts';
 import { withdrawRegistration } from './settings/withdraw-registration.ts';
 
-/** Settings file with the registration, relative to the project. */
 export const SETTINGS_PATH = '.claude/settings.json';
 
 export interface InitReport {
@@ -32,7 +31,6 @@ export interface InitReport {
 
 export interface InitRequest {
   readonly projectDir: string;
-  /** The bundle to install from. */
   readonly bundle: string;
   readonly version: string;
   /** true if the plugin registers the hooks: then the settings file has none of ours. */
@@ -107,7 +105,6 @@ function verdictOn(current: string | null, wanted: string, written: string | und
 }
 
 interface PlannedSettings {
-  /** null if nothing has to be written. */
   readonly text: string | null;
   readonly record: SettingsRecord | null;
   readonly change: InitReport['settings'];

@@ -5,7 +5,6 @@ import { advise } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
 export interface ProjectQuestion {
-  /** Value of `--project`. */
   readonly given: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
@@ -46,7 +45,6 @@ export function bundleDir(): string {
   return join(process.cwd(), 'dist', 'plugin');
 }
 
-/** Returns the directory of the user's own client settings and plugins. */
 export function clientConfigDir(env: NodeJS.ProcessEnv): string {
   return env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude');
 }

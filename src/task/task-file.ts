@@ -58,7 +58,6 @@ export const RUN_CONFIG = '.ralph/config.json';
 
 /** Settings of all loops of a project. */
 export const PROJECT_CONFIG = '.claude/ralph/config.json';
-/** Name of a loop directory's own settings. */
 export const LOOP_CONFIG = 'config.json';
 
 /** The files besides a task's own that settings are read from: what reads them and what guards them use this one list. */
@@ -109,7 +108,6 @@ export function loopDirectory(projectDir: string, taskPath: string): LoopDirecto
   return loopDirectoryName(taskPath) === null ? null : loopDirectoryIn(taskFolder(projectDir, taskPath));
 }
 
-/** Default task file, relative to the project. */
 export const DEFAULT_TASK = '.claude/ralph/PROMPT.md';
 
 /** `plan.md` has `plan.progress.md` beside it. */

@@ -26,9 +26,7 @@ export type AgentMessage =
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
   /** The client or a hook refused a call; its result follows. */
   | { readonly kind: 'denied'; readonly id: string; readonly reason: string }
-  /** A message that was sent to the agent has reached it. */
   | { readonly kind: 'acknowledged'; readonly id: string }
-  /** A hook has begun, of this program or another. */
   | { readonly kind: 'hook'; readonly event: string }
   /** `resetsAt` is ISO-8601 UTC, null if unknown. */
   | {
@@ -56,9 +54,7 @@ export interface AgentResult {
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
   readonly apiStatus: number | null;
-  /** null for an agent that does not report it. */
   readonly turns: number | null;
-  /** The final message, or the client's text for an error. */
   readonly text: string;
   readonly costUsd: number | null;
   readonly usage: UsageDelta | null;
@@ -68,13 +64,11 @@ export interface AgentResult {
 export interface RunFacts {
   readonly sessionId: string | null;
   readonly model: string | null;
-  /** The last one: a run can have several. */
   readonly result: AgentResult | null;
   /** The last thing the API refused; null once the agent has spoken again. */
   readonly apiError: Extract<AgentMessage, { kind: 'api-error' }> | null;
   /** Reset time of the usage limit that was last hit; null if none was hit or the time is unknown. */
   readonly resetsAt: string | null;
-  /** Last known use of the account's limits; empty where the client does not report it. */
   readonly windows: readonly UsageWindow[];
   /** Tokens billed so far, whether or not a result came; null where nothing is known. */
   readonly usage: UsageDelta | null;

@@ -33,7 +33,6 @@ export interface AgentOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly prompt: string;
-  /** Maximum silence. */
   readonly silenceMs: number;
   /** Ends a run that takes longer; null is no limit. */
   readonly timeMs: number | null;
@@ -53,11 +52,8 @@ export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'prog
 
 /** The process of an agent, leader of a group of its own: whatever ends our process ends that group too. */
 export interface AgentProcess {
-  /** Leader of the group; null when it could not be started. */
   readonly pid: number | null;
-  /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<ProcessEnd>;
-  /** Writes to its input; false when it takes no more. */
   readonly write: (text: string) => boolean;
   readonly closeInput: () => void;
   /** Ends the group: politely, and after two seconds by force. The first reason counts. */
@@ -85,7 +81,6 @@ export interface ProcessOptions {
 }
 
 const COMPLAINT = 2_000;
-/** Time for remaining output after the process has exited while others hold its pipe. */
 const DRAIN_MS = 500;
 const LOOK_MS = 200;
 /** A look that comes so much later than it should was kept by something else than work. */

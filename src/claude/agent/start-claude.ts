@@ -29,7 +29,6 @@ export function startAgent(options: ProgramOptions): AgentRun {
   const promptId = randomUUID();
   /** A client that does not confirm the prompt would not confirm later messages either. */
   let acknowledges = false;
-  /** Sent, and not confirmed by the agent. */
   const unacknowledged = new Set<string>();
   const hear = (message: AgentMessage): void => {
     // A client may begin another turn before it exits: ignored.

@@ -7,7 +7,6 @@ import { classifyRun, type RunExit, type RunOutcome } from './classify-run.ts';
 
 /** Characters kept of its output: signals are at the end. */
 const LONGEST_TEXT = 200_000;
-/** Characters of a line that is shown before it has ended. */
 const LONGEST_LINE = 16_384;
 const QUOTE = 300;
 

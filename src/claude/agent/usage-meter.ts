@@ -3,7 +3,6 @@ import { addTokens, type Totals } from '../transcript/usage.ts';
 
 /** Tokens of one agent run, known at every moment, and exact as soon as the client reports its own totals. */
 export interface UsageMeter {
-  /** Begins the main agent's next message, to which tokens without an id belong. */
   readonly begin: (id: string) => void;
   /** Notes the tokens of a message so far: its lines repeat them, and only the last ones have all of its output. */
   readonly note: (id: string | null, usage: UsageDelta) => void;

@@ -21,7 +21,6 @@ export interface BackgroundTask {
   readonly running: boolean;
 }
 
-/** The payload of a hook, or null when the text is none. Never throws. */
 export function parseHookInput(text: string): HookInput | null {
   const raw = parseFields(text);
   if (raw === null) return null;
@@ -60,12 +59,10 @@ function path(value: unknown): string | null {
   return text?.includes('\0') ? null : text;
 }
 
-/** A tool call as the tool hooks get it; each part checked for its type. */
 export interface HookToolCall {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly id: string;
-  /** Set inside a subagent. */
   readonly agentId: string | null;
 }
 

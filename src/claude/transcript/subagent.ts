@@ -22,7 +22,6 @@ const TAIL_BYTES = 8 * 1024 * 1024;
 const LATE_MS = 5_000;
 const LOOK_MS = 50;
 
-/** Reads the work of a subagent of this session from the client's record; null if there is none. */
 export function readSubagent(id: string, env: NodeJS.ProcessEnv): SubagentWork | null {
   const path = recordOf(id, env);
   if (path === null) return null;
@@ -81,7 +80,6 @@ function lastMessage(path: string): Omit<SubagentWork, 'usage'> | null {
   return id === undefined ? null : { text: texts.join('\n'), finished };
 }
 
-/** The record can exceed the budget of one reading. */
 function usageOf(path: string): UsageDelta {
   const none = { transcriptPath: path, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [], callsBytes: 0 };
   let marks = none as Parameters<typeof readUsage>[1];

@@ -52,7 +52,6 @@ export function begunByCommand(path: string | null, promptId: string): boolean {
   return isCommand;
 }
 
-/** Returns whether the client reports that it overrode a block of a Stop hook after `since`. */
 export function blockOverridden(path: string | null, since: string): boolean {
   let overridden = false;
   scan(path, '"system"', (entry) => {

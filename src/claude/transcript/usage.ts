@@ -41,7 +41,6 @@ export function addTokens(total: Totals, more: UsageDelta): void {
   );
 }
 
-/** Returns the tokens of a message as the API names them; a missing count is 0. */
 export function messageUsage(usage: Fields): UsageDelta {
   return {
     inputTokens: countOf(usage['input_tokens']),

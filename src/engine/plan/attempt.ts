@@ -7,7 +7,6 @@ export interface ToldTask extends PlanTask {
   readonly acceptance: readonly string[];
 }
 
-/** What came of one attempt at a task. */
 export interface PlanAttempt {
   readonly task: Pick<PlanTask, 'id' | 'title'>;
   readonly as: 'done' | 'partial' | 'failed' | 'blocked';

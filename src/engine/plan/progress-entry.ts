@@ -6,18 +6,15 @@ export interface ProgressEntry {
   /** Tells whether an entry was written already. */
   readonly id: string;
   readonly task: { readonly id: string; readonly title: string };
-  /** Of the loop. */
   readonly session: string;
   readonly at: string;
   readonly status: 'completed' | 'blocked' | 'partial';
   readonly iteration: number;
-  /** Relative to the project. */
   readonly changes: readonly string[];
   readonly commands: readonly CheckResult[];
   /** Why it did not pass, as the engine found it. */
   readonly reasons: readonly string[];
   readonly report: PlanState['report'];
-  /** What comes next. */
   readonly next: string;
 }
 

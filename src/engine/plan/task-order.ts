@@ -36,7 +36,6 @@ export interface PassedTask {
 }
 
 export interface PlanChoice {
-  /** The first task that can be worked on. */
   readonly next: PlanTask | null;
   /** Reason why no task can be worked on; `paused-for-review`: only tasks before the one to begin from are left. */
   readonly stop: 'complete' | 'needs-verification' | 'blocked' | 'paused-for-review' | null;
@@ -103,7 +102,6 @@ function obstacleFinder(tasks: readonly PlanTask[]): (task: PlanTask) => Obstacl
   return find;
 }
 
-/** Whether a glob has something that stands for other characters. */
 export function isGlob(entry: string): boolean {
   return /[*?[\]{}!]/.test(entry);
 }

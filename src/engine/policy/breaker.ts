@@ -44,7 +44,6 @@ export const CLOSED_BREAKER: BreakerState = {
   tdd: EMPTY_STREAK,
 };
 
-/** The breaker after one working iteration. Idle iterations are never shown to it. */
 export function sampleBreaker(state: BreakerState, sample: BreakerSample): BreakerState {
   return {
     findings: sample.findings === null ? state.findings : nextStreak(state.findings, String(sample.findings)),

@@ -36,12 +36,10 @@ export function readBudget(
   return readings;
 }
 
-/** Returns what the loop has cost; null if some of it is unknown. */
 export function totalCost({ costUsd, unpricedRuns = 0 }: UsageState): number | null {
   return unpricedRuns > 0 ? null : costUsd;
 }
 
-/** Returns whether the loop has a cost limit and a cost that is unknown, so that the limit cannot be kept. */
 export function isCostUnknown(
   { unpricedRuns = 0, unpricedAccepted = 0 }: UsageState,
   budget: Policy['budget'],
@@ -70,7 +68,6 @@ export interface RunUsage {
   readonly unpriced: -1 | 0 | 1;
 }
 
-/** The loop's usage with a part of an agent run added. */
 export function addRunUsage(before: UsageState, { usage, costUsd, unpriced }: RunUsage): UsageState {
   const { unpricedRuns, ...known } = addUsage(before, usage, null);
   const runs = (unpricedRuns ?? 0) + unpriced;

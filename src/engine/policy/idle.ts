@@ -18,7 +18,6 @@ export function clockSetBack(state: IdleState, before: string, at: string): Idle
   return { ...state, since: moved(state.since), lastCallAt: moved(state.lastCallAt) };
 }
 
-/** The streak after one more idle iteration that ended at `at`. */
 export function anotherIdle(state: IdleState, at: string): IdleState {
   return { since: state.since ?? at, consecutive: state.consecutive + 1, lastCallAt: at };
 }

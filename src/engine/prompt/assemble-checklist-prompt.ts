@@ -19,11 +19,9 @@ export interface ChecklistPromptParts
   readonly items: readonly ChecklistItem[];
   /** The most items that the list has had. */
   readonly most: number;
-  /** The text of a reflection that is due, or null. */
   readonly reflection: string | null;
 }
 
-/** Number of open items that the prompt names. */
 const NAMED = 3;
 const ITEM_LIMIT = 300;
 const REFLECTION_LIMIT = 4_000;
@@ -50,7 +48,6 @@ export function assembleChecklistPrompt(parts: ChecklistPromptParts): AssembledP
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closing.join('\n\n') };
 }
 
-/** Returns the default text of a reflection. */
 export function reflectionText(taskPath: string): string {
   return [
     `First read ${taskPath} from the beginning, and compare it with the project as it is now.`,

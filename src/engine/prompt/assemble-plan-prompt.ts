@@ -5,20 +5,16 @@ import { type AssembledPrompt, guardrailsText, noticeTexts, type PromptParts, se
 /** Parts of a plan's hand-off to a fresh context. */
 export interface PlanPromptParts
   extends Pick<PromptParts, 'iteration' | 'maxIterations' | 'notices' | 'steering' | 'guardrailsPath' | 'completion'> {
-  /** Relative to the project. */
   readonly planPath: string;
   readonly progressPath: string;
   readonly task: { readonly id: string; readonly title: string };
-  /** The task as it stands in the plan. */
   readonly text: string;
   /** As it is enforced; empty: the whole project. */
   readonly scope: readonly string[];
   /** Tasks done in this session, and the most it may have. */
   readonly done: number;
   readonly maxTasks: number;
-  /** Attempts at this task that did not pass. */
   readonly attempts: number;
-  /** The last entry of the progress file, or null. */
   readonly lastProgress: string | null;
   /** The agent's last report on this task; null before the first. */
   readonly report: string | null;

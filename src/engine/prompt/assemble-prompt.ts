@@ -32,7 +32,6 @@ export interface AssembledPrompt {
 /** Maximum length of a notice: a rejection can quote a whole test run. */
 const NOTICE_LIMIT = 3000;
 
-/** Returns the prompt of the next iteration. Pure. */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   const preface = [
     `[ralph] Iteration ${parts.iteration} of ${parts.maxIterations}. The task is in ${parts.taskPath}.`,
@@ -44,7 +43,6 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   return { preface: preface.join('\n\n'), body: parts.body.trim(), closing: closingText(parts) };
 }
 
-/** Returns the notices of this prompt, most important first. */
 export function noticeTexts({ notices, steering }: Pick<PromptParts, 'notices' | 'steering'>): string[] {
   const told: string[] = [];
   if (notices.rejection.length > 0) {
@@ -82,7 +80,6 @@ export function wholePrompt({ preface, body, closing }: AssembledPrompt): string
   return `${preface}\n\n---\n\n${body}\n\n---\n\n${closing}\n`;
 }
 
-/** Lists the signals with which the agent can end its message. */
 export function closingText({ completion, idle }: Pick<PromptParts, 'completion' | 'idle'>): string {
   const wanted = completionText(completion);
   const lines = ['How to end your message, each signal alone on a line, outside code and quotes:'];

@@ -25,7 +25,6 @@ export interface TaskPromptParts extends PromptParts {
   readonly lastFailures: string | null;
   /** Files that the gate expects and that do not exist yet, relative to the project. */
   readonly missing?: readonly string[];
-  /** Since the loop began. */
   readonly elapsedMs: number;
 }
 
@@ -100,7 +99,6 @@ export function paceText(items: number | null): string[] {
   return [section('Pace', [`Do ${most} in this iteration, then end your message.`])];
 }
 
-/** Returns whether a reflection is due in this iteration. */
 export function reflectionDue(iteration: number, every: number | null): boolean {
   return every !== null && iteration % every === 0;
 }

@@ -48,7 +48,6 @@ export function sectionsOf(text: string): string {
   return shown.length > 0 ? `\nIts sections:\n${shown.join('\n')}` : '';
 }
 
-/** The file that holds the whole assembled prompt. */
 export interface TaskPlace {
   /** Relative to the project; null if it could not be written, and then no prompt points to it. */
   readonly promptPath: string | null;

@@ -2,7 +2,6 @@ import { lines } from '../../text/markdown/lines.ts';
 
 /** File in which loops and agents of a project leave notes for later ones. */
 export interface MemoryFile {
-  /** Relative to the project. */
   readonly path: string;
   /** null where it is too long to be counted. */
   readonly entries: number | null;

@@ -68,7 +68,6 @@ export const contract = z.strictObject({
   loopId: z.string().min(1),
   name: z.string().nullable(),
   projectDir: z.string().min(1),
-  /** Relative to the project directory. */
   taskPath: z.string().min(1),
   /** null where the task file has no such terms. */
   task: taskTerms.nullable(),
@@ -112,7 +111,6 @@ export const contract = z.strictObject({
   bundleDir: z.string().nullable(),
 });
 
-/** The file outside the project that holds it. */
 export const storedContract = z.strictObject({
   /** SHA-256 over the contract with sorted keys: the loop's state names it. */
   hash: z.string(),

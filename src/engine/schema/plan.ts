@@ -31,12 +31,10 @@ const task = z.object({
 
 /** What `status PLAN --json` prints. */
 export const planStatus = z.object({
-  /** Relative to the project. */
   plan: z.string(),
   done: count,
   total: count,
   next: z.object({ id: z.string(), title: z.string() }).nullable(),
-  /** Why no task can be worked on; null where one can. */
   stop,
   tasks: z.array(task),
 });
@@ -54,7 +52,6 @@ export const planCheck = z.object({
       severity: z.enum(['error', 'warning']),
     }),
   ),
-  /** The id of the task that comes next. */
   next: z.string().nullable(),
   stop,
 });

@@ -4,7 +4,6 @@ import { terminalStatus } from './state.ts';
 
 /** What an iteration's agents were and used, all together, where a driver has heard them itself. null is unknown. */
 export const agentRecord = z.strictObject({
-  /** Of the last one. */
   model: z.string().nullable(),
   turns: count.nullable(),
   durationMs: z.number().min(0),

@@ -12,7 +12,6 @@ export const commandOutcome = z.strictObject({
   durationMs: z.number().min(0),
   /** Whether the prompt got less than the whole output. */
   truncated: z.boolean(),
-  /** Of the whole output. */
   bytes: count,
   preview: z.string().max(PREVIEW_LIMIT),
 });
@@ -26,7 +25,6 @@ const claim = z.strictObject({
   reasons: z.array(z.string()),
 });
 
-/** What one iteration used. null is unknown, which is not zero. */
 export const iterationUsage = z.strictObject({
   inputTokens: count.nullable(),
   outputTokens: count.nullable(),
@@ -47,7 +45,6 @@ export const taskIterationRecord = z.strictObject({
   durationMs: z.number().min(0),
   /** Whether files or the repository changed durably; `unknown` where the tree is too large to tell. */
   progress: z.union([z.boolean(), z.literal('unknown')]),
-  /** Relative to the project, in order, as far as they were noted. */
   changedFiles: z.array(z.string()),
   /** Consecutive iterations without progress, this one included. */
   noProgressStreak: count,
@@ -62,10 +59,8 @@ export const taskIterationRecord = z.strictObject({
 export const runStatus = z.strictObject({
   loopId: z.string(),
   name: z.string().nullable(),
-  /** Relative to the project directory. */
   taskPath: z.string(),
   status: z.enum(['running', 'waiting', 'verifying', 'paused', 'awaiting-consent', ...terminalStatus.options]),
-  /** Iterations finished. */
   iteration: count,
   maxIterations: count,
   idleIterations: count,
@@ -100,15 +95,11 @@ export const loopIteration = z.strictObject({
   startedAt: instant,
   endedAt: instant,
   durationMs: z.number().min(0),
-  /** Tokens and US dollars. */
   usage: iterationUsage.nullable(),
-  /** Of the agent's conversation. */
   turns: count.nullable(),
   toolCalls: count.nullable(),
   model: z.string().nullable(),
-  /** The checklist as the iteration left it. */
   checklist: z.strictObject({ done: count, total: count }).nullable(),
-  /** Whether files or the repository changed durably. */
   progress: taskIterationRecord.shape.progress,
   /** How a claim of completion fared: a finished checklist, or what the agent said. */
   completion: taskIterationRecord.shape.completion,

@@ -3,7 +3,6 @@ import { SCHEMA_VERSION } from './constants.ts';
 import { planState } from './plan.ts';
 import { count, instant } from './scalars.ts';
 
-/** Outcome of one check of a gate. */
 export const checkOutcome = z.enum(['ok', 'failed', 'timeout', 'vacuous', 'changed', 'unavailable']);
 
 const streak = z.object({ value: z.string().nullable(), repeats: count });
@@ -18,7 +17,6 @@ export const breakerState = z.object({
   tdd: streak,
 });
 
-/** The streak of consecutive idle iterations: when it began and how long it is. */
 export const idleState = z.object({
   since: instant.nullable(),
   consecutive: count,
@@ -142,7 +140,6 @@ const base = {
   lastReflection: count.optional(),
   /** How far a plan has come; absent for every other task, and before the plan was read. */
   plan: planState.optional(),
-  /** Results of the last verification; absent before the first. */
   checks: z.array(z.object({ name: z.string(), outcome: checkOutcome })).optional(),
   /** Last lines of the agent's last message; absent before the first iteration ends. */
   lastWords: z.array(z.string()).optional(),
@@ -167,7 +164,6 @@ const waiting = {
 /** An iteration that failed where the policy has the loop end with it: the end, unless completion is proved. */
 const failure = z.object({ as: z.enum(['timeout', 'error']), message: z.string() });
 
-/** The statuses in which a loop is over. */
 export const terminalStatus = z.enum([
   'complete',
   'stopped',
@@ -215,7 +211,6 @@ export const statusPart = z.discriminatedUnion('status', [
   }),
 ]);
 
-/** The part that every state carries. */
 export const commonPart = z.object(base);
 
 export const loopState = z.intersection(commonPart, statusPart);
@@ -242,7 +237,6 @@ export type Steering = z.infer<typeof steering>;
 export type TerminalStatus = z.infer<typeof terminalStatus>;
 export type PauseReason = z.infer<typeof pauseReason>;
 export type StateOf<S extends LoopState['status']> = Extract<LoopState, { status: S }>;
-/** State of a loop that has not ended. */
 export type LiveState = Exclude<LoopState, { status: 'ended' }>;
 /** What every state carries, whatever its status. */
 export type CommonState = Omit<StateOf<'running'>, 'status'>;

@@ -65,14 +65,12 @@ export const lostIterationView = iterationRecord.pick({
   claimed: true,
 });
 
-/** status.json of a task folder. */
 export const runStatusView = runStatus.omit({ guardrails: true }).extend({
   loopId: text,
   status: text,
   completion: runStatus.shape.completion.extend({ gate: z.string() }),
 });
 
-/** A line of a task folder's iterations.jsonl. */
 export const taskIterationView = taskIterationRecord
   .pick({ loopId: true, iteration: true, endedAt: true, durationMs: true, changedFiles: true, completion: true })
   .extend({

@@ -21,9 +21,7 @@ const logEntry = z.object({
   /** What the command printed, standard output and standard error together: of more than 12,000 characters head and tail. */
   output: z.string(),
   timestamp: instant,
-  /** Of everything that the command printed. */
   bytes: count.optional(),
-  /** What the shell left with. */
   exitCode: count.optional(),
 });
 

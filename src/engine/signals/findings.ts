@@ -2,7 +2,6 @@ import { lines } from '../../text/markdown/lines.ts';
 
 /** A finding as the agent's log holds it: `### FINDING-NNN: [Category] Title` and its fields beneath. */
 export interface Finding {
-  /** `FINDING-003` */
   readonly id: string;
   readonly category: string | null;
   readonly title: string;

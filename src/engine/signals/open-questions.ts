@@ -4,7 +4,6 @@ import { readLists } from '../../text/markdown/lists.ts';
 export interface OpenQuestion {
   /** The innermost section that it stands in; `P0` for a heading that names both. */
   readonly section: 'P0' | 'P1';
-  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
 }

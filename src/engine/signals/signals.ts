@@ -4,7 +4,6 @@ import type { Policy } from '../schema/policy.ts';
 export interface Signals {
   /** `claimed` where it counts, `misplaced` where it was seen but does not count. */
   readonly completion: 'claimed' | 'misplaced' | 'none';
-  /** The last findings count of the message, or null. */
   readonly findings: number | null;
   /** Names of the state markers, in order, each once. */
   readonly states: readonly string[];
@@ -96,7 +95,6 @@ function standsAlone(line: string, wanted: string): boolean {
 export interface VisibleLine {
   /** Each piece of inline code is replaced by one character that no text has. */
   readonly text: string;
-  /** Counted from 1. */
   readonly number: number;
 }
 
@@ -129,12 +127,10 @@ function blankInlineCode(line: string): string {
   return shown;
 }
 
-/** Returns why a text cannot be a completion signal, or null. */
 export function signalProblem(text: string): string | null {
   return oneLineProblem(text) ?? countsProblem({ kind: 'signal', text });
 }
 
-/** Returns why a text cannot be a completion promise, or null. */
 export function promiseProblem(text: string): string | null {
   if (/[<>]/.test(text)) return 'must have no angle brackets';
   return oneLineProblem(text) ?? countsProblem({ kind: 'promise', text });

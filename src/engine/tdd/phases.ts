@@ -14,12 +14,10 @@ export function isComplete({ completed }: Pick<TddRecord, 'completed'>, id: stri
   return completed.some((scenario) => scenario.id === id);
 }
 
-/** Scenarios that are not proved yet, in their order. */
 export function remaining(record: Pick<TddRecord, 'scenarios' | 'completed'>): TddScenario[] {
   return record.scenarios.filter(({ id }) => !isComplete(record, id));
 }
 
-/** Every scenario is proved, and none was broken since by refactoring. */
 export function allComplete(record: TddRecord): boolean {
   return record.broken === null && remaining(record).length === 0;
 }
@@ -103,7 +101,6 @@ function outOfOrder(phase: TddPhase, standing: TddStanding, id: string): Message
 
 export interface NextScenario {
   readonly record: TddRecord;
-  /** What to work on now; null when every scenario is complete. */
   readonly scenario: TddScenario | null;
 }
 

@@ -2,7 +2,6 @@ import { TDD_VERSION } from '../schema/constants.ts';
 import type { TddRecord, TddState } from '../schema/tdd.ts';
 import { standingOf } from './phases.ts';
 
-/** What the record says, in the form that the project shows. */
 export function publishedState(record: TddRecord): TddState {
   return {
     schemaVersion: TDD_VERSION,

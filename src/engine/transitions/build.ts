@@ -100,7 +100,6 @@ export function tellPause(state: StateOf<'paused'>): { state: StateOf<'paused'>;
   return { state: { ...state, told: [...state.told, key] }, message: state.paused.message };
 }
 
-/** Ends the turn of a paused loop. */
 export function releasePaused(paused: StateOf<'paused'>): Transition {
   const { state, message } = tellPause(paused);
   return release(state, message);

@@ -17,7 +17,6 @@ export function isFinished({ done, total }: ChecklistCount, before: ChecklistSta
   return total > 0 && done === total && total >= (before?.most ?? 0);
 }
 
-/** Returns the state's record of a checklist after a new count. */
 export function counted(now: ChecklistCount, before: ChecklistState | undefined): ChecklistState {
   return { done: now.done, total: now.total, most: Math.max(now.total, before?.most ?? 0) };
 }

@@ -14,7 +14,6 @@ export type Running = StateOf<'running'>;
 
 /** What a turn means beside its count. */
 export interface Account {
-  /** For the next prompt. */
   readonly warnings: readonly string[];
   /** How the loop ends by this turn, or null where it goes on. */
   readonly failure: Failure | null;

@@ -46,7 +46,6 @@ export function cannotGoOn(state: LiveState, happened: EventOf<'task-missing' | 
   return end(state, happened.at, 'error', happened.message);
 }
 
-/** Adds a warning for the user and the next prompt; the same key is announced once. */
 export function noticed(state: LiveState, happened: EventOf<'noticed'>): Transition {
   if (state.told.includes(happened.key)) return { state, effects: [] };
   const { warnings } = state.notices;

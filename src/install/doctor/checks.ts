@@ -7,7 +7,6 @@ import * as hooks from './hooks.ts';
 import * as loops from './loops.ts';
 import { selfTest } from './self-test.ts';
 
-/** An outcome under the stable name of its check. */
 export interface Finding extends Omit<Outcome, 'repair'> {
   readonly check: string;
   readonly repair?: (() => void) | undefined;

@@ -60,7 +60,6 @@ export const extraCertificates: Check = ({ env, platform }) => {
   return [warning(message, 'leave it unset where claude is started, if nothing there needs it.')];
 };
 
-/** Checks that the client is there and new enough. */
 export const client: Check = ({ client: found }) => {
   if (found === null) {
     const fix = 'install Claude Code (npm install -g @anthropic-ai/claude-code), or set RALPH_CLAUDE to its path.';
@@ -140,7 +139,6 @@ function runtimeDirOf({ projectDir, env }: Examined): string {
   return loopFiles(projectDir, null, env).runtimeDir;
 }
 
-/** Checks a directory by writing there. */
 function writable(dir: string, what: string, fix: string): Outcome {
   try {
     probe(dir, () => undefined);

@@ -14,9 +14,7 @@ export interface Examined {
   readonly bundle: string;
   readonly version: string;
   readonly now: string;
-  /** The node that runs this program. */
   readonly node: { readonly path: string; readonly version: string };
-  /** null if none was found. */
   readonly client: FoundClient | null;
   readonly sources: readonly SettingsSource[];
   /** Policy of a loop on PROMPT.md; null if its settings have errors. */
@@ -33,11 +31,9 @@ export function isSetUp({ projectDir, sources }: Examined): boolean {
   return readManifest(projectDir) !== null || registered.some(({ entry }) => isOurHook(entry));
 }
 
-/** One result of a check. */
 export interface Outcome {
   readonly level: 'ok' | 'warning' | 'error';
   readonly message: string;
-  /** Advice to the user; null if there is nothing to do. */
   readonly fix: string | null;
   /** Repairs it without losing anything of the user's: a function, or `init` run again; undefined if only a person can. */
   readonly repair?: (() => void) | 'init' | undefined;

@@ -17,7 +17,6 @@ import { type Check, type Examined, error, isSetUp, type Outcome, ok, orFine, wa
 /** Age from which a lock whose owner is unknown counts as left behind: no change of a state takes nearly so long. */
 const LOCK_AGE_MS = 60_000;
 
-/** Checks that the task file is there, filled in, and without problems. */
 export const taskFile: Check = (examined) => {
   const text = readText(join(examined.projectDir, DEFAULT_TASK));
   if (text === null && !isSetUp(examined)) return [];
@@ -41,7 +40,6 @@ export const loopSettings: Check = (examined) => {
   return [error(settingsProblem, 'fix it where it stands.')];
 };
 
-/** Finds state files that cannot be used. */
 export const stateFiles: Check = (examined) =>
   loopsOf(examined).flatMap((files) => {
     const { found } = describeLoop(files, examined.env);
@@ -66,7 +64,6 @@ const RESUME_OR_REPLACE = [
   { verb: 'Start over', command: 'restart' },
 ] as const;
 
-/** Finds loops whose driver has exited. */
 export const staleStates: Check = (examined) =>
   loopsOf(examined).flatMap((files) => {
     const { live, found } = describeLoop(files, examined.env);

@@ -8,7 +8,6 @@ export const MANIFEST_PATH = '.claude/ralph/.install.json';
 /** Record of what `init` installed: a later `init` updates and `uninit` removes exactly that. */
 export interface InstallManifest {
   readonly manifestVersion: 1;
-  /** The version of ralph-loop that wrote it. */
   readonly version: string;
   /** SHA-256 of each file as it was written, by path relative to the project, `/` between its parts. */
   readonly files: Readonly<Record<string, string>>;
@@ -17,7 +16,6 @@ export interface InstallManifest {
   readonly settings: SettingsRecord | null;
 }
 
-/** Reads the project's manifest; null if it is missing or unusable. */
 export function readManifest(projectDir: string): InstallManifest | null {
   try {
     const manifest = JSON.parse(readFileSync(join(projectDir, MANIFEST_PATH), 'utf8')) as InstallManifest;
@@ -39,7 +37,6 @@ export interface InsertedSpan {
 
 /** Changes of `init` to the settings file, to undo them without a copy. Offsets count from behind a byte-order mark. */
 export interface SettingsRecord {
-  /** true if `init` created the file. */
   readonly createdFile: boolean;
   /** SHA-256 of the file as `init` left it. */
   readonly after: string;
@@ -51,7 +48,6 @@ export function withoutMark(text: string): { readonly mark: string; readonly bod
   return text.startsWith('\uFEFF') ? { mark: '\uFEFF', body: text.slice(1) } : { mark: '', body: text };
 }
 
-/** SHA-256 of a text's UTF-8 bytes. */
 export function fileDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -7,7 +7,6 @@ export interface RegisteredHook {
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** Lists the command hooks of a settings object. */
 export function hooksIn(value: Readonly<Record<string, unknown>>, source: string): RegisteredHook[] {
   return entriesOf(value['hooks']).flatMap(([event, groups]) =>
     (Array.isArray(groups) ? groups : []).flatMap((group) => {

@@ -8,7 +8,6 @@ export interface CommandHook {
   readonly type: 'command';
   readonly command: string;
   readonly args?: readonly string[];
-  /** Seconds. */
   readonly timeout: number;
   readonly statusMessage: string;
   readonly onFailure?: 'block';

@@ -6,16 +6,13 @@ import { agentRegistration, fullRegistration, PASSED_HOOKS, type Registration } 
 
 interface StartedLoop {
   readonly loopId: string;
-  /** null for the project's default loop. */
   readonly name: string | null;
   /** The node that runs the launcher or the runner: the hooks run the same one. */
   readonly node: string;
 }
 
 interface LaunchedLoop extends StartedLoop {
-  /** Absolute path of main.cjs. */
   readonly mainPath: string;
-  /** Command of the user's own status line, which ours runs as well; null if they have none. */
   readonly userStatusLine: string | null;
 }
 

@@ -4,7 +4,6 @@ import { readText } from '../files/project-files.ts';
 import { clientConfigDir } from '../places.ts';
 import { readSettings } from './settings-json.ts';
 
-/** One settings file that the client reads. */
 export interface SettingsSource {
   readonly name: 'project' | 'local' | 'user' | 'managed';
   readonly path: string;

@@ -7,7 +7,6 @@ import type { CommandOutcome } from './run-command.ts';
 import { runTaskCommand, type TaskCommandEnd, type TaskCommandOptions } from './run-pinned-command.ts';
 
 export interface Evidence extends CommandRecord {
-  /** null if the command did not exit by itself. */
   readonly exitCode: number | null;
   /** Text for the prompt, with how the command ended unless it succeeded: at most 12,000 characters. */
   readonly output: string;

@@ -8,13 +8,11 @@ export interface Draft {
   readonly name: string;
   readonly text: string;
   readonly commands: readonly string[];
-  /** Notes for the user, one sentence each. */
   readonly notes: readonly string[];
 }
 
 interface Limits {
   readonly maxIterations: number;
-  /** Timeout of an iteration, in seconds. */
   readonly timeout: number;
   readonly itemsPerIteration: number | null;
   readonly reflectEvery: number | null;
@@ -44,7 +42,6 @@ const LIMITS: Readonly<Record<DraftKind, Limits>> = {
   },
 };
 
-/** Seconds. */
 const COMMAND_TIMEOUT = 300;
 const PROMISE = 'DONE';
 

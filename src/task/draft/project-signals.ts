@@ -172,7 +172,6 @@ function usableScripts({ dir }: Project, path: string): Set<string> {
   return new Set(usable.map(([name]) => name));
 }
 
-/** Folders of the packages of a workspace, relative to the project. */
 function workspaces({ dir, matching, read }: Project): string[] {
   const { workspaces: own } = readPackage(dir, 'package.json');
   const { packages: ofPnpm } = (readYaml(read('pnpm-workspace.yaml')).mapping ?? {}) as { packages?: unknown };

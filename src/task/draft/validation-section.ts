@@ -2,7 +2,6 @@ import { type Line, lines } from '../../text/markdown/lines.ts';
 import { hasParseErrors, parseShell } from '../../text/shell/parse-shell.ts';
 
 export interface ValidationSection {
-  /** Line of the heading within the body, from 1. */
   readonly line: number;
   readonly lines: readonly Line[];
 }

@@ -5,13 +5,11 @@ import { type KeyProblem, keyPath, printableValue, shownValue } from './problem.
 import { type Frontmatter, frontmatterSchema, TASK_KEYS } from './schema.ts';
 
 export interface ReadSettings {
-  /** null if there is an error. */
   readonly settings: Frontmatter | null;
   readonly problems: readonly KeyProblem[];
 }
 
 export interface ReadOptions {
-  /** Upper limit of max_iterations. */
   readonly cap?: number;
   /** true if these settings are complete, so that relations between keys can be checked. */
   readonly whole: boolean;

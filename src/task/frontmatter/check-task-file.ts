@@ -162,7 +162,6 @@ function bodyProblems({ body, bodyLine }: SplitText): Problem[] {
 /** Headings, empty items and rules: the lines of an unfilled template. */
 const BARE = /^\s*(?:#{1,6}(?:\s.*)?|(?:[-*+]|\d{1,9}[.)])?\s*(?:\[[ xX]?\])?\s*|-{3,}|={3,})$/;
 
-/** Finds problems in a checklist's body: an unfilled template, or no open items. */
 export function checklistProblems({ body, bodyLine }: Pick<SplitText, 'body' | 'bodyLine'>): Problem[] {
   const at = { path: '', line: bodyLine, column: 1, value: null };
   if (isUnfilled(body)) {
@@ -185,7 +184,6 @@ export function isUnfilled(body: string): boolean {
 const TASK = /^ {0,3}[-*+] \[[ xX]\] (?:\((?:blocked|manual-verify)\) )?(?:\*\*)?Task \S+:/m;
 const ACCEPTANCE = /^\s+[-*+] (?:\*\*)?Acceptance:/m;
 
-/** Warns about a prompt file that looks like a plan. */
 export function planDoubt({ body, bodyLine }: SplitText): Problem | null {
   const task = TASK.exec(body);
   if (task === null || !ACCEPTANCE.test(body)) return null;

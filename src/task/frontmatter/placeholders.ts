@@ -32,7 +32,6 @@ export function renderBody(body: string, values: BodyValues): string {
     .join('');
 }
 
-/** Placeholders outside comments, with their places in the whole body. */
 export function bodyPlaceholders(body: string): Placeholder[] {
   return outsideComments(body).flatMap(({ text, at }) =>
     placeholdersOf(text).map(({ start, end, ...named }) => ({ ...named, start: start + at, end: end + at })),

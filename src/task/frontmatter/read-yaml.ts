@@ -18,7 +18,6 @@ export interface Place {
 }
 
 export interface ReadYaml {
-  /** null if the text is no mapping. */
   readonly mapping: Record<string, unknown> | null;
   readonly problems: readonly (Place & {
     readonly rule: 'yaml' | 'not-a-mapping';

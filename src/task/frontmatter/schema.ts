@@ -165,7 +165,6 @@ const command = mapping({
   acceptance: optional(flag(), 'A required gate runs it again, and it must come out well.'),
 });
 
-/** Permission modes of the client. */
 const PERMISSION_MODES = ['acceptEdits', 'auto', 'bypassPermissions', 'default', 'dontAsk', 'manual', 'plan'] as const;
 
 /** Keys of every task file: type, range and description. Their defaults are in settings/defaults.ts. */

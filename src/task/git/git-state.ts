@@ -4,9 +4,7 @@ import { isLeftOut, MADE_BY_TOOLS } from '../progress/left-out.ts';
 import { type Marks, markFile, marksBuilder, type ReadBudget } from '../progress/marks.ts';
 import { type GitAnswer, type GitOptions, runGit } from './run-git.ts';
 
-/** State of a project in its repository. All paths are relative to the project. */
 export interface GitState {
-  /** The commit of HEAD, or `(initial)`. */
   readonly head: string;
   readonly index: Readonly<Record<string, string>>;
   /** Files that differ from the index, and untracked files. */
@@ -24,7 +22,6 @@ export interface Committed {
 }
 
 export interface GitLimits {
-  /** Changed and untracked files to look at. */
   readonly files: number;
   /** Limits of the files read among these. */
   readonly read: number;

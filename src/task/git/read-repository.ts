@@ -6,9 +6,7 @@ import { isWithin } from '../project-file.ts';
 import { eachOfGit, type GitOptions, runGit } from './run-git.ts';
 
 export interface Repository {
-  /** null if HEAD is detached. */
   readonly branch: string | null;
-  /** null in a repository without commits. */
   readonly head: string | null;
   /** Changed and untracked files relative to the project, without the loop's own; sorted. */
   readonly changed: readonly string[];
@@ -102,7 +100,6 @@ export async function commitsSince(projectDir: string, since: string, options: G
   return answer.kind === 'answer' ? Number(answer.text.trim()) || 0 : 0;
 }
 
-/** Files changed by HEAD's commit, relative to the project. */
 export async function filesOfCommit(projectDir: string, options: GitOptions): Promise<string[]> {
   const words = ['diff-tree', '--no-commit-id', '--name-only', '--no-renames', '-r', '-z', 'HEAD'];
   const [files, prefix] = [

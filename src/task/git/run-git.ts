@@ -6,14 +6,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface GitOptions {
   readonly env: Environment;
-  /** Timeout; 30 seconds by default. */
   readonly timeMs?: number;
   readonly signal: AbortSignal;
 }
 
 export type GitAnswer =
   | { readonly kind: 'answer'; readonly text: string }
-  /** null if it did not exit by itself. */
   | { readonly kind: 'failed'; readonly code: number | null }
   | { readonly kind: 'missing' | 'time' | 'output' };
 

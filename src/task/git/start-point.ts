@@ -8,15 +8,12 @@ import { type GitOptions, runGit } from './run-git.ts';
 
 /** State of the repository when a loop began, as the way back to it. */
 export interface StartPoint {
-  /** Commit of HEAD. */
   readonly head: string;
   /** Commit that holds the uncommitted changes of tracked files; null if there were none. */
   readonly stash: string | null;
-  /** Untracked files, relative to the project. */
   readonly untracked: readonly string[];
 }
 
-/** Changes of a project since a loop began. */
 export interface ChangesSince {
   /** `git diff --stat`, line by line. */
   readonly stat: readonly string[];

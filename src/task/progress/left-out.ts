@@ -1,6 +1,5 @@
 import { PROGRESS_FILE } from '../settings/defaults.ts';
 
-/** Folders of generated files. */
 export const MADE_BY_TOOLS: readonly string[] = [
   '.git',
   'node_modules',

@@ -26,7 +26,6 @@ export interface SnapshotOptions {
 
 export interface Comparison {
   readonly progress: 'yes' | 'no' | 'unknown';
-  /** Sorted, at most 200. */
   readonly changedFiles: readonly string[];
   /** Limits that cut either snapshot; empty if everything was seen. */
   readonly bounded: readonly string[];

@@ -60,7 +60,6 @@ export const DEFAULTS = {
   open_questions: 'required',
 } as const satisfies { readonly [K in keyof Defaults<Frontmatter>]: Defaults<Frontmatter>[K] | null };
 
-/** Defaults of an `idle` block. */
 export const IDLE = {
   delay: 30_000,
   backoff: 2,

@@ -13,7 +13,6 @@ const ID = /^\w[\w.-]{0,63}$/;
 export interface ListTerms {
   readonly projectDir: string;
   readonly wanted: readonly WantedScenario[];
-  /** Command of scenarios without their own. */
   readonly command: string | null;
   readonly timeoutSeconds: number | null;
   readonly consented: boolean;

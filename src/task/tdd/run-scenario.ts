@@ -10,7 +10,6 @@ export interface ScenarioRun {
   readonly problem: string | null;
   /** true if the command ran and exited by itself, so that its output concerns the code. */
   readonly ended: boolean;
-  /** At most 12,000 characters. */
   readonly output: string;
   readonly bytes: number;
   readonly exitCode: number | null;
