@@ -7,11 +7,11 @@ import { endedState } from '../status/ended-loop.ts';
 import { dispatch, startFreshTurn } from '../turn/dispatch.ts';
 import type { Driver, Next } from '../turn/driver.ts';
 import { runEffects } from '../turn/run-effects.ts';
-import type { Dispatched } from '../turn/turn.ts';
+import { type Dispatched, isStep } from '../turn/turn.ts';
 import { waitInTurn } from '../turn/wait.ts';
 import { answerAgain, assign } from './assign.ts';
 import { type Router, type RouterAnswer, RouterLeft, type StopAnswer } from './router.ts';
-import { assignedSpawn } from './spawn-record.ts';
+import { assignedSpawn, type SpawnRecord, updateSpawn } from './spawn-record.ts';
 import {
   consentAnswer,
   endAnswer,
@@ -74,9 +74,10 @@ async function byStatus(router: Router, state: LoopState): Promise<Next<RouterAn
     case 'running': {
       const assigned = assignedSpawn(files, state);
       if (assigned === null) return startFreshTurn(turn);
-      return assigned.retryAt === undefined || !isBefore(turn.context.now(), assigned.retryAt)
-        ? { answer: answerAgain(router, assigned) }
-        : waitForRetry(router, assigned.retryAt);
+      if (assigned.retryAt === undefined) return { answer: answerAgain(router, assigned) };
+      return isBefore(turn.context.now(), assigned.retryAt)
+        ? waitForRetry(router, assigned.retryAt)
+        : retry(router, assigned);
     }
     case 'waiting':
       if (!state.waiting.woken) return next({ type: 'wait', until: state.waiting.until });
@@ -104,7 +105,16 @@ async function waitForRetry(router: Router, until: string): Promise<Next<RouterA
   if (end === 'aborted') throw new RouterLeft();
   if (end === 'state-changed') return byState(router);
   const assigned = end === 'deadline' ? null : assignedSpawn(router.files, router.turn.loaded.state);
-  return { answer: assigned === null ? retryAnswer(router, until) : answerAgain(router, assigned) };
+  return assigned === null ? { answer: retryAnswer(router, until) } : retry(router, assigned);
+}
+
+/** Hands a spawn out again as another attempt at its iteration, unless the loop has reached a limit meanwhile. */
+function retry(router: Router, assigned: SpawnRecord): Next<RouterAnswer> {
+  const { turn, files } = router;
+  const begun = dispatch(turn, { type: 'prompt-made', at: turn.context.now(), outcome: 'ready' });
+  if (begun.effects.some(isStep)) return begun;
+  updateSpawn(files, assigned, { retryAt: undefined });
+  return { answer: answerAgain({ ...router, turn: begun.turn }, assigned) };
 }
 
 async function withReport({ files, options }: Router, answer: RouterAnswer): Promise<RouterAnswer> {

@@ -23,7 +23,7 @@ export interface SpawnRecord {
   readonly doubts: number;
   /** Number of subagents that could not work on it, and when the next one may start. */
   readonly failures?: number;
-  readonly retryAt?: string;
+  readonly retryAt?: string | undefined;
 }
 
 /** Maximum size, above that of a prompt with the output of all commands. */

@@ -29,7 +29,7 @@ export interface TurnOf {
   readonly green: boolean;
   /** Whether it changes a file. */
   readonly changes: boolean;
-  /** Why the agent could not end its turn; null where it did. A session's hook never hears of such a turn. */
+  /** Why the agent could not work; null where it did. Such a turn is no iteration, and a session's hook never hears of it. */
   readonly error: string | null;
   /** Said by the user while the agent works. */
   readonly command: 'stop' | 'cancel' | 'steer' | null;
@@ -76,7 +76,7 @@ export const byRunner: Driver = (task, turns, clock) =>
   inProject(task, clock, async (project, play) => {
     const { env, files } = project;
     let nth = 0;
-    const startAgent: StartAgent = (_, { onStart }) => {
+    const startAgent: StartAgent = (_, { onStart, onUsage }) => {
       const turn = turns[nth++];
       assert.ok(turn, 'the loop is over before the turns are');
       onStart?.(process.pid);
@@ -86,8 +86,9 @@ export const byRunner: Driver = (task, turns, clock) =>
         ...{ subtype: 'success', isError: false, terminalReason: 'completed', stopReason: null, apiStatus: null },
         ...{ turns: 1, text, costUsd: null, usage },
       };
-      const facts = { ...NO_FACTS, result, toolCalls: calls };
-      const outcome = error === null ? { kind: 'ok', message: '' } : { kind: 'other', message: error };
+      const facts = { ...NO_FACTS, result, toolCalls: calls, usage };
+      onUsage?.({ usage, costUsd: null, windows: NO_FACTS.windows });
+      const outcome = error === null ? { kind: 'ok', message: '' } : { kind: 'crashed', message: error };
       return {
         ...{ pid: process.pid, send: () => true, interrupt: () => undefined, close: () => undefined },
         end: () => undefined,
@@ -142,6 +143,7 @@ async function inProject(
     PATH: process.env['PATH'],
     HOME: root,
     XDG_STATE_HOME: join(root, 'outside'),
+    RALPH_RATE_LIMIT_WAIT: '1ms',
     CLAUDE_PROJECT_DIR: directory,
   };
   const project: Project = { directory, env, files: loopFiles(directory, null, env) };

@@ -226,13 +226,13 @@ test('a paused loop makes the host wait without an end, and goes on with a new p
   const wait = await called(project, { spawn: 1, text: 'Some work.' });
   assert.ok(wait.action === 'wait' && wait.why === 'paused', JSON.stringify(wait));
   assert.equal(wait.until, null);
-  assert.equal(stateOf(project).iteration, 0);
+  assert.equal(stateOf(project).iteration, 1, 'a turn that was finished counts');
   operate(project.files, project.env, AT, () => ({ kind: 'resume' }));
   const next = await spawned(project);
-  assert.deepEqual([next.spawn, next.iteration], [2, 1]);
-  // The report from before the pause was heard then; this one is of another agent's work.
+  assert.deepEqual([next.spawn, next.iteration], [2, 2]);
+  // The report from before the pause was counted then.
   await spawned(project, { spawn: 1, text: 'Some work.' });
-  assert.equal(stateOf(project).iteration, 0);
+  assert.equal(stateOf(project).iteration, 1);
 });
 
 test('what the user says for the next prompt and a stop reach a router loop', async (t) => {
