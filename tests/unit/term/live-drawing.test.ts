@@ -94,6 +94,6 @@ test('after the end the cursor stands at the beginning of an empty row, under th
   });
   screen.draw().close();
   const rows = await screen.rows();
-  assert.equal(rows.at(-1), 'ralph-loop: complete: done. It took 2s.');
+  assert.equal(rows.at(-1), 'ralph-loop: done. It took 2s.');
   assert.deepEqual(await screen.cursor(), { row: rows.length, column: 0 });
 });

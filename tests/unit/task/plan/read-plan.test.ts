@@ -176,11 +176,12 @@ test('a file without a task is no plan, and one that is too long is not read', (
   );
 });
 
-test('a line of thousands of list marks is read like any other', () => {
-  const { tasks } = readPlan(`- [ ] **Task 1: a**\n  - Acceptance: x\n${'- '.repeat(3000)}x\n`);
+test('a line of thousands of list marks is refused at once, with its number', () => {
+  const { tasks, problems } = readPlan(`- [ ] **Task 1: a**\n  - Acceptance: x\n${'- '.repeat(3000)}x\n`);
+  assert.deepEqual(tasks, []);
   assert.deepEqual(
-    tasks.map(({ id }) => id),
-    ['Task 1'],
+    problems.map(({ rule, line, severity }) => [rule, line, severity]),
+    [['too-deep', 3, 'error']],
   );
 });
 
