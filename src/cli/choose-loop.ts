@@ -69,10 +69,7 @@ export function pathOrLoop({ positionals, values }: CommandContext, command: str
   throw new RalphError('usage', `${command} takes a path or --loop, not both.`);
 }
 
-/**
- * Returns the loop on the path, else the one that --loop or RALPH_LOOP names, else the only live one, else the default
- * one. Throws `usage` with a list if several qualify. `command` is how it is written before a path.
- */
+/** Returns the loop on the path, else the named, the only live or the default one. Throws `usage` for several. */
 export function chosenLoop(
   context: CommandContext,
   command: string,
@@ -108,10 +105,7 @@ export function onlyOf<T extends BriefLoop>(loops: readonly T[], what: string, u
   throw new RalphError('usage', advise(text, 'Choose one', usage));
 }
 
-/**
- * Returns the loop that a start without task and name resumes: the only live one without a driver, else the default one
- * if it has ended, else the only ended one that is not complete. Throws `usage` with a list if several qualify.
- */
+/** Returns the loop that a start without task and name resumes. Throws `usage` with a list for several. */
 export function loopToResume(context: CommandContext, command: string): LoopFiles {
   const { projectDir, env } = context;
   const usage = `${command} --resume --task ${PATH_OR_NAME}`;
@@ -136,7 +130,6 @@ export function loopAwaitingConsent(context: CommandContext): LoopFiles {
   return chosen === undefined ? context.files : loopFiles(context.projectDir, chosen.name, context.env);
 }
 
-/** Returns one line for each loop. */
 export function loopTable(loops: readonly BriefLoop[]): string {
   return table(loops.map(({ name, status, taskPath }) => ['', name ?? '(default)', status, printable(taskPath)]));
 }

@@ -18,7 +18,6 @@ export interface CommandContext {
   readonly atTerminal: boolean;
   /** true if the user can be asked, too: standard input is a terminal as well. */
   readonly mayAsk: boolean;
-  /** Colours for the answer, if it goes to a terminal. */
   readonly paint: Paint;
   readonly now: () => string;
   /** Prints a text, in a terminal wrapped between words. */
@@ -38,7 +37,6 @@ export interface Command {
   readonly usage: string;
   /** What it does, for `--help`: at most three sentences. */
   readonly help: string;
-  /** A command line for `--help`. */
   readonly example: string;
   readonly options: Record<string, OptionDefinition>;
   /** Control commands refuse inside an agent's shell (CLAUDECODE=1), with the way out. */

@@ -3,7 +3,6 @@ import { COMMON_OPTIONS, type Command, type OptionDefinition } from './command.t
 
 const COLUMNS = 80;
 
-/** Groups of the command list. */
 const GROUPS: Readonly<Record<string, string>> = {
   'Run a loop': 'run start resume router',
   'Steer it': 'steer pause wake stop cancel accept reset',
@@ -12,7 +11,6 @@ const GROUPS: Readonly<Record<string, string>> = {
   'Set up': 'init doctor config uninit',
 };
 
-/** Returns the help of one command. */
 export function commandHelp({ name, usage, help, options, example }: Command): string {
   const own = rowsOf(options);
   const common = rowsOf(COMMON_OPTIONS);
@@ -56,7 +54,6 @@ function hanging(label: string, text: string): string[] {
   return [...lines, line.trimEnd()];
 }
 
-/** Returns the help of the whole program: its commands in groups, one per line. */
 export function commandList(commands: readonly Command[]): string {
   const width = Math.max(0, ...commands.map(({ name }) => name.length));
   const groups = Object.entries(GROUPS).flatMap(([title, names]) => [

@@ -51,10 +51,7 @@ function takesWords({ usage }: Command): boolean {
   return /[A-Z]/.test(usage.replace(/\[?--( .*|[a-z-]+( [A-Z=]+)?\]?)/g, ''));
 }
 
-/**
- * Returns the command's name, the first word that is neither a common option nor its value, or null, and the other
- * words, including options before the name.
- */
+/** Returns the first word that is no common option nor its value, or null, and the other words. */
 export function commandName(argv: readonly string[]): {
   readonly name: string | null;
   readonly args: readonly string[];

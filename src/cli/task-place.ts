@@ -17,7 +17,6 @@ import { advise, type Message } from '../text/message.ts';
 import { shellWord } from '../text/quote.ts';
 import { RalphError } from '../text/ralph-error.ts';
 
-/** A task folder of the project. */
 export interface TaskPlace {
   /** Absolute, symbolic links resolved. */
   readonly dir: string;
@@ -26,10 +25,7 @@ export interface TaskPlace {
   readonly run: RunFiles;
 }
 
-/**
- * Finds the task folder of a word: the folder or its task file, from the current directory, or the name of a loop
- * directory. Throws `usage` for anything else, and outside the project.
- */
+/** Finds the task folder of a path, or of a loop directory's name. Throws `usage` for anything else. */
 export function taskPlace(projectDir: string, word: string): TaskPlace {
   if (word === '') throw new RalphError('usage', 'the path is empty: name a task folder.');
   const path = resolve(pathNamed(projectDir, word));

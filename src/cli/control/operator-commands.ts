@@ -19,7 +19,6 @@ interface OperatorCommandParts {
   readonly options?: Command['options'];
   /** Chooses the loop; by default the one on the path that is the command's only word. */
   readonly loopOf?: (context: CommandContext) => LoopFiles;
-  /** Returns the result in words. */
   readonly answer: (done: Operated) => string;
   readonly command: (context: CommandContext, state: LoopState) => OperatorCommand;
 }
@@ -45,7 +44,6 @@ export function operatorCommand(parts: OperatorCommandParts): Command {
   };
 }
 
-/** Gives the command to this loop and prints the result. */
 export function operateOn(
   files: LoopFiles,
   parts: Pick<OperatorCommandParts, 'answer' | 'command'>,
@@ -59,7 +57,6 @@ export function operateOn(
   return 0;
 }
 
-/** The stop command and its answer. */
 export const STOP = {
   command: (_context: unknown, state: LoopState): OperatorCommand => ({
     kind: 'stop',

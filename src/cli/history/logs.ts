@@ -18,7 +18,6 @@ import { journalLine } from '../show/journal-line.ts';
 import { foreignSegment } from '../task/scaffold.ts';
 import { onePath, taskPlace } from '../task-place.ts';
 
-/** Polling interval of `--follow`. */
 const POLL_MS = 500;
 
 export const LOGS_COMMAND: Command = {
@@ -68,7 +67,6 @@ export const LOGS_COMMAND: Command = {
   },
 };
 
-/** Prints the iterations of this loop, or of the one recorded last. */
 function tableOf(
   files: LoopFiles,
   loopId: string | undefined,
@@ -115,7 +113,6 @@ interface Journal {
   next: number;
 }
 
-/** Returns everything added since the last call. */
 function readNew(journal: Journal): Lines {
   const lines = readOn(journal.path, journal.next);
   journal.next = lines.next;

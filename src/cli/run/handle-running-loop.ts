@@ -6,10 +6,7 @@ import { ask } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 import { operateOn, STOP } from '../control/operator-commands.ts';
 
-/**
- * Asks the user what to do if the loop already runs: watch it, stop it, start another one under another name, or nothing.
- * Returns the context to continue with, or null to start nothing. Without a terminal it asks nothing, and the start refuses.
- */
+/** Asks what to do if the loop already runs. Returns the context to continue with, or null to start nothing. */
 export async function handleRunningLoop(context: CommandContext): Promise<CommandContext | null> {
   const { mayAsk, err } = context;
   if (!mayAsk || !isRunning(context)) return context;

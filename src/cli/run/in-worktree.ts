@@ -24,10 +24,7 @@ interface RunPlace {
   readonly worktree: WorktreePlace | null;
 }
 
-/**
- * Creates or finds the worktree of `--worktree`, and returns the command to run there. A resumed loop that exists only in
- * a worktree is found there without the option.
- */
+/** Creates or finds the worktree of `--worktree` or of the resumed loop, and returns the command to run there. */
 export async function inWorktree(context: CommandContext): Promise<RunPlace> {
   const { values, env } = context;
   const resumed = values['resume'] === true ? worktreeToResume(context) : null;
@@ -72,7 +69,6 @@ function requestOf(context: CommandContext, resumed: string | null): WorktreeReq
   return { projectDir, name: files.name, taskPath: task ?? DEFAULT_TASK, existing, env };
 }
 
-/** Reads the settings from the project and its task. */
 function setUpSettings(context: CommandContext, task: string | null): Settings {
   const own = { mode: 'runner', headless: true, launched: true, consented: true, clientVersion: null } as const;
   const request = startRequest(context, { ...startTarget(context), task }, { ...own, clientArgs: context.rest });

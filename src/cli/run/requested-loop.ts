@@ -7,10 +7,7 @@ import { type CommandContext, valuesOf } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
 import { onePath } from '../task-place.ts';
 
-/**
- * Finds the loop of `run --consent [NAME]`: the named one, or the only one that awaits consent. Settings of the agent's
- * command line hold unless the user gives others. Throws RalphError if there is none, or several.
- */
+/** Finds the loop of `run --consent [NAME]`; the agent's settings hold unless the user gives others. */
 export function requestedLoop(context: CommandContext): CommandContext {
   const { values } = context;
   const stray = ['task', 'path', 'resume', 'fresh', 'worktree', 'arg', 'tdd'].find((key) => values[key] !== undefined);

@@ -17,10 +17,7 @@ import type { CommandContext } from '../command.ts';
 import { startFlags } from '../start/start-request.ts';
 import { writeTaskFile } from '../task/scaffold.ts';
 
-/**
- * Resolves the words after `run` to a task: a path, the name of a loop directory (created if missing), or a task in plain
- * words, which is drafted and reviewed. Returns null if the user does not start it now. Throws `usage` for anything else.
- */
+/** Resolves the words after `run` to a task. Returns null if the user does not start it now. Throws `usage`. */
 export async function runTask(context: CommandContext): Promise<CommandContext | null> {
   const { positionals, values, projectDir } = context;
   const [word, ...more] = positionals;
@@ -54,10 +51,7 @@ function isPath(word: string, projectDir: string): boolean {
   );
 }
 
-/**
- * Returns the task file, absolute, of a loop directory: the existing one, or a new one with the goal that the user gives
- * at the terminal. Throws `task-invalid` if a new one has to be filled in first.
- */
+/** Returns the task file, absolute, of a loop directory. Throws `task-invalid` if a new one has to be filled in. */
 async function loopDirectoryFile(context: CommandContext, name: string): Promise<string> {
   const { projectDir } = context;
   const shown = loopDirectoryTask(name);

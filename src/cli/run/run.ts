@@ -55,7 +55,6 @@ export const RUN_COMMAND: Command = {
   },
 };
 
-/** Starts or resumes the loop, and drives it to its end. */
 async function runToEnd(run: CommandContext, projectDir: string): Promise<number> {
   const { context: place, worktree } = await inWorktree(run);
   const context = await handleRunningLoop({ ...place, files: startTarget(place, 'run').files });

@@ -170,10 +170,7 @@ function messageIn(file: string | null): Buffer {
   }
 }
 
-/**
- * Returns the loop that --loop or RALPH_LOOP names, else the only live router loop or the only one that this session
- * drives, else the default one. Throws `usage` if several qualify. A start chooses its loop by the task.
- */
+/** Returns the named loop, else this session's or the only live router loop, else the default one. */
 function routerLoop(context: CommandContext, action: string): LoopFiles {
   if (context.files.name !== null || action === 'start') return context.files;
   const live = liveLoops(context).filter(({ found }) => found.kind === 'loop' && found.state.mode === 'router');

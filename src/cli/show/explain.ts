@@ -114,7 +114,6 @@ function explained(state: LoopState, { files, live }: LoopReport): Explanation {
   return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, state) };
 }
 
-/** Returns the last events of a loop that say something about the cause. */
 function tellingEvents(files: LoopFiles, loopId: string): Explanation['events'] {
   return eventsOf(files, loopId)
     .filter(({ type }) => !ROUTINE.has(String(type)))

@@ -36,7 +36,6 @@ export const LIST_COMMAND: Command = {
   },
 };
 
-/** One loop in the answer of `list --json`. */
 interface ListedLoop {
   readonly name: string | null;
   readonly kind: TaskKind;
@@ -48,7 +47,6 @@ interface ListedLoop {
   readonly path: string | null;
   /** null for a loop that has not started. */
   readonly startedAt: string | null;
-  /** Cost in US dollars; null if unknown. */
   readonly costUsd: number | null;
   /** The client, host or runner that holds the loop; null if none does. */
   readonly holder: { readonly pid: number; readonly alive: boolean } | null;

@@ -1,7 +1,6 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
 import { advise, type Message } from '../../text/message.ts';
 
-/** The answer of `explain`: the reason, and the next step. */
 export interface Explained {
   readonly why: string;
   readonly next: Message | string;

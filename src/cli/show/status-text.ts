@@ -15,7 +15,6 @@ import { type BriefLoop, loopTable } from '../choose-loop.ts';
 import type { CommandContext } from '../command.ts';
 import { iterationTable } from './iteration-table.ts';
 
-/** The answer of `status --json`. */
 export type Status = (InactiveLoop | LiveLoop) & {
   /** State of the run in a task folder; null if nothing ran there, absent for other tasks. */
   readonly run?: RunState | null;
@@ -34,7 +33,6 @@ interface InactiveLoop {
   readonly lastLoop: EndedLoop | null;
 }
 
-/** Formats a status for people. */
 export function statusText(status: Status, context: CommandContext): string {
   const { now, paint } = context;
   const at = now();
@@ -118,7 +116,6 @@ function usageText(usage: NonNullable<LiveLoop['usage']>): string {
   return `${read.toLocaleString('en')} tokens in, ${usage.outputTokens.toLocaleString('en')} out, ${cost}`;
 }
 
-/** Formats one line about a loop that is over. */
 function endedText(loop: EndedLoop, at: string, paint: Paint): string {
   const list = loop.checklist === undefined ? '' : `, checklist ${checklistText(loop.checklist)}`;
   const style = loop.status === 'complete' ? 'green' : loop.status === 'error' ? 'red' : 'yellow';

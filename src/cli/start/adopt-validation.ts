@@ -12,10 +12,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
-/**
- * Shows the commands of the task file's "## Validation Commands" and, after a yes, writes them into its frontmatter,
- * where they are enforced. false when the user said no.
- */
+/** Writes "## Validation Commands" into the frontmatter, where they are enforced, if the user agrees. */
 export async function adoptValidation(context: CommandContext, task: string | null): Promise<boolean> {
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
   const text = readFileSync(path, 'utf8');
@@ -46,10 +43,7 @@ async function agreed(context: CommandContext): Promise<boolean> {
   return agrees('Write them into the frontmatter?');
 }
 
-/**
- * Asks, in a terminal, which commands must pass before the loop may complete, where its task file names none, and
- * writes the answers into its frontmatter. An empty answer goes on without.
- */
+/** Asks at a terminal for commands that must pass before completion, and writes them into the frontmatter. */
 export async function askValidation(context: CommandContext, task: string | null): Promise<void> {
   const path = join(context.projectDir, task ?? DEFAULT_TASK);
   if (!existsSync(path)) return; // start says so, with what to do

@@ -16,7 +16,6 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { agrees } from '../ask.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Heading of the terms of a loop that an agent requested. */
 export const REQUEST_HEADING = 'An agent has asked for this loop:';
 
 type Asking = Pick<CommandContext, 'err' | 'values'>;
@@ -26,16 +25,12 @@ function isAsked({ values }: Asking): boolean {
   return values['yes'] !== true && process.stdin.isTTY === true;
 }
 
-/** Shows the user what they approve, and asks. */
 export async function approves(context: Asking, heading: string, lines: readonly string[], question: string) {
   context.err([heading, ...lines].join('\n'));
   return !isAsked(context) || (await agrees(question));
 }
 
-/**
- * Shows the user what a start of theirs takes over from an agent, a requested loop or a list of scenarios, and asks.
- * Returns the approved terms, undefined where there is nothing to approve, and null for a no.
- */
+/** Shows what a start takes over from an agent. undefined: nothing to approve. null: the user said no. */
 export async function approveStart(
   context: Asking,
   files: LoopFiles,

@@ -1,6 +1,5 @@
 import { options } from '../command.ts';
 
-/** The task, for every command that starts a loop. */
 export const TASK_OPTIONS = options({
   'task PATH': 'Task folder or file; default: .claude/ralph/PROMPT.md.',
   'path PATH': 'Same as --task.',
@@ -9,14 +8,12 @@ export const TASK_OPTIONS = options({
   'arg NAME=VALUE...': 'Value of an argument of the task folder; repeatable.',
 });
 
-/** Execution of a plan, for every command that starts a loop. */
 export const PLAN_OPTIONS = options({
   plan: 'The task file is a plan: do one task after the other.',
   'from TASK': 'First task of the plan: --from "Task 5".',
   'max-tasks N': 'Tasks until the plan pauses for review, 1-100 (5).',
 });
 
-/** Settings of the loop, for every command that starts one. */
 export const SETTING_OPTIONS = options({
   'max-iterations N': 'Limit of iterations, 1-100; for task folders 1-50.',
   'max-time DURATION': 'Limit of total time, such as 8h.',

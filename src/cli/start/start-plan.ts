@@ -12,10 +12,7 @@ import type { CommandContext } from '../command.ts';
 import { isAgent } from '../refuse-agent.ts';
 import { existingLoopPolicy } from './start-request.ts';
 
-/**
- * Checks a start with --plan; returns null for any other task. A resumed loop knows itself that its task is a plan. On a
- * main branch the user at the terminal is offered a new branch (`mayAsk`). Throws RalphError with all problems.
- */
+/** Checks a start with --plan; null for any other task. `mayAsk`: a new branch may be offered. */
 export async function planToStart(
   context: CommandContext,
   files: LoopFiles,

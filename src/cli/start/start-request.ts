@@ -17,7 +17,6 @@ import { loopAwaitingConsent, loopToResume } from '../choose-loop.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { pathNamed } from '../task-place.ts';
 
-/** The loop that a start is about. */
 export interface StartTarget {
   readonly files: LoopFiles;
   /** Relative to the project; null for PROMPT.md. */
@@ -53,7 +52,6 @@ export function startRequest(context: CommandContext, target: StartTarget, own: 
   };
 }
 
-/** Returns what the command line asks to do about an existing loop. */
 export function existingLoopPolicy(values: CommandContext['values']): StartRequest['existing'] {
   if (values['resume'] === true) return 'resume';
   return values['fresh'] === true ? 'fresh' : 'refuse';
@@ -100,11 +98,7 @@ export function modeIn(rest: readonly string[]): string | null {
   return rest[at]?.split('=')[1] ?? rest[at + 1] ?? null;
 }
 
-/**
- * Reads the loop, its task and its arguments from `--task` (or `--path`), `--arg` and `--loop`. The loop of a task folder
- * is named after it. A resumed loop keeps its task; so does a named loop of a task folder that is started over. `command`
- * is the one that errors advise. Throws RalphError for what cannot be meant.
- */
+/** Reads the loop, its task and its arguments; a resumed loop keeps its task. Errors advise `command`. */
 export function startTarget(context: CommandContext, command: 'start' | 'run' | 'router start' = 'start'): StartTarget {
   const { values, projectDir, env } = context;
   const resumes = values['resume'] === true;

@@ -14,7 +14,6 @@ import type { CommandContext } from '../command.ts';
 
 const START_POINT_MS = 10_000;
 
-/** Prints the warnings about a loop that was started, on standard error. */
 export function printWarnings({ err, projectDir }: CommandContext, { warnings, stored }: StartedLoop): void {
   const { contract } = stored;
   for (const { message, line } of warnings) err(withPrefix(`${line === null ? '' : `line ${line}: `}${message}`));

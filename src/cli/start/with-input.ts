@@ -9,10 +9,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { type CommandContext, valuesOf } from '../command.ts';
 import { readTaskText } from '../task-place.ts';
 
-/**
- * Fills in the options that were not given from the file of `--input`, if there is one. Throws RalphError `usage` with
- * all problems of the input, as pre-execute.cjs finds them.
- */
+/** Fills in options that were not given from the file of `--input`. Throws `usage` with all problems. */
 export function withInput(context: CommandContext): CommandContext {
   const { values, projectDir, env } = context;
   const path = values['input'];

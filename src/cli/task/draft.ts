@@ -82,10 +82,7 @@ function write(
   return 0;
 }
 
-/**
- * Drafts `.ralph/NAME/RALPH.md` and returns its path, or null if the user keeps it for later or cancels. Starting needs
- * a review at a terminal, or --yes. `billOf` returns what a loop on a task may cost at most.
- */
+/** Drafts `.ralph/NAME/RALPH.md`. Returns null if the user does not start it. `billOf` tells the cost limits. */
 export async function draftToRun(
   context: CommandContext,
   words: string,

@@ -105,10 +105,7 @@ function openEditor(file: string, env: NodeJS.ProcessEnv, err: CommandContext['e
 /** Text that can only be a path. */
 const PATH_ALONE = /^(?:\.{0,2}\/\S*|\S*\/|(?:\S*\/)?RALPH\.md)$/;
 
-/**
- * Returns the absolute RALPH.md of the existing task folder that the only argument names; null for a task in words.
- * Throws `usage` for a path that is no task folder of the project.
- */
+/** Returns the RALPH.md that the only argument names; null for words. Throws `usage` for any other path. */
 export function taskToOpen({ values, positionals, projectDir, err }: CommandContext): string | null {
   const [word, ...more] = positionals;
   if (word === undefined || more.length > 0 || values['name'] !== undefined) return null;

@@ -36,7 +36,6 @@ export function applyStopFlags(context: DriverContext, stored: StoredContract | 
   return { systemMessage: withPrefix(HOOK_TEXTS.cancelledStop) };
 }
 
-/** Applies the flag files in the middle of a turn. Returns whether the loop is cancelled now. */
 export function applyCancelFlag(context: DriverContext, stored: StoredContract): boolean {
   return obey(context, stored, () => undefined);
 }

@@ -22,7 +22,6 @@ export interface StopOptions {
   readonly signal: AbortSignal;
 }
 
-/** Event of a loop whose state file is missing. */
 const MISSING = 'state.missing';
 
 /** Margin before the client's own timeout would kill the hook. */

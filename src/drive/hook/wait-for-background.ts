@@ -9,11 +9,7 @@ import { waitUntil } from '../turn/wait.ts';
 import type { StopAnswer } from './hook-driver.ts';
 import type { OpenedTurn } from './open-turn.ts';
 
-/**
- * Waits inside the hook for background work that will wake the session by itself: a stop that is allowed while a shell
- * runs brings no further Stop. A notification or a message of the user ends the turn with nothing counted; past
- * `background_wait` the tasks are ignored and the Stop is decided as if none ran.
- */
+/** Waits inside the hook for background work that wakes the session; past `background_wait` it is ignored. */
 export async function waitForBackground(
   tasks: HookInput['backgroundTasks'],
   open: () => OpenedTurn,

@@ -36,10 +36,7 @@ export function clearIntent(place: PlanPlace): void {
   removeIfThere(intentPath(place));
 }
 
-/**
- * Recovers from an interrupted commit. Returns the task's id if the commit was made; the record then stays until
- * `clearIntent`, because the engine may not know of it yet. Otherwise rolls back and returns null.
- */
+/** Recovers an interrupted commit: the task's id if it was made (its record stays), else rolls back. */
 export async function recoverCommit(place: PlanPlace): Promise<string | null> {
   const { files, contract, env, signal } = place;
   const intent = readIntent(place);

@@ -18,11 +18,7 @@ import { linkText, ownPaths, type PlanPlace, planIn, progressOf } from './plan-p
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
-/**
- * Before each prompt of a plan: recovers an interrupted commit, reads the plan and lets the engine choose the task.
- * Without a step among the returned effects, the task is open and `planPrompt` renders its prompt. Rejects with the
- * abort's reason.
- */
+/** Recovers an interrupted commit, reads the plan and opens the next task. Rejects with the abort's reason. */
 export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const { files, contract, env, signal, dispatch, now } = place;
   const directory = files.projectDir;
@@ -32,8 +28,7 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   const begins = blocked === null;
   const before = readOpenTask(files, contract.loopId);
   const isAtWork = before !== null && atWork !== null && planKey(before.id) === planKey(atWork.id);
-  // The agent left the branch or broke the repository. It was told so and may undo it, so the plan found now is
-  // ignored.
+  // The agent left the branch or broke the repository and may undo it: the plan found now is ignored.
   const isAway = typeof stands === 'string' || stands.branch !== before?.branch;
   const away = isAtWork && !begins && isAway ? before : null;
   const stood = away === null ? stands : { head: away.commit, branch: away.branch, changed: [] };
@@ -82,7 +77,6 @@ export async function openTask(place: PlanPlace): Promise<readonly Effect[]> {
   return effects;
 }
 
-/** Prompt of the open task for a fresh context; null if none is open. */
 export function planPrompt(place: PlanPlace, told: Told): AssembledPrompt | null {
   const { files, contract } = place;
   const state = place.state();
@@ -122,7 +116,6 @@ function leftUndone(
   return { ...before.left, [planKey(before.id)]: changed.filter((path) => !before.dirty.includes(path)) };
 }
 
-/** The errors of a plan, one per line; null if it has none. */
 export function errorsIn({ problems }: PlanFile): string | null {
   const errors = problems.filter(({ severity }) => severity === 'error');
   return errors.length === 0 ? null : errors.map(({ line, message }) => `  line ${line}: ${message}`).join('\n');

@@ -12,7 +12,6 @@ import { progressPath } from '../../task/task-file.ts';
 export interface PlanPlace {
   readonly files: LoopFiles;
   readonly contract: Contract;
-  /** The latest saved state. */
   readonly state: () => LoopState;
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;

@@ -36,10 +36,7 @@ export interface PlanStart {
   readonly notes: readonly string[];
 }
 
-/**
- * Checks that a plan can be executed here: no errors, a task to begin with, a repository that accepts commits. Changes
- * nothing that the repository references. Throws RalphError with all problems.
- */
+/** Checks that a plan can be executed here, and changes nothing. Throws RalphError with all problems. */
 export async function checkPlanStart(request: PlanStartRequest): Promise<PlanStart> {
   const { projectDir, planPath, env } = request;
   const plan = readPlan(readText(projectDir, planPath));
@@ -99,10 +96,7 @@ async function hasIdentity(directory: string, env: NodeJS.ProcessEnv): Promise<b
   return answers.every(({ ok }) => ok);
 }
 
-/**
- * Returns git's error if commits must be signed and cannot be; else null. Signs an unreferenced commit, so that a
- * passphrase is asked for while the user is present.
- */
+/** Returns git's error if commits must be signed and cannot be. A passphrase is asked for while the user is there. */
 async function whyUnsigned(directory: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   const options = { env, signal: new AbortController().signal, timeMs: CONFIG_TIME_MS };
   const wanted = await runGit(directory, ['config', '--type=bool', '--get', 'commit.gpgsign'], options);

@@ -70,10 +70,7 @@ export interface VerifiedAttempt {
   readonly plan: PlanAttempt;
 }
 
-/**
- * Verifies the attempt that just ended and records the outcome: entry, tick and commit, or the blocked mark and its
- * reasons. Rejects with the abort's reason while nothing is written yet.
- */
+/** Verifies and records the attempt that just ended. Rejects with the abort's reason while nothing is written. */
 export async function verifyAttempt(place: PlanPlace, runChecks: RunChecks): Promise<VerifiedAttempt> {
   const { files, contract } = place;
   const committed = await recoverCommit(place);

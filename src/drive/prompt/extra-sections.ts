@@ -42,7 +42,6 @@ export function scenarioSection(files: LoopFiles, contract: Contract, at: string
   }
 }
 
-/** Returns the command line of the loop's bundle for the agent's shell. */
 function commandLine({ projectDir, name }: LoopFiles, { bundleDir }: Contract): string {
   const bundle = bundleDir ?? join(projectDir, '.claude', 'skills', 'ralph-loop');
   const main = join(bundle, 'scripts', 'main.cjs');
@@ -63,7 +62,6 @@ export function realFindings(
   return text === null ? null : { claimed, open: openFindings(text).length };
 }
 
-/** Returns the relative path of the project's guardrails file, or null if it has none. */
 export function guardrailsPath(projectDir: string): string | null {
   return existsSync(join(projectDir, GUARDRAILS)) ? GUARDRAILS : null;
 }

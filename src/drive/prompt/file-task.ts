@@ -46,7 +46,6 @@ export function tellBegin({ loaded: { state } }: Turn, { tell }: Listener): void
   tell({ type: 'iteration-started', iteration: state.iteration + 1, maxIterations: state.maxIterations });
 }
 
-/** Runs the commands of a task folder and assembles its prompt. */
 async function folderPrompt(
   { context, loaded, signal: aborted, task: ended, freshContext }: Turn,
   step: PromptStep,

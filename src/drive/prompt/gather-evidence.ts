@@ -42,7 +42,6 @@ export function idleFingerprint(
   return `${watched} ${digest(JSON.stringify(evidence.map(({ name, outcome, output }) => [name, outcome, output])))}`;
 }
 
-/** Measured changes of an iteration of a task folder. */
 export interface Measured {
   /** Facts at its start; null if the prompt was the user’s own, or they could not be written. */
   readonly turn: PromptedTurn | null;

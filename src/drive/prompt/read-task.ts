@@ -22,7 +22,6 @@ export function readTask(projectDir: string, taskPath: string): TaskText | null 
   return body.trim() === '' ? null : { body, frontmatter };
 }
 
-/** Returns the progress of a checklist by its text; null for other tasks. */
 export function checklistOf(body: string, taskPath: string): ChecklistCount | null {
   return taskKind(taskPath) === 'checklist' ? countChecklist(checklistItems(body)) : null;
 }

@@ -33,7 +33,6 @@ export interface TaskPromptRequest {
   readonly task: TaskTerms;
   /** Current state, with `iteration` finished iterations. */
   readonly state: LoopState;
-  /** Body of the task file, without its frontmatter. */
   readonly body: string;
   readonly told: Told;
   readonly findings: { readonly claimed: number | null; readonly open: number } | null;
@@ -111,7 +110,6 @@ function renderedBody({ body, contract, task }: TaskPromptRequest, values: BodyV
   return isText && taskKind(contract.taskPath) === 'prompt' ? body : renderBody(body, values);
 }
 
-/** Assembles the prompt by kind: a task file that the agent keeps as its memory, or one with a memory beside it. */
 function promptOf(
   { files: { projectDir }, contract, task, state, body }: TaskPromptRequest,
   parts: Omit<TaskPromptParts, 'progress'>,
@@ -147,7 +145,6 @@ function keepPrompt(folder: string, whole: string, { taskPath }: Contract): stri
   return `${taskPath.slice(0, taskPath.lastIndexOf('/') + 1)}.ralph-runner/prompt.md`;
 }
 
-/** Writes the prompt of a task without a folder. */
 function keepPlainPrompt(files: LoopFiles, whole: string): string {
   makeRuntimeDir(files);
   refuseLink(files.prompt);

@@ -26,17 +26,13 @@ export function recordLive(files: LoopFiles, tell: Tell): Tell {
   };
 }
 
-/** Returns the event that begins the view of a loop. */
 export function loopStarted({ loopId, name, taskPath, iteration, maxIterations, startedAt, usage }: LoopState) {
   const { costUsd, costBaseUsd: _, ...tokens } = usage;
   const stands = { taskPath, iteration, maxIterations, startedAt, costUsd, usage: tokens };
   return { type: 'loop-started', loopId, name, ...stands } as const satisfies RunnerEvent;
 }
 
-/**
- * Returns a function that reads what the loop has done since its last call: the events of its runner from the current
- * iteration on, and those of a session or a router as their journals and the state tell them.
- */
+/** Returns a function that reads what the loop has done since its last call, whichever process drives it. */
 export function followLoop(files: LoopFiles, first: LoopState): () => readonly RunnerEvent[] {
   const news = first.mode === 'runner' ? runnerEvents(files) : sessionEvents(files, first.loopId);
   let begun = false;

@@ -26,11 +26,7 @@ export function isShownAsLost(run: RunFiles, { loopId, iteration }: Pick<Counted
   return last?.['iteration'] === iteration && last['status'] === 'interrupted';
 }
 
-/**
- * Returns the last iteration of a loop if its task folder does not show it, because the process that counted it died
- * first, such as a Stop hook that is killed while the gate runs. null if nothing is missing. Its changes and the gate’s
- * verdict are unknown.
- */
+/** Returns the last iteration if the process that counted it died before the task folder shows it; else null. */
 export function lostIteration(
   files: LoopFiles,
   run: RunFiles,
@@ -72,7 +68,6 @@ function recordOf(files: LoopFiles, loopId: string, iteration: number): Iteratio
   return checkShape(found, shapes.lostIteration) === null ? (found as unknown as IterationRecord) : null;
 }
 
-/** Returns the part of a command’s evidence that the journal keeps. */
 export function commandOutcome({ name, outcome, durationMs, truncated, bytes, preview }: Evidence): CommandOutcome {
   return { name, outcome, durationMs, truncated, bytes, preview };
 }

@@ -13,7 +13,6 @@ import { redact } from '../../text/redact/redact.ts';
 
 type Kind = Notify['on'][number];
 
-/** What a notification's receiver is told. */
 interface Notice {
   readonly title: string;
   readonly message: string;

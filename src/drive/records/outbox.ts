@@ -48,7 +48,6 @@ export function deliver(files: LoopFiles, at: string): void {
   clear(files);
 }
 
-/** Empties the outbox: the loop is over, or every entry was delivered. */
 export function clear(files: LoopFiles): void {
   removeIfThere(pathOf(files));
 }

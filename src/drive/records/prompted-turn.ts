@@ -17,7 +17,6 @@ export interface PromptedTurn {
   readonly prompt: string;
   readonly evidence: readonly (Evidence & { readonly run: string })[];
   readonly reflected?: boolean;
-  /** Snapshot of the project before the agent began. */
   readonly snapshot: Snapshot;
 }
 

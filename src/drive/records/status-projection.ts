@@ -27,15 +27,9 @@ import { hasTaskFolder, loopDirectory, taskFolder } from '../../task/task-file.t
 import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { type Counted, isShownAsLost, lostIteration } from './lost-iteration.ts';
 
-/**
- * Read-only projection of a loop into its task folder's `.ralph-runner` and, for a loop directory, beside its task
- * file. Failures are logged and never affect a decision. Loops without a task folder have none.
- */
+/** Read-only projection of a loop into its task folder. Failures are logged and never affect a decision. */
 export interface StatusProjection {
-  /**
-   * Begins a run, or resumes it as far as it had counted: flags for an earlier run are removed, and an iteration that
-   * was lost with a process is shown.
-   */
+  /** Begins a run or resumes it: removes old flags, and shows an iteration that was lost with a process. */
   readonly begin: (event: Effect, counted: Counted) => void;
   readonly events: (effects: readonly Effect[]) => void;
   /** Shows the state as it is on disk, under its lock; for an ended loop the given one, whose lock the caller holds. */

@@ -13,10 +13,7 @@ import { LOCK_WAIT } from '../../state/with-state.ts';
 import { clientAlive } from '../turn/ownership.ts';
 import { RouterLeft } from './router.ts';
 
-/**
- * Holder of a router loop as seen from a host. `mine`: this host. `free`: none, or its client has exited. `theirs`:
- * another host. `unseen`: another host whose client cannot be checked from here.
- */
+/** Holder as seen from a host. `free`: none, or its client has exited. `unseen`: its client cannot be checked. */
 export type Hold = 'mine' | 'free' | 'theirs' | 'unseen';
 
 export function holdOf(state: LoopState, host: HostSession): Hold {
@@ -45,12 +42,7 @@ function sameClient(state: LoopState, { clientPid, clientStartedAt }: ClientIden
 
 const POLL_MS = 100;
 
-/**
- * Takes the lock under which one call of a loop's holder works at a time, so that checks and commands are not run
- * twice. `epoch` is the holder's: an older holder can no longer write and blocks nothing. Waits for the other call
- * until `until` (epoch milliseconds). Returns the function that releases the lock, or null if the other call still
- * works. Throws RouterLeft if this process was told to exit meanwhile.
- */
+/** Takes the lock of one call of the holder `epoch` at a time. Returns its release, or null if busy at `until`. */
 export async function takeBusyLock(
   files: LoopFiles,
   epoch: number,

@@ -27,11 +27,7 @@ interface Found {
   };
 }
 
-/**
- * Opens the loop that this host holds, or returns the answer instead. A loop whose holder has exited is taken over; a
- * rewritten state is restored from contract and journal. Throws RalphError `contract-changed` if the contract of the
- * host’s own loop cannot be read.
- */
+/** Opens this host's loop, taking over one whose holder has exited, or returns the answer instead. */
 export function openRouter(files: LoopFiles, options: RouterOptions): Router | StopAnswer {
   const host = hostSession(options.env);
   const { answer, effects, loop } = withState(files, LOCK_WAIT, (current) => look(current, files, options, host));

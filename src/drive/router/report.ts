@@ -61,7 +61,6 @@ function isDoubtful({ files, notes }: Router, assigned: SpawnRecord, { lastTurn 
   return true;
 }
 
-/** Returns whether this is the report that was counted last, sent once more. */
 function isRepeated({ lastTurn }: LoopState, { spawn, text, error }: Report): boolean {
   if (spawn === null || lastTurn === null || error !== null) return false;
   return lastTurn.transcriptMark === spawnMark(spawn) && lastTurn.text === digest(text);
@@ -70,10 +69,7 @@ function isRepeated({ lastTurn }: LoopState, { spawn, text, error }: Report): bo
 /** Number of subagents that may fail to work on one spawn before the loop ends. */
 const MOST_FAILURES = 5;
 
-/**
- * Keeps the spawn for another subagent after a wait, so that an outage costs no iteration. Ends the loop as an error
- * after several failures. A report during the wait is the same one again.
- */
+/** Keeps the spawn for another subagent after a wait, so that an outage costs no iteration. */
 async function retryLater({ files, turn, notes }: Router, assigned: SpawnRecord, error: string): Promise<Dispatched> {
   const at = turn.context.now();
   const { failures = 0, retryAt = at } = assigned;
@@ -113,11 +109,7 @@ const CODE = '    ';
 const NOTIFICATION = '<task-notification>';
 const NOTIFICATION_END = '</task-notification>';
 
-/**
- * Returns a subagent's final message as it was written: at most the last MiB, taken out of the client's notification if
- * the host passes that on whole, without the client's indentation. Throws RalphError `usage` if it holds the
- * notifications of several subagents.
- */
+/** Returns a subagent's final message, taken out of the client's notification. Throws `usage` for several. */
 export function plainReport(bytes: Uint8Array): string {
   const kept = bytes.subarray(Math.max(0, bytes.length - REPORT_LIMIT));
   const text = new TextDecoder().decode(kept);

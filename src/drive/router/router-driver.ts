@@ -99,7 +99,6 @@ function withNotes(router: Router, answer: StopAnswer): StopAnswer {
   return { ...answer, notes: router.notes };
 }
 
-/** Waits for the retry of a spawn as long as this call may last. */
 async function waitForRetry(router: Router, until: string): Promise<Next<RouterAnswer>> {
   const end = await waitInTurn(router.turn, until, Math.max(Date.now(), router.options.sitUntil));
   if (end === 'aborted') throw new RouterLeft();

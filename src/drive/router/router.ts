@@ -18,7 +18,6 @@ export interface RouterOptions {
   readonly tell: Tell;
 }
 
-/** One call of the host on a loop that it holds. */
 export interface Router {
   readonly files: LoopFiles;
   readonly options: RouterOptions;

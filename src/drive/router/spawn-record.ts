@@ -69,7 +69,6 @@ export function isReported(record: SpawnRecord, state: LoopState): boolean {
   return record.heard || state.lastTurn?.transcriptMark === spawnMark(record.answer.spawn);
 }
 
-/** Returns the spawn that this loop's holder is working on, or null. */
 export function assignedSpawn(files: LoopFiles, state: LoopState): SpawnRecord | null {
   const record = readSpawn(files);
   if (record?.loopId !== state.loopId || record.epoch !== state.epoch) return null;

@@ -14,11 +14,7 @@ import { holdOf } from './holder.ts';
 import { ROUTER_TEXTS } from './messages.ts';
 import { needsConsent } from './status-answers.ts';
 
-/**
- * Starts a router loop and returns it. Returns null and changes nothing if the loop is driven already, or is to be
- * taken up by this host. A loop that an agent starts or resumes awaits consent if there is anything to agree to. Throws
- * RalphError with all problems, and if this host’s own loop differs from the request.
- */
+/** Starts a router loop. Returns null, with nothing changed, if it is driven already or is to be taken up. */
 export function startRouter(files: LoopFiles, request: StartRequest): StartedLoop | null {
   if (isDriven(files, request)) return null;
   const started = startLoop(request);

@@ -8,10 +8,7 @@ import { RUNNER_TEXTS } from './messages.ts';
 const TELLING = ['command', 'file_path', 'notebook_path', 'path', 'pattern', 'url', 'query', 'skill', 'description'];
 const LONGEST = 160;
 
-/**
- * Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. `checks` are
- * the commands without which the agent cannot test its work.
- */
+/** Returns a listener that reports an agent's activity. `onHeard` receives the ids of acknowledged messages. */
 export function watchAgent(
   tell: Tell,
   onHeard: (id: string) => void,

@@ -17,11 +17,7 @@ type Counts = NonNullable<Used['usage']>;
 
 const NOTHING = tokens(() => 0);
 
-/**
- * Returns a function that adds what an agent run has used to the loop's figures, while it runs: so they are right
- * however the iteration ends, and in the archive if the loop has ended meanwhile. It returns the error if that could not
- * be written; the next call then adds it.
- */
+/** Returns a function that adds an agent's usage while it runs, or returns why that could not be written. */
 export function countUsage(runner: Runner, turn: Turn): (used: Used) => Error | null {
   let counted = { usage: NOTHING, costUsd: 0, unpriced: 0, windows: NO_FACTS.windows };
   return ({ usage, costUsd, windows }) => {

@@ -110,7 +110,6 @@ function leave(runner: Runner, why: Leaving): void {
   runner.agent?.end('interrupt');
 }
 
-/** Returns the actions of the live view’s keys, the same as those of the commands. */
 export function liveControls(runner: Runner): LiveControls {
   const command = (what: Parameters<typeof operate>[3]): void => steerBy(runner, what);
   return {

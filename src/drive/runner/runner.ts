@@ -30,7 +30,6 @@ export interface RunnerOptions {
 /** Reason why a runner exits before the engine has ended the loop. */
 export type Leaving = 'signal' | 'lease-lost' | 'paused';
 
-/** A running runner: one loop, one agent at a time. What changes of the loop itself is in the current turn. */
 export interface Runner {
   readonly files: LoopFiles;
   readonly loopId: string;
@@ -45,7 +44,6 @@ export interface Runner {
   readonly spent: { total: UsageState; before: UsageState; durationMs: number };
   /** Consecutive rate limits without a reset time. */
   limits: number;
-  /** Consecutive failed runs. */
   failures: number;
   /** Ends the wait before the next retry; null if there is none. */
   retryNow: (() => void) | null;
@@ -75,7 +73,6 @@ export function now(): string {
   return new Date().toISOString();
 }
 
-/** Reports the progress of the checklist if it has changed. */
 export function tellChecklist({ shown, options }: Runner, checklist: ChecklistCount | null | undefined): void {
   if (!checklist || checklist.total === 0) return;
   const { done, total } = checklist;
@@ -101,7 +98,6 @@ export function restoreRewrittenState({ files, loopId, spent }: Runner, { loaded
   });
 }
 
-/** Timeouts of a runner, in milliseconds. */
 export interface RunnerTimeouts {
   /** Maximum silence of a running agent. */
   readonly silenceMs: number;
@@ -125,10 +121,8 @@ function duration(env: NodeJS.ProcessEnv, name: string, otherwise: number): numb
   return milliseconds;
 }
 
-/** Maximum number of retries of a failed run before the loop ends. */
 export const MOST_RETRIES = 5;
 
-/** Maximum delay between two retries. */
 const MOST_MS = 120_000;
 
 /** Returns the delay before retry `nth` (from 0): doubled up to two minutes, with jitter by `random` in [0, 1). */

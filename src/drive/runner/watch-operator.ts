@@ -17,7 +17,6 @@ import { rateLimitWait, waitUntil } from '../turn/wait.ts';
 import { RUNNER_TEXTS } from './messages.ts';
 import { now, type Runner, tellChecklist } from './runner.ts';
 
-/** Poll interval for changes by other processes. */
 const POLL_MS = 330;
 
 /** Watches for changes by other processes while the runner is busy. Returns a function that ends the watch. */

@@ -28,7 +28,6 @@ export function consentTerms(contract: Contract, list: TddRecord | null): Consen
   ];
 }
 
-/** Returns the terms of a list of scenarios. */
 export function listTerms({ scenarios, scripts }: Pick<TddRecord, 'scenarios' | 'scripts'>): ConsentTerms {
   return [
     ...scenarios.map(({ id, description, run, timeoutSeconds }) => {

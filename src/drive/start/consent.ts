@@ -31,11 +31,7 @@ export function pendingTerms(files: LoopFiles): ConsentTerms {
   return consentTerms(contract, contract.tdd === undefined ? null : peekTdd(files));
 }
 
-/**
- * Records the user's consent to the loop that an agent asked for, under its lock. The contract is written first: after a
- * crash in between it says that the user agreed, and the loop is restored from it. Throws RalphError, with nothing
- * changed, where the contract is gone, is not what its hash says, or is not what the user approved.
- */
+/** Records the user's consent, in the contract first. Throws, with nothing changed, if they approved other terms. */
 export function giveConsent(files: LoopFiles, env: NodeJS.ProcessEnv, at: string, approved: ConsentTerms): Operated {
   return operate(files, env, at, () => {
     const { hash, contract } = proved(readContract(files));
@@ -58,11 +54,9 @@ function proved(stored: StoredContract | null): StoredContract {
   return stored;
 }
 
-/** A changed contract that the user may adopt. */
 export interface ChangedContract {
   readonly next: StoredContract;
   readonly terms: ConsentTerms;
-  /** What differs, one line each. */
   readonly changes: readonly string[];
   readonly checklist: PreparedContract['checklist'];
 }

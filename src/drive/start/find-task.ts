@@ -35,10 +35,7 @@ export function findTask(projectDir: string, task: string | null, isPlan: boolea
   return { taskPath, head: text.slice(0, text.length - body.length), frontmatter, body, checked };
 }
 
-/**
- * Returns the task file that `task` names, relative to the project, with `/`: a file, or a folder's RALPH.md or task.md;
- * null means PROMPT.md. Links to a task folder are resolved, so that it has one loop. Throws RalphError `task-missing`.
- */
+/** Returns the task file that `task` names, relative to the project, links resolved. Throws `task-missing`. */
 export function taskPathOf(projectDir: string, task: string | null): string {
   const named = resolve(projectDir, task ?? DEFAULT_TASK);
   const isFolder = kindOf(named) === 'folder';
@@ -120,7 +117,6 @@ export function lastTaskOf(files: LoopFiles): string | null {
   return readState(files.state).kind === 'four-keys' ? DEFAULT_TASK : (lastLoopIn(files)?.taskPath ?? null);
 }
 
-/** Returns the loop in these files, or the last one archived; null if there was none. */
 export function lastLoopIn(files: LoopFiles): LoopState | null {
   const current = readState(files.state);
   if (current.kind === 'loop') return current.state;

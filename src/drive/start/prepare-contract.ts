@@ -19,7 +19,6 @@ export interface PreparedContract {
   readonly resolved: Resolved;
   readonly terms: Omit<ContractTerms, 'loopId'>;
   readonly warnings: readonly Problem[];
-  /** Progress of a checklist; null for other tasks. */
   readonly checklist: ChecklistCount | null;
 }
 

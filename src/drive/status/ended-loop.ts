@@ -13,7 +13,6 @@ export function endedLoop(files: LoopFiles, loopId: string): StateOf<'ended'>['e
   return endedState(files, loopId)?.ended ?? null;
 }
 
-/** Returns the whole last state of a loop that has ended, from the archive; null if it is not there. */
 export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> | null {
   for (const { content } of listArchive(files).reverse()) {
     if (content.kind === 'loop' && content.state.loopId === loopId && content.state.status === 'ended') {
@@ -23,7 +22,6 @@ export function endedState(files: LoopFiles, loopId: string): StateOf<'ended'> |
   return null;
 }
 
-/** How a loop stands once its driver has left it. */
 interface Standing {
   readonly status: TerminalStatus | 'paused';
   /** Its last state; null if unknown. */

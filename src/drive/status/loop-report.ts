@@ -21,13 +21,11 @@ import { isDriverAlive } from '../turn/ownership.ts';
 /** Status of one loop: the one model behind every view of it. */
 export interface LoopReport {
   readonly files: LoopFiles;
-  /** The state file, as it was read. */
   readonly found: ReadState;
   /** The loop in the state file while it has not ended; null for any other. */
   readonly live: LiveLoop | null;
   /** The loop of these files that ended last; null if none has. */
   readonly lastLoop: EndedLoop | null;
-  /** The whole last state of that loop. */
   readonly lastState: LoopState | null;
   readonly kind: TaskKind;
   /** Loop whose state file is missing although it has not ended, by its contract; null if there is none. */
@@ -88,9 +86,7 @@ export interface EndedLoop {
   readonly verified: boolean;
   readonly mode: LoopState['mode'];
   readonly startedAt: string;
-  /** Cost in US dollars; null if unknown. */
   readonly costUsd: number | null;
-  /** Progress of its checklist; absent for every other task. */
   readonly checklist?: ChecklistCount;
   readonly message: string;
   /** Name of its file in the archive. */

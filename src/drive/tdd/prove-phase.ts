@@ -37,11 +37,7 @@ export interface PhaseAnswer {
   readonly notes: readonly string[];
 }
 
-/**
- * Runs the evidence command of a scenario for a phase and records the proof, all or nothing. The list's lock is not
- * held while the command runs: if another process changed the list meanwhile, nothing is recorded; if it proved this
- * phase, that is the answer. Throws RalphError if there is no list; rejects with the abort's reason.
- */
+/** Runs a scenario's evidence command and records the proof, unless another process changed the list meanwhile. */
 export async function provePhase(files: LoopFiles, request: PhaseRequest): Promise<PhaseAnswer> {
   const { phase, id, again, env, signal, now } = request;
   const { record, notes, may } = withTdd(files, now(), (found) => {
@@ -73,10 +69,7 @@ export async function provePhase(files: LoopFiles, request: PhaseRequest): Promi
   });
 }
 
-/**
- * Guardrails of the live loop. Starting it on this list approved its commands, so the allowlist does not apply to them.
- * Throws RalphError if they cannot be read.
- */
+/** Guardrails of the live loop. Starting it approved the list's commands, so the allowlist does not apply. */
 function guardOf(files: LoopFiles): (run: string, directory: string) => Promise<string | null> {
   const stored = readContract(files);
   if (stored === null) return async () => null;

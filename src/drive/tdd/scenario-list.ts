@@ -17,10 +17,7 @@ export function listOf(found: FoundTdd, name: string | null): Extract<FoundTdd, 
   throw new RalphError('no-loop', show(message, { name, mode: 'hook' }));
 }
 
-/**
- * The list of a TDD loop as proved outside the project; null for other loops, `changed` if it is missing, unreadable or
- * another list than at the start.
- */
+/** The list of a TDD loop; null for other loops, `changed` if it is unreadable or not the one of the start. */
 export function loopsList(files: LoopFiles, { tdd }: Pick<Contract, 'tdd'>): TddRecord | 'changed' | null {
   if (tdd === undefined) return null;
   const record = peekTdd(files);

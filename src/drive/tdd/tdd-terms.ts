@@ -10,10 +10,7 @@ import { decidingEnvironment } from '../../task/tdd/make-list.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { listOf } from './scenario-list.ts';
 
-/**
- * The contract's reference to the list; undefined for a loop that neither asks for TDD nor resumes (`resumed`) a TDD
- * loop. Throws RalphError if the list is missing, unreadable, complete or replaced.
- */
+/** The contract's reference to the list; undefined without TDD. Throws if the list is missing or complete. */
 export function tddTerms(
   files: LoopFiles,
   { tdd, at }: { readonly tdd?: boolean; readonly at: string },
@@ -46,10 +43,7 @@ export function termsOf(record: TddRecord): NonNullable<Contract['tdd']> {
   return { listId: record.listId, hash: hashTddList(record) };
 }
 
-/**
- * Binds the list to a loop. The user's start or consent approves its commands. Throws RalphError `contract-changed`,
- * with nothing changed, if the list is not the one that `tdd` names.
- */
+/** Binds the list to a loop. Throws `contract-changed`, with nothing changed, if `tdd` names another list. */
 export function bindList(
   files: LoopFiles,
   tdd: NonNullable<Contract['tdd']>,

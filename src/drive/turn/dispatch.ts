@@ -25,7 +25,6 @@ export function loopOver({ context, loaded }: Turn): Effect {
   return { type: 'allow', message: endedLoop(context.files, loaded.state.loopId)?.message ?? null };
 }
 
-/** Handles an abort by the client, or its exit. */
 export function handleAbort(turn: Turn): Dispatched {
   if (turn.keepsLoopOnAbort) return { turn, effects: [] };
   const by = turn.signal.reason === CLIENT_GONE ? 'client-exit' : 'signal';

@@ -26,10 +26,7 @@ export function driverContext(input: HookInput, env: NodeJS.ProcessEnv): DriverC
   };
 }
 
-/**
- * Owner of a loop as seen from a hook's session. `ours`: this session. `unbound`: none yet, and this session may take
- * it. `foreign`: another session or driver; the loop is left alone.
- */
+/** Owner of a loop as seen from a hook's session. `unbound`: none yet. `foreign`: another session or driver. */
 export type Ownership = 'ours' | 'unbound' | 'foreign';
 
 export function ownership(state: LoopState, context: DriverContext): Ownership {

@@ -26,7 +26,6 @@ export interface Loaded {
   readonly orphaned: boolean;
 }
 
-/** Returns a sound loop under its contract. */
 export function loadedUnder(stored: StoredContract, state: LoopState, restored: string | null = null): Loaded {
   return { state, policy: stored.contract.policy, stored, restored, orphaned: false };
 }

@@ -121,11 +121,7 @@ async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
-/**
- * Returns a function that measures the milliseconds left until an instant (epoch milliseconds). It uses the wall clock,
- * which counts the time that the machine sleeps, and is bounded by the steady clock, so that a clock that is set back
- * prolongs no wait.
- */
+/** Returns a function that measures the milliseconds left, by the wall clock, bounded by the steady clock. */
 export function remainingMs(until: number): () => number {
   const steady = performance.now() + (until - Date.now());
   return () => Math.min(until - Date.now(), steady - performance.now());

@@ -18,21 +18,14 @@ const TASK_OWN = ['OPEN_QUESTIONS.md', 'RALPH_PROGRESS.md'];
 /** Files of a loop directory; the rest of it comes from earlier runs. */
 const LOOP_OWN = [LOOP_CONFIG, 'reflect.md'];
 
-/**
- * Copies what the loop works from as it stands in the project, committed or not: the task file, uncommitted files of
- * its task folder, and the project's settings. Returns the copied paths, relative to the project. Links are neither
- * copied nor followed.
- */
+/** Copies task, uncommitted files of its folder and settings; returns relative paths. Follows no links. */
 export function copyTask(from: string, to: string, taskPath: string, env: NodeJS.ProcessEnv): string[] {
   return [...new Set([taskPath, ...ofFolder(from, taskPath, env), ...SETTINGS])].filter((path) =>
     copyChanged(join(from, path), join(to, path), realpathSync(to)),
   );
 }
 
-/**
- * Copies files that git ignores and that one of these globs matches. Returns the copied paths, relative to the project.
- * Links are neither copied nor followed.
- */
+/** Copies ignored files that one of these globs matches; returns relative paths. Follows no links. */
 export function copyIgnored(from: string, to: string, globs: readonly string[], env: NodeJS.ProcessEnv): string[] {
   if (globs.length === 0) return [];
   const words = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--'];

@@ -37,11 +37,7 @@ export interface MadeWorktree {
   readonly notices: readonly string[];
 }
 
-/**
- * Creates a loop's worktree from the project's current commit, on a branch of its own, or returns the existing one, as
- * `existing` allows. An unfinished one is created again: no loop was ever in it. Throws `refused` or `usage`, before
- * any change, if something would be overwritten.
- */
+/** Creates a loop's worktree on its own branch, or returns the existing one. Throws before any change. */
 export function makeWorktree(request: WorktreeRequest): MadeWorktree {
   const { projectDir, name, env } = request;
   const repository = repositoryOf(projectDir, env);
@@ -158,11 +154,7 @@ export interface SetUp {
 /** Time limit of the set-up: installing takes minutes; what takes an hour hangs. */
 const TIME_MS = 60 * 60_000;
 
-/**
- * Runs the user's set-up command in a new worktree, with the main project in RALPH_MAIN_PROJECT, and records that it is
- * done. Throws `refused` with its output if it fails; the next run tries it again. Rejects with the signal's reason
- * once its processes have ended.
- */
+/** Runs the user's set-up command in a new worktree and records success. Throws `refused` with its output. */
 export async function setUpWorktree({ projectDir, name }: WorktreePlace, setUp: SetUp): Promise<void> {
   const { command, env, signal } = setUp;
   if (command !== null) {

@@ -24,10 +24,7 @@ export interface RemovedWorktree {
   readonly kept: string | null;
 }
 
-/**
- * Removes a worktree and its branch. What its loops have left is kept in the main project. Throws `refused`, with
- * nothing changed, where work would be lost and `force` is false; the caller has seen that no loop runs there.
- */
+/** Removes a worktree and its branch. Throws `refused` where work would be lost and `force` is false. */
 export function removeWorktree(
   projectDir: string,
   name: string,

@@ -20,7 +20,6 @@ const END = '\u001b[?25h\u001b[?2026l';
 const CUT = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
 
-/** Input of a drawing. */
 export interface Scene {
   readonly view: View;
   readonly input: InputLine;

@@ -5,7 +5,6 @@ import type { InputLine } from './input-line.ts';
 import { LIVE_TEXTS } from './messages.ts';
 import { clipped, needsGap, openText, type Row, rowCells, type Span, type View } from './view.ts';
 
-/** Size of a terminal in cells. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;

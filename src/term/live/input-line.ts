@@ -1,6 +1,5 @@
 import { graphemes } from '../wrap.ts';
 
-/** Text that the user is typing. */
 export interface InputLine {
   readonly text: string;
   /** Cursor position, between two characters. */
@@ -17,7 +16,6 @@ export const NEW_INPUT: InputLine = { text: '', at: 0, history: [], recalled: nu
 
 const REMEMBERED = 100;
 
-/** Edits of the line, by name. */
 export const EDITS = {
   left: (input) => ({ ...input, at: input.at - lengthBefore(input) }),
   right: (input) => ({ ...input, at: input.at + lengthAfter(input) }),

@@ -27,7 +27,6 @@ export interface LiveView {
   readonly tell: (event: RunnerEvent) => void;
   /** Lets keys act on the loop from now on. */
   readonly live: (controls: LiveControls) => void;
-  /** Restores the terminal. */
   readonly close: () => void;
 }
 

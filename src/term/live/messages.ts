@@ -1,4 +1,3 @@
-/** Texts of the live view. */
 export const LIVE_TEXTS = {
   started: (name: string, taskPath: string, most: number): string =>
     `ralph-loop: loop ${name}, task ${taskPath}, at most ${most} iterations.`,

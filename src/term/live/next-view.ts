@@ -146,7 +146,6 @@ function labelOf({ tool, about }: { readonly tool: string; readonly about: strin
   return oneLine(`${tool} ${about}`);
 }
 
-/** Joins a text into one line. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }

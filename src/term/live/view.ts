@@ -43,7 +43,6 @@ export interface View {
   readonly maxIterations: number | null;
   /** Epoch milliseconds; null before the loop has begun. */
   readonly startedAt: number | null;
-  /** Cost of the whole loop in US dollars; null if unknown. */
   readonly costUsd: number | null;
   /** Tokens of the whole loop, without the run in progress. */
   readonly tokens: number;
@@ -90,14 +89,12 @@ export interface Span {
   readonly style?: Style;
 }
 
-/** One row of the terminal. */
 export type Row = readonly Span[];
 
 export function rowCells(row: Row): number {
   return row.reduce((sum, { text }) => sum + cells(text), 0);
 }
 
-/** Applies the row's colours. */
 export function painted(row: Row, paint: Paint): string {
   return row.map(({ text, style }) => (style === undefined ? text : paint(style, text))).join('');
 }
