@@ -188,7 +188,7 @@ test('what is written like a path and names no task folder is not taken for a ta
     ['./gone', /there is no such task folder/],
     ['gone/', /there is no such task folder/],
     ['gone/RALPH.md', /there is no such task folder/],
-    ['./empty', /it has no RALPH\.md/],
+    ['./empty', /empty has no RALPH\.md/],
     [join(p.home, 'other'), /lies outside the project/],
     ['../home/other', /lies outside the project/],
   ] as const) {

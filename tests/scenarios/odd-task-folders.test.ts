@@ -97,7 +97,7 @@ for (const [what, make, answers] of [
     (p) => mkdirSync(join(p.dir, 'a/RALPH.md'), { recursive: true }),
     {
       start: /Cannot read the task file/,
-      check: /a\/RALPH\.md: it cannot be read \(no regular file\)/,
+      check: /a\/RALPH\.md: it cannot be read \(not a regular file\)/,
       archive: /no run state/,
     },
   ],
@@ -110,7 +110,7 @@ for (const [what, make, answers] of [
     {
       start: /Cannot read the task file .* \(ELOOP\)/,
       check: /cannot be read \(ELOOP\)/,
-      archive: /it has no RALPH\.md/,
+      archive: /a has no RALPH\.md/,
     },
   ],
   [
@@ -119,7 +119,7 @@ for (const [what, make, answers] of [
       mkdirSync(join(p.dir, 'a'));
       symlinkSync(join(p.dir, 'gone'), join(p.dir, 'a/RALPH.md'));
     },
-    { start: /has neither RALPH\.md nor task\.md/, check: /there is no such file/, archive: /it has no RALPH\.md/ },
+    { start: /has neither RALPH\.md nor task\.md/, check: /there is no such file/, archive: /a has no RALPH\.md/ },
   ],
   ['is empty', (p) => p.write('a/RALPH.md', ''), { start: /is empty/, check: /frontmatter/, archive: /no run state/ }],
 ] as [string, (p: Project) => void, Record<string, RegExp>][]) {

@@ -149,7 +149,7 @@ test('two loops on one task folder are told apart by name', (t) => {
   p.ralph(['start', '--task', 'a', '--loop', 'other']);
   const { code, stderr } = p.ralph(['stop', 'a']);
   assert.equal(code, 1);
-  assert.match(stderr, /2 loops are active on a\. .*--loop NAME/);
+  assert.match(stderr, /2 loops are active on a:[\s\S]*--loop NAME/);
 });
 
 test('resume of a path starts a new run where none is active', (t) => {
@@ -355,7 +355,7 @@ test('a path that is no task folder of this project has its own error in every c
   for (const name of ['status', 'archive', 'resume', 'logs']) {
     for (const [path, why] of [
       ['gone', /gone: there is no such task folder/],
-      ['notes.md', /notes\.md is no RALPH\.md/],
+      ['notes.md', /notes\.md is neither a RALPH\.md nor a plan/],
       ['notes.md/RALPH.md', /there is no such task folder/],
       ['empty', /empty has no RALPH\.md/],
       [join(p.home, 'other'), /lies outside the project/],
@@ -374,7 +374,7 @@ test('a path that is no task folder of this project has its own error in every c
   for (const name of ['stop', 'cancel', 'status']) {
     assert.match(p.ralph([name, 'a', '--loop', 'x']).stderr, new RegExp(`${name} takes a path or --loop, not both`));
   }
-  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run: ralph-loop resume PATH/);
+  assert.match(p.ralph(['resume', '--launch']).stderr, /--launch is for a new run\. Start one: ralph-loop resume PATH/);
 });
 
 test('a task folder behind a link inside the project is the same folder', (t) => {

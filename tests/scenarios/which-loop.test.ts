@@ -97,7 +97,7 @@ for (const [name, words, done] of COMMANDS) {
 test('wake without a path wakes the only loop that is live', (t) => {
   const p = project(t);
   started(p, 'tasks/a');
-  assert.match(String(p.ralph(['wake', '--json']).json['message']), /does not wait; it is running/);
+  assert.match(String(p.ralph(['wake', '--json']).json['message']), /is not waiting; it is running/);
   assert.match(p.ralph(['wake', 'tasks/b']).stderr, /no live loop works on tasks\/b/);
 });
 
@@ -218,7 +218,7 @@ test('start --consent without a name agrees to the only loop that awaits it, and
 test('what a command advises for a path with a space in it can be typed as it stands', (t) => {
   const p = project(t);
   started(p, 'tasks/a b');
-  const end = 'ralph-loop stop "tasks/a b", or ralph-loop cancel "tasks/a b".';
+  const end = 'End it first: ralph-loop stop "tasks/a b". Or now: ralph-loop cancel "tasks/a b".';
   for (const command of ['archive', 'resume']) assert.ok(p.ralph([command, 'tasks/a b']).stderr.includes(end), command);
 });
 

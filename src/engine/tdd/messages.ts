@@ -12,8 +12,7 @@ export const TDD_TEXTS = {
   ),
   nothingLeft: 'every scenario is complete.',
   unknown: (id: string): Message => advise(`there is no scenario ${id}.`, 'List them', 'tdd status'),
-  complete: (id: string): Message =>
-    advise(`${id} is complete and is never run again.`, 'Take the next one', 'tdd next'),
+  complete: (id: string): Message => advise(`${id} is complete and is not run again.`, 'Take the next one', 'tdd next'),
   nothingRan: (id: string, phase: string): Message =>
     advise(`${id} was ${phase} already, so nothing was run.`, 'Continue', 'tdd next'),
   notNow: (id: string, current: string | null): Message =>
@@ -97,7 +96,7 @@ export const NO_LIST = {
   ),
   unusable: (problem: string): Message =>
     advise(
-      `tdd-state.json cannot be used (${problem}), and no list was created.`,
+      `tdd-state.json is unusable (${problem}), and no list was created.`,
       'Create one, which moves that file aside',
       'tdd init',
       { input: 'FILE' },
