@@ -34,7 +34,9 @@ function textsBelow(root: string, name: string): [path: string, text: string][] 
 
 /** Makes dist/plugin a plugin of Claude Code, and dist/ a marketplace that names it. The version is package.json's. */
 export function writePlugin(root: string, dist: string): void {
-  const { version, description, license, keywords, homepage, repository } = readPackage(root);
+  const { version, description, license, keywords, homepage, repository } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  ) as Package;
   const plugin = join(dist, 'plugin');
   const write = (path: string, content: string | object, mode = 0o644): void => {
     mkdirSync(dirname(join(dist, path)), { recursive: true });
@@ -67,8 +69,4 @@ interface Package {
   readonly keywords: readonly string[];
   readonly homepage?: string;
   readonly repository?: { readonly url: string };
-}
-
-function readPackage(root: string): Package {
-  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Package;
 }

@@ -99,10 +99,7 @@ const CHECKED = new Set(
   'type const enum minimum maximum minLength pattern properties required items additionalProperties anyOf'.split(' '),
 );
 
-/**
- * Returns the schema without what JSON itself guarantees. Throws on a keyword that check-shape does not support, so that
- * no rule is silently skipped.
- */
+/** Drops what JSON itself guarantees. Throws on a keyword that check-shape does not know, so no rule is lost. */
 function forHooks(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   const kept = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {

@@ -2,10 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/**
- * Checks the source tree: layers, import cycles (types and `import()` included), folder and file sizes, and
- * which packages each hook loads, by the bundler's own list of imports. Prints one line a problem, exit code 1.
- */
+/** Checks layers, import cycles (types and `import()` too), folder and file sizes, and the packages that hooks load. */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** Layers by path prefix, lowest first; the longest prefix wins. Modules of one layer do not import each other. */

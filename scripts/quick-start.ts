@@ -8,10 +8,7 @@ import { clientEnvironment } from '../tests/support/client/client-environment.ts
 import { createWorkspace } from '../tests/support/client/workspace.ts';
 import { bash, startScriptedModel, steps, text, tool } from '../tests/support/model/scripted-model.ts';
 
-/**
- * `npm start`: lets the real Claude Code work on a copy of the example project until its tests pass, by one command, as
- * on a project of one's own. The model is a script on loopback; `-- --real` asks the user's own account instead.
- */
+/** `npm start`: the real client works on a copy of the example, with a scripted model; `-- --real` asks the user's. */
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const main = join(root, 'dist', 'plugin', 'scripts', 'main.cjs');
 const real = process.argv.includes('--real');

@@ -3,10 +3,7 @@ import { printStatusLine } from '../src/drive/status/status-line.ts';
 import { LOOP_NAME, loopFiles } from '../src/state/loop-files.ts';
 import { writeText } from '../src/term/write-text.ts';
 
-/**
- * `ralph-loop statusline` as a program of its own: the client runs it every second, and loading the whole command line
- * for it would be half of its time.
- */
+/** A program of its own: the client runs it every second, and loading the command line would be half of its time. */
 const STDIN_LIMIT = 4 * 1024 * 1024;
 const { env } = process;
 const name = env['RALPH_LOOP'] !== undefined && LOOP_NAME.test(env['RALPH_LOOP']) ? env['RALPH_LOOP'] : null;

@@ -11,11 +11,7 @@ export interface HostSession extends ClientIdentity {
   readonly client: boolean;
 }
 
-/**
- * Identifies the caller. In a client's shell: its session and process; `clientPid` is null if the process is not
- * visible from here (a sandbox has its own process numbers). Outside every client: the terminal's session, by the
- * process that began it.
- */
+/** Identifies the calling client, or the terminal's session. `clientPid` is null if a sandbox hides the process. */
 export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   const sessionId = env['CLAUDE_CODE_SESSION_ID'];
   if (!sessionId) {

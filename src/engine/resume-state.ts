@@ -6,10 +6,7 @@ import { takenBack } from './transitions/delivery.ts';
 
 const UNREAD = { transcriptPath: null, transcriptBytes: 0, subagentBytes: {}, lastMessageIds: [] };
 
-/**
- * Returns the loop for a new client: counters, usage and notices kept, breaker closed, no session bound. Without consent
- * (an agent resumes it) it awaits the user's. The new epoch fences off an earlier holder.
- */
+/** Keeps counters, usage and notices and closes the breaker. The new epoch fences off an earlier holder. */
 export function resumeState(state: LoopState, at: string, consented: boolean): LoopState {
   const before = takenBack(state);
   return {

@@ -2,14 +2,13 @@ import type { EngineEvent } from './events.ts';
 import type { Policy } from './schema/policy.ts';
 import type { LoopState } from './schema/state.ts';
 import { apiError } from './transitions/api-error.ts';
-import type { Transition } from './transitions/build.ts';
-import { event } from './transitions/build.ts';
+import { end, event, type Transition } from './transitions/build.ts';
 import { withChecklist } from './transitions/checklist.ts';
 import { firstPrompt, overridden, promptMade, released, steeringDelivered } from './transitions/delivery.ts';
 import { iterationEnded } from './transitions/iteration-ended.ts';
 import { operator } from './transitions/operator.ts';
 import { planRead, planTurnEnded } from './transitions/plan-events.ts';
-import { cannotGoOn, interrupted, noticed, suspended, waitedOut } from './transitions/suspend.ts';
+import { interrupted, noticed, suspended, waitedOut } from './transitions/suspend.ts';
 import { timePassed } from './transitions/time-passed.ts';
 import { userPrompt } from './transitions/user-prompt.ts';
 import { verified } from './transitions/verified.ts';
@@ -46,7 +45,7 @@ export function transition(state: LoopState, happened: EngineEvent, policy: Poli
       return suspended(state, happened);
     case 'task-missing':
     case 'agent-failed':
-      return cannotGoOn(state, happened);
+      return end(state, happened.at, 'error', happened.message);
     case 'noticed':
       return noticed(state, happened);
     case 'waited-out':

@@ -38,10 +38,7 @@ export interface InitRequest {
   readonly platform?: NodeJS.Platform;
 }
 
-/**
- * Sets up a project: creates what is missing and updates what an earlier `init` wrote and the user has not changed. All
- * checks come before the first write, and the manifest is written first: after a crash `uninit` knows everything.
- */
+/** Checks everything before the first write. The manifest is written first: after a crash `uninit` knows everything. */
 export function initProject(request: InitRequest): InitReport {
   const { projectDir, bundle, version } = request;
   const manifest = readManifest(projectDir);

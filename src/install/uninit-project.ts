@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path';
 import { liveLoop } from '../drive/status/project-loops.ts';
 import { about, advise } from '../text/message.ts';
 import { RalphError } from '../text/ralph-error.ts';
-import type { SettingsRecord } from './files/install-manifest.ts';
-import { fileDigest, MANIFEST_PATH, readManifest } from './files/install-manifest.ts';
+import { fileDigest, MANIFEST_PATH, readManifest, type SettingsRecord } from './files/install-manifest.ts';
 import { RUNTIME_IGNORE } from './files/planned-files.ts';
 import { placeFile, readText, removeFile, safePath } from './files/project-files.ts';
 import { SETTINGS_PATH } from './init-project.ts';
@@ -17,10 +16,7 @@ export interface UninitReport {
   readonly settings: 'removed' | 'restored' | 'unchanged';
 }
 
-/**
- * Removes what `init` put into a project: files only while unchanged, directories only while empty. Throws `refused`
- * while a loop is live and where `init` has never run.
- */
+/** Removes unchanged files and empty directories only. Throws `refused` while a loop is live and without `init`. */
 export function uninitProject(projectDir: string, env: NodeJS.ProcessEnv): UninitReport {
   const manifest = readManifest(projectDir);
   if (manifest === null) {

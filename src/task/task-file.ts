@@ -35,10 +35,7 @@ export function taskFileIn(folder: string): string | null {
   return [RALPH_FILE, CHECKLIST_FILE].find((name) => existsSync(join(folder, name))) ?? null;
 }
 
-/**
- * Absolute path of the folder that outputs, open questions and `./` commands are relative to: the task's own, or the
- * project for a prompt file. `taskPath` is relative to the project.
- */
+/** Folder that outputs, open questions and `./` commands are relative to: the task's own, or the project. */
 export function taskFolder(projectDir: string, taskPath: string): string {
   return join(projectDir, relativeTaskFolder(taskPath));
 }

@@ -8,15 +8,9 @@ export interface AgentRun {
   readonly pid: number | null;
   /** Resolves once no process of the group is left. Never rejects. */
   readonly done: Promise<FinishedRun>;
-  /**
-   * Sends a message, which arrives at the next tool boundary or as a turn of its own; `acknowledged` confirms
-   * it by its id (at once for an agent that cannot). Returns false if the agent takes no more messages.
-   */
+  /** Sends a message, confirmed by `acknowledged` with its id. Returns false if the agent takes no more messages. */
   readonly send: (text: string, id: string) => boolean;
-  /**
-   * Ends the run, and drops pending messages. An agent that can is first asked to end its turn, for its last figures;
-   * after five seconds, or if `force`, its processes are ended.
-   */
+  /** Asks the agent to end its turn and report its figures; after five seconds, or if `force`, ends its processes. */
   readonly end: (why: EndedBy, force?: boolean) => void;
 }
 

@@ -10,10 +10,7 @@ const LONGEST_TEXT = 200_000;
 const LONGEST_LINE = 16_384;
 const QUOTE = 300;
 
-/**
- * Starts any program that reads a prompt on its input and prints its final message. It takes no later messages, and
- * reports no turns, tools or cost. Exit code 0 is success.
- */
+/** Starts a program that reads a prompt and prints its final message: no later messages, no turns, tools or cost. */
 export function startCommandAgent(options: ProgramOptions): AgentRun {
   const { program, args, cwd, env, silenceMs, timeMs } = options;
   const heard = listen((text) => options.onMessage({ kind: 'text', text }));

@@ -9,10 +9,7 @@ const TAIL_BYTES = 1024 * 1024;
 /** A prompt that came in while nothing was queued. */
 const UNQUEUED: readonly unknown[] = ['typed', 'sdk'];
 
-/**
- * Watches a transcript for what the client queues while a hook runs: a user's `message`, or the `notification` that
- * background work ended. Of what ended before the watch only `tasks` count: others may be an exited agent's.
- */
+/** Watches for what the client queues while a hook runs. Of background work that ended before, only `tasks` count. */
 export function watchQueue(path: string | null, tasks: readonly string[] = []): () => Queued {
   if (path === null) return () => null;
   const before = readLines(path, Math.max(0, (transcriptSize(path) ?? 0) - TAIL_BYTES));

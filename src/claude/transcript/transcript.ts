@@ -37,10 +37,7 @@ export function begunBy(path: string | null, promptId: string): 'user' | 'loop' 
   return by;
 }
 
-/**
- * Returns whether the user's own command (`!ls`) began this turn although the turn has the id of the prompt before it, as
- * clients before 2.1.250 give it. Only text entries begin a turn: the loop's feedback, a prompt, or such a command.
- */
+/** Returns whether the user's `!ls` began this turn: clients before 2.1.250 give it the id of the prompt before. */
 export function begunByCommand(path: string | null, promptId: string): boolean {
   let isCommand = false;
   scan(path, promptId, (entry) => {

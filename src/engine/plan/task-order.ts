@@ -43,10 +43,7 @@ export interface PlanChoice {
   readonly passed: readonly PassedTask[];
 }
 
-/**
- * Chooses the first open task, from the task `from` on, whose dependencies are all done. A blocked task is skipped with
- * everything that depends on it. Total: any list gives an answer, in linear time.
- */
+/** Chooses the first open task, from the task `from` on, whose dependencies are all done. Total, in linear time. */
 export function nextPlanTask(tasks: readonly PlanTask[], from: string | null = null): PlanChoice {
   const open = tasks.filter(({ status }) => status !== 'done');
   if (open.length === 0) return { next: null, stop: 'complete', passed: [] };
@@ -106,10 +103,7 @@ export function isGlob(entry: string): boolean {
   return /[*?[\]{}!]/.test(entry);
 }
 
-/**
- * Returns whether a path, relative to the project, is in a scope of paths and globs; a glob without a slash matches the
- * name alone. An empty scope is the whole project, and nothing outside the project is in scope.
- */
+/** A glob without a slash matches the name alone. An empty scope is the whole project; nothing outside is in scope. */
 export function inScope(
   path: string,
   scope: readonly string[],

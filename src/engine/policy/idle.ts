@@ -22,10 +22,7 @@ export function anotherIdle(state: IdleState, at: string): IdleState {
   return { since: state.since ?? at, consecutive: state.consecutive + 1, lastCallAt: at };
 }
 
-/**
- * Returns the wait after the k-th consecutive idle iteration: min(delay * backoff^(k-1), max_delay), cut at what is left
- * of `max`; null if nothing is left, and the loop stops.
- */
+/** min(delay * backoff^(k-1), max_delay) after the k-th idle iteration, cut at the rest of `max`; null: none left. */
 export function idleWait(state: IdleState, policy: IdlePolicy, at: string): IdleWait | null {
   const left = policy.maxMs - idleElapsed(state, at);
   if (left <= 0) return null;

@@ -33,10 +33,7 @@ const PROGRESS_LIMIT = 4096;
 const MARK_ROOM = 64;
 const FAILURES_LIMIT = 300;
 
-/**
- * Returns the prompt of a task folder's next iteration: notices and the agent's memory, the task with its placeholders
- * filled in, how to work on it and when it is done. Every word is paid for in every iteration. Pure.
- */
+/** The next iteration of a task folder: notices, memory, the task, how it is done. Every word is paid for each time. */
 export function assembleTaskPrompt(parts: TaskPromptParts): AssembledPrompt {
   const { iteration, maxIterations, findings, guardrailsPath, terms } = parts;
   const folder = folderOf(parts.taskPath);

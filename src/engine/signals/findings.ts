@@ -38,10 +38,7 @@ export function readFindings(text: string): Finding[] {
   return [...findings.values()];
 }
 
-/**
- * Returns the findings whose status is neither FIXED nor begins with FIXED_. Any other status, or none, counts as open:
- * a claim refused by mistake costs one turn, a claim accepted by mistake ends the loop.
- */
+/** Any status but FIXED and FIXED_… is open: a claim refused by mistake costs a turn, one accepted ends the loop. */
 export function openFindings(text: string): Finding[] {
   return readFindings(text).filter(({ status }) => !/^FIXED(?:_|$)/.test(status ?? ''));
 }

@@ -1,10 +1,7 @@
 import type { Policy } from '../schema/policy.ts';
 import { completionText } from './signals.ts';
 
-/**
- * Returns a reply for comparison: white space collapsed, lower case, without signals, markers and trailing punctuation.
- * Digits stay, so that a falling count is no repetition.
- */
+/** For comparison: no signals, markers and final punctuation. Digits stay: a falling count is no repetition. */
 export function normalisedReply(text: string, policy: Pick<Policy, 'completion'>): string {
   const wanted = completionText(policy.completion);
   const plain = wanted === null ? text : text.split(wanted).join(' ');

@@ -15,10 +15,7 @@ interface Section {
 
 const SECTION = /^[^\p{L}\p{N}]*P([01])(?:\s*\/\s*P([01]))?(?![\p{L}\p{N}])/iu;
 
-/**
- * Returns the open items of an OPEN_QUESTIONS.md: list items in sections whose heading begins with P0 or P1, except
- * checked ones and notes under them. Prose, code fences, comments and quotes do not count. Linear time, never throws.
- */
+/** List items under P0 and P1 headings that are not checked. Prose, code, comments and quotes do not count. */
 export function openQuestions(text: string): OpenQuestion[] {
   let sections: Section[] = [];
   const found: OpenQuestion[] = [];

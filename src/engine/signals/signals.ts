@@ -41,7 +41,7 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
     const remaining = FINDINGS.exec(unmarked)?.[1];
     if (remaining !== undefined) findings = Number(remaining);
     if (wanted === null) continue;
-    if (promises) other = visiblePromise(whole) ?? other;
+    if (promises) other = whole.match(PROMISE)?.at(-1) ?? other;
     // The whole line as well: a custom signal may begin with a mark itself.
     if (standsAlone(whole, wanted) || standsAlone(unmarked, wanted)) claimed = true;
     if (anywhere && line.includes(wanted)) claimed = true;
@@ -59,10 +59,6 @@ export function readSignals(message: string, policy: Pick<Policy, 'completion' |
 /** White space around and within a promise says nothing. */
 function collapsed(text: string): string {
   return text.trim().replace(/\s+/g, ' ');
-}
-
-function visiblePromise(line: string): string | undefined {
-  return line.match(PROMISE)?.at(-1);
 }
 
 /** The exact text that claims completion, or null for a loop that has none. */

@@ -63,10 +63,7 @@ export type MayRun =
   | { readonly kind: 'done'; readonly scenario: TddScenario }
   | { readonly kind: 'refused'; readonly why: Message | string };
 
-/**
- * Returns whether a phase of a scenario may run now: green after red, refactored after green, none of a complete one.
- * `id` null is the current one. A phase already reached does not run again; `again` repeats red for a sharper test.
- */
+/** Green comes after red, refactored after green. `id` null is the current one; `again` repeats red. */
 export function mayRun(record: TddRecord, phase: TddPhase, id: string | null, again: boolean): MayRun {
   const refused = (why: Message | string): MayRun => ({ kind: 'refused', why });
   if (!record.consented) return refused(TDD_TEXTS.noConsent);

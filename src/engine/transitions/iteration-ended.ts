@@ -77,7 +77,13 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = ended.error !== null || ended.timedOut;
   // Idle gives way to the other signals. A failed turn is not idle.
-  if (policy.idle && signals.states.includes('idle') && isQuiet(signals) && !failed) {
+  if (
+    policy.idle &&
+    signals.states.includes('idle') &&
+    signals.completion !== 'claimed' &&
+    signals.findings === null &&
+    !failed
+  ) {
     return idleIteration(state, ended, policy, policy.idle, signals);
   }
   const counted = countWorking(state, ended, signals, policy);
@@ -92,10 +98,6 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
       ? verify(next, ended.at, outcome.failure)
       : decide(next, ended.at, policy, outcome.failure, (warned) => nextIteration(warned, ended.at, policy));
   return conclude(state, next, ended, signals, 'working', named, verdict);
-}
-
-function isQuiet({ completion, findings }: Signals): boolean {
-  return completion !== 'claimed' && findings === null;
 }
 
 function countWorking(state: LiveState, ended: Ended, signals: Signals, policy: Policy): Running {

@@ -2,7 +2,7 @@ import { render } from '../../text/message.ts';
 import type { EventOf } from '../events.ts';
 import { CLIENT_ENDED, PAUSED_INTERRUPTED } from '../messages.ts';
 import type { LiveState, LoopState } from '../schema/state.ts';
-import { end, event, pause, release, releasePaused, type Transition, tellPause } from './build.ts';
+import { event, pause, release, releasePaused, type Transition, tellPause } from './build.ts';
 
 /** Pauses a live loop whose hook was aborted (Esc, the client quits) or whose client has exited. */
 export function interrupted(state: LiveState, happened: EventOf<'interrupted'>): Transition {
@@ -39,11 +39,6 @@ export function suspended(state: LiveState, happened: EventOf<'suspended'>): Tra
       { type: 'allow', message: paused.paused.message },
     ],
   };
-}
-
-/** Ends the loop as an error: its task is missing or its agent cannot work. */
-export function cannotGoOn(state: LiveState, happened: EventOf<'task-missing' | 'agent-failed'>): Transition {
-  return end(state, happened.at, 'error', happened.message);
 }
 
 export function noticed(state: LiveState, happened: EventOf<'noticed'>): Transition {

@@ -11,11 +11,7 @@ import { type Check, error, type Outcome, ok } from './finding.ts';
 const TIME_LIMIT_MS = 30_000;
 const STOP = 'ralph-stop-hook.cjs';
 
-/**
- * Proves that a hook fires: runs the Stop command, as the client would, in a temporary project with a made-up loop. It
- * must block; without RALPH_ACTIVE it must be silent. The command is the registered one, on copies of the installed
- * files, or the one that the launcher passes.
- */
+/** Runs the Stop command as the client would, on a made-up loop: it must block, and be silent without RALPH_ACTIVE. */
 export const selfTest: Check = (examined) => {
   const { sources, projectDir, platform, bundle } = examined;
   const registered = sources

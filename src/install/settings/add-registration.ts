@@ -11,10 +11,7 @@ export interface AddedRegistration {
   readonly created: readonly string[];
 }
 
-/**
- * Adds hooks to a settings file's text and changes no other byte. A hook whose command is registered already stays as it
- * is. Throws `refused` if the file is broken or has something else in the hooks' place.
- */
+/** Changes no other byte; a command that is registered already stays. Throws `refused` if the file is broken. */
 export function addRegistration(settings: string, registration: Registration, path: string): AddedRegistration {
   const { mark, body } = withoutMark(settings);
   if (body.trim() === '') {

@@ -96,10 +96,7 @@ const PLUGIN: Place = {
   asWord: (file) => `\${CLAUDE_PLUGIN_ROOT}/hooks/${file}`,
 };
 
-/**
- * Hooks of the project's settings.json, for starts by hand: they cost every other session one start of `sh` an event (1
- * ms). Tool hooks in the settings would cost every other session a process for each call.
- */
+/** For starts by hand: `sh` costs 1 ms an event. Tool hooks here would cost every other session a process a call. */
 export function sessionRegistration(platform: NodeJS.Platform = process.platform): Registration {
   return registration(SESSION_HOOKS, platform, PROJECT);
 }
@@ -115,10 +112,7 @@ export function agentRegistration(bundle: string, platform: NodeJS.Platform = pr
   return registration(definitions, platform, placeIn(bundle));
 }
 
-/**
- * Hooks of the plugin, by `sh` without a shell of the client, on every platform: one file serves all. A missing `sh` must
- * not block every tool call, so the guard refuses by its exit code and not by `onFailure`.
- */
+/** Runs `sh` on every platform. A missing `sh` must not block every tool call: the guard refuses by its exit code. */
 export function pluginRegistration(): Registration {
   const all = registration([...SESSION_HOOKS, ...TOOL_HOOKS], 'linux', PLUGIN);
   const groups = Object.entries(all).map(([event, [group]]) => {
@@ -162,10 +156,7 @@ function commandHook(definition: HookDefinition, platform: NodeJS.Platform, plac
   };
 }
 
-/**
- * Before anything else a session without a loop is let go. NODE_EXTRA_CA_CERTS costs every node start 80 ms, so the
- * hook runs without it; commands that the hook starts get it back from RALPH_NODE_EXTRA_CA_CERTS.
- */
+/** Lets a session without a loop go first. NODE_EXTRA_CA_CERTS costs a start of node 80 ms: hooks run without it. */
 function unixCommand([event, file, , withoutNode]: HookDefinition, { registered, inShell }: Place): string {
   const more = event === 'Stop' ? ` --timeout ${STOP_TIMEOUT_SECONDS}` : '';
   return [

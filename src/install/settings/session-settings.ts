@@ -26,10 +26,7 @@ export interface LauncherSettings extends AgentSettings {
   readonly statusLine: { readonly type: 'command'; readonly command: string; readonly refreshInterval: number };
 }
 
-/**
- * Builds the launcher's `--settings` for the client. Passed this way, with an explicit `disableAllHooks`, hooks and
- * variables survive an agent that writes others into the project's settings files (measured).
- */
+/** Passed as `--settings`, hooks and variables survive an agent that edits the project's settings files (measured). */
 export function launcherSettings(loop: LaunchedLoop, platform: NodeJS.Platform = process.platform): LauncherSettings {
   return {
     disableAllHooks: false,

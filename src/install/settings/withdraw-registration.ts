@@ -3,10 +3,7 @@ import { fileDigest, type SettingsRecord, withoutMark } from '../files/install-m
 import { isOurHook } from './our-hooks.ts';
 import { memberOf, parseSettings } from './settings-json.ts';
 
-/**
- * Returns a settings file's text without our hooks, byte for byte the old one if it is unchanged since `init`; null if
- * nothing is left of a file that `init` created. Throws `refused` if the file is broken.
- */
+/** Restores an unchanged file byte for byte; null if nothing is left of it. Throws `refused` if the file is broken. */
 export function withdrawRegistration(settings: string, record: SettingsRecord | null, path: string): string | null {
   const { mark, body } = withoutMark(settings);
   if (record !== null && fileDigest(settings) === record.after) {

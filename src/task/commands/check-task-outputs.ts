@@ -13,10 +13,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_SHOWN = 20;
 const TEXT_SHOWN = 120;
 
-/**
- * Checks of a required gate on the task folder's files: required outputs, and OPEN_QUESTIONS.md without open P0 and P1
- * items. `taskPath` is relative to the project.
- */
+/** Wants the required outputs, and OPEN_QUESTIONS.md without open P0 and P1 items. `taskPath` is relative. */
 export function checkTaskOutputs(
   projectDir: string,
   taskPath: string,

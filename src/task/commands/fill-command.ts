@@ -40,10 +40,7 @@ export function commandProblems(run: string, declared: readonly string[]): Comma
   });
 }
 
-/**
- * Fills in the values known at start; each value stays within its word, whatever it contains. The iteration is left to
- * `runOfIteration`. Requires a command without errors from `commandProblems` and values without NUL.
- */
+/** Keeps each value within its word. Requires a command without errors from `commandProblems`, values without NUL. */
 export function fillCommand(run: string, { args, name, maxIterations }: CommandValues): string {
   const contexts = contextsOf(run, placeholdersOf(run));
   let index = -1;

@@ -8,7 +8,7 @@ import {
   parseShell,
   type SyntaxNode,
 } from '../../text/shell/parse-shell.ts';
-import { nearestKey } from '../frontmatter/canonical-keys.ts';
+import { suggestion } from '../frontmatter/canonical-keys.ts';
 import { type KeyProblem, keyPath } from '../frontmatter/problem.ts';
 import type { Frontmatter } from '../frontmatter/schema.ts';
 import { makeTargets, packageManagerCall, packageScripts } from '../pinned-scripts/package-scripts.ts';
@@ -101,9 +101,4 @@ function missingTarget(words: readonly string[], dir: string): string | null {
   return unknown === undefined || existsSync(join(dir, unknown))
     ? null
     : `the ${file} has no target "${unknown}".${suggestion(unknown, [...targets])}`;
-}
-
-function suggestion(name: string, known: readonly string[]): string {
-  const nearest = nearestKey(name, known);
-  return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
 }

@@ -1,9 +1,6 @@
 export interface BoundedOutput {
   readonly add: (text: string, bytes: number) => void;
-  /**
-   * The trimmed output; beyond the limit its first 70 % and its end, with a mark between. `reserve` is the part of the
-   * limit that the caller needs for its own words.
-   */
+  /** Beyond the limit the first 70 % and the end. `reserve` is what the caller needs of the limit for its own words. */
   readonly text: (reserve?: number) => string;
   readonly isCut: (reserve?: number) => boolean;
   readonly bytes: () => number;

@@ -34,10 +34,7 @@ const FROM_OUTSIDE = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
 /** Exit codes of a shell whose program was ended by one of these signals. */
 const CODES_FROM_OUTSIDE = new Set([129, 130, 137, 143]);
 
-/**
- * Runs a shell text in its own process group, without input. On timeout, abort and the shell's end the whole group is
- * ended before this resolves; on abort it rejects with the signal's reason. Processes started with setsid escape.
- */
+/** Ends the whole process group on timeout, abort and the shell's end. Rejects with the abort's reason alone. */
 export async function runCommand(command: CommandRun): Promise<CommandOutcome> {
   command.signal.throwIfAborted();
   // The system would report the shell as missing, not the directory.

@@ -20,10 +20,7 @@ export interface EvidenceWatch {
 /** Length that `shorten` adds to a text of up to 12,000 characters. */
 const PREVIEW_MARK = 40;
 
-/**
- * Runs the commands of the contract's task in order, regardless of how each ends. Rejects only with the abort's reason,
- * after all processes have ended.
- */
+/** Runs all commands however each ends. Rejects only with the abort's reason, after all processes have ended. */
 export async function runEvidence(
   contract: Contract,
   projectDir: string,

@@ -19,10 +19,7 @@ export type PinnedEnd =
   | { readonly kind: 'changed'; readonly what: string }
   | { readonly kind: 'ran'; readonly outcome: CommandOutcome };
 
-/**
- * Runs a command of the contract unless one of its scripts changed since the start. Rejects only with the abort's
- * reason, after all processes have ended.
- */
+/** Runs it unless one of its scripts changed since the start. Rejects only with the abort's reason. */
 export async function runPinnedCommand(
   contract: Pick<Contract, 'scripts'>,
   projectDir: string,

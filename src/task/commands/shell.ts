@@ -46,10 +46,7 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/**
- * Environment of a loop's commands: not part of the loop (RALPH_ACTIVE=0), with the certificates that the hooks'
- * registration withholds from node to start faster.
- */
+/** Not part of the loop (RALPH_ACTIVE=0), with the certificates that the hooks' registration withholds from node. */
 export function gateEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const { RALPH_NODE_EXTRA_CA_CERTS: certificates, ...own } = env;
   const given: Record<string, string | undefined> = { ...own, RALPH_ACTIVE: '0' };

@@ -3,10 +3,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { readYaml } from '../frontmatter/read-yaml.ts';
 import { type SplitText, splitFrontmatter } from '../frontmatter/split-frontmatter.ts';
 
-/**
- * Adds commands to `validation` in the frontmatter, every other byte unchanged; skips commands listed already. Creates
- * a missing frontmatter. Throws `task-invalid` if it is broken or cannot be extended.
- */
+/** Changes no other byte and skips listed commands. Throws `task-invalid` if the frontmatter cannot be extended. */
 export function addValidation(text: string, commands: readonly string[]): string {
   const split = splitFrontmatter(text);
   if (split.problem === 'unclosed') throw cannot('it is never closed');
@@ -46,7 +43,8 @@ function edit(source: string, commands: readonly string[], ending: string): stri
 
 function extend(source: string, pair: Pair, commands: readonly string[], ending: string): string {
   const { value } = pair;
-  const flow = commands.map(flowScalar).join(', ');
+  // Always quoted: a comma or bracket would end a plain scalar.
+  const flow = commands.map((command) => JSON.stringify(command)).join(', ');
   if (isSeq(value) && value.range) {
     const [start, end] = value.range;
     const first = value.items[0];
@@ -121,11 +119,6 @@ function scalar(command: string): string {
   const list: unknown = mapping?.['x'];
   const plain = Array.isArray(list) && list.length === 1 && list[0] === command && !/[\n\r]/.test(command);
   return plain ? command : JSON.stringify(command);
-}
-
-/** Always quoted: a comma or bracket would end a plain scalar. */
-function flowScalar(command: string): string {
-  return JSON.stringify(command);
 }
 
 function cannot(why: string): RalphError {

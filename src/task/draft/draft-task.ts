@@ -55,10 +55,7 @@ const GUARDRAILS = {
   protected_files: ['policy:secret-bearing-paths'],
 };
 
-/**
- * Drafts a RALPH.md without problems from a task in plain words and the project's signals. Deterministic. An agent
- * command cannot be guarded, so a draft for one has no guardrails.
- */
+/** Deterministic, and free of problems. An agent command cannot be guarded, so a draft for one has no guardrails. */
 export function draftTask(task: string, signals: ProjectSignals, isGuarded = true): Draft {
   const kind = classifyTask(task);
   const limits = LIMITS[kind];

@@ -35,10 +35,7 @@ const SETS_UP = /^(?:cd|pushd|export|set|source|\.|alias|unset)$/;
 /** A list item that reads as a command, not as a sentence. */
 const COMMAND_LIKE = /^(?:\.{0,2}\/)?[a-z][\w./-]*(?: .*[^.:!?])?$/;
 
-/**
- * Extracts the distinct commands of a "Validation Commands" section: shell fences and inline code of list items, or
- * else list items that read as commands. The user confirms them.
- */
+/** Takes shell fences and inline code of list items, or else items that read as commands. The user confirms them. */
 export function extractValidationCommands(body: string): string[] {
   const section = validationSection(body);
   if (section === null) return [];

@@ -3,10 +3,7 @@ import { type KeyProblem, keyPath, printableValue } from './problem.ts';
 
 type Keys = readonly (string | number)[];
 
-/**
- * Renames camelCase aliases (snake_case wins) and drops unknown keys and keys without a value, each with a warning.
- * Values of another shape are left for the schema to reject.
- */
+/** Renames camelCase aliases (snake_case wins); drops unknown keys and keys without a value, each with a warning. */
 export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProblem[], at: Keys = []): unknown {
   if (Array.isArray(value)) {
     const element = elementType(schema);
@@ -28,10 +25,8 @@ export function canonicalKeys(value: unknown, schema: unknown, problems: KeyProb
 }
 
 function unknown(key: string, value: unknown, known: string[], at: Keys): KeyProblem {
-  const nearest = nearestKey(key, known);
-  const hint = nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
   const keys = [...at, key];
-  const message = `${keyPath(keys)} is not a known key and does nothing.${hint}`;
+  const message = `${keyPath(keys)} is not a known key and does nothing.${suggestion(key, known)}`;
   return { keys, value: printableValue(value), rule: 'unknown-key', message, severity: 'warning' };
 }
 
@@ -53,6 +48,12 @@ function empty(name: string, at: Keys): KeyProblem {
   const hint = name === 'idle' ? ' To switch idle on with its defaults, write: idle: {}' : '';
   const message = `${keyPath(keys)} has no value and counts as left out.${hint}`;
   return { keys, value: null, rule: 'no-value', message, severity: 'warning' };
+}
+
+/** Question to add to a message about an unknown name; empty if none of the known ones is near it. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const nearest = nearestKey(name, known);
+  return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
 }
 
 /** Finds the known key with the smallest edit distance; `near` if it is probably the one that was meant. */

@@ -23,10 +23,7 @@ export interface CheckedTaskFile {
 
 const MAX_FRONTMATTER = 256 * 1024;
 
-/**
- * Checks a task file and reports all problems with their places; never throws. `kind` overrides the file's name. With a
- * project it also warns about commands that cannot run there.
- */
+/** Never throws. `kind` overrides the file's name; with a project, commands that cannot run there are reported too. */
 export function checkTaskFile(
   path: string,
   text: string,

@@ -21,11 +21,7 @@ const ITERATION = /\{\{\s*ralph\.iteration\s*\}\}/g;
 
 export const RALPH_NAMES: readonly string[] = ['iteration', 'name', 'max_iterations'];
 
-/**
- * Renders the body for the agent: without HTML comments, all placeholders replaced in one pass, so that values are
- * never expanded themselves. Missing commands render as empty text; unknown placeholders and arguments without a value
- * stay.
- */
+/** Replaces placeholders in one pass, so that values are never expanded themselves; those without a value stay. */
 export function renderBody(body: string, values: BodyValues): string {
   return outsideComments(body)
     .map(({ text }) => replaced(text, (placeholder) => textOf(placeholder, values)))

@@ -280,7 +280,8 @@ export const ITERATION_CAP = { prompt: 100, plan: 100, tdd: 100, 'ralph-md': 50,
 
 /** Schema of a frontmatter, durations in milliseconds. `canonicalKeys` handles aliases and unknown keys. */
 export function frontmatterSchema(cap = ITERATION_CAP.prompt) {
-  return z.strictObject({ ...KEYS, max_iterations: maxIterations(cap) });
+  const max_iterations = optional(integer(1, cap), `Working iterations that the agent gets, 1 to ${cap}.`);
+  return z.strictObject({ ...KEYS, max_iterations });
 }
 
 export function publishedFrontmatter(kind: TaskKind): z.ZodType {
@@ -288,10 +289,5 @@ export function publishedFrontmatter(kind: TaskKind): z.ZodType {
   return frontmatterSchema(ITERATION_CAP[kind]).meta({ title: `Frontmatter of a ${file}` });
 }
 
-function maxIterations(cap: number) {
-  return optional(integer(1, cap), `Working iterations that the agent gets, 1 to ${cap}.`);
-}
-
 export type Frontmatter = z.output<ReturnType<typeof frontmatterSchema>>;
 export type ValidationEntry = NonNullable<Frontmatter['validation']>[number];
-export type CommandEntry = z.output<typeof command>;

@@ -10,10 +10,7 @@ export interface SplitText {
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/**
- * Splits a task file. The opening marker is the first line that is neither blank nor a leading HTML comment, if it is
- * `---`; the closing marker is the next such line. Linear in the text; never throws.
- */
+/** Markers are the first line (blank lines and a leading HTML comment aside) if it is `---`, and the next such line. */
 export function splitFrontmatter(text: string): SplitText {
   const start = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
   const whole: SplitText = {

@@ -1,7 +1,7 @@
 import { commandProblems } from '../commands/fill-command.ts';
 import { BY_FILE, gateOf, PROGRESS_FILE } from '../settings/defaults.ts';
 import type { TaskKind } from '../task-file.ts';
-import { nearestKey } from './canonical-keys.ts';
+import { suggestion } from './canonical-keys.ts';
 import { entriesOf } from './cross-key-problems.ts';
 import { bodyPlaceholders, RALPH_NAMES } from './placeholders.ts';
 import type { KeyProblem } from './problem.ts';
@@ -38,10 +38,14 @@ export function bodyPlaceholderProblems(body: string, mapping: Mapping): BodyPro
     ];
     const { kind, name } = placeholder;
     if (kind === 'args' && !args.includes(name)) {
-      return problem('placeholder', 'error', `stands in the body, but args declares no "${name}".${hint(name, args)}`);
+      return problem(
+        'placeholder',
+        'error',
+        `stands in the body, but args declares no "${name}".${suggestion(name, args)}`,
+      );
     }
     if (kind === 'commands' && !commands.includes(name)) {
-      const message = `will be empty: there is no command of this name.${hint(name, commands)}`;
+      const message = `will be empty: there is no command of this name.${suggestion(name, commands)}`;
       return problem('unknown-placeholder', 'warning', message);
     }
     if (kind === 'ralph' && !RALPH_NAMES.includes(name)) {
@@ -99,9 +103,4 @@ export function taskFolderDoubts(settings: Frontmatter, body: string, kind: Task
 
 function declaredArgs(mapping: Mapping): string[] {
   return entriesOf(mapping['args']).filter((name) => typeof name === 'string');
-}
-
-function hint(name: string, known: readonly string[]): string {
-  const nearest = nearestKey(name, known);
-  return nearest?.near ? ` Did you mean "${nearest.key}"?` : '';
 }

@@ -49,10 +49,7 @@ interface Look {
   readonly ask: (words: readonly string[], settings?: Settings) => Promise<GitAnswer>;
 }
 
-/**
- * Asks git for commits, index and work tree, without ignored and left-out files. `taskDir` is relative to the project;
- * `since` is the HEAD of the snapshot to compare with. Rejects only with the abort's reason.
- */
+/** Leaves out ignored files. `since` is the HEAD to compare with. Rejects only with the abort's reason. */
 export async function gitState(
   projectDir: string,
   taskDir: string,

@@ -10,10 +10,7 @@ export interface NestedRepositories {
   readonly unsaved: readonly string[];
 }
 
-/**
- * Finds nested repositories among changed paths, whose work a commit of the project would not hold. Submodules of
- * commit `since` and of .gitmodules are known. Rejects only with the abort's reason.
- */
+/** Finds those whose work a commit of the project would not hold. Rejects only with the abort's reason. */
 export async function nestedRepositories(
   projectDir: string,
   changed: readonly string[],

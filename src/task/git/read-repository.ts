@@ -67,10 +67,7 @@ function fromProject(path: string, prefix: string): string {
 
 const MOST_HIDDEN = 10_000;
 
-/**
- * Existing files hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or there are
- * more than 10,000.
- */
+/** Hidden from git status (assume-unchanged, skip-worktree). null if git does not answer or for more than 10,000. */
 export async function hiddenFiles(projectDir: string, options: GitOptions): Promise<string[] | null> {
   const hidden: string[] = [];
   const isThere = (path: string): boolean => lstatSync(join(projectDir, path), { throwIfNoEntry: false }) !== undefined;
@@ -111,10 +108,7 @@ export async function filesOfCommit(projectDir: string, options: GitOptions): Pr
   return files.text.split('\0').flatMap((path) => (path === '' ? [] : [fromProject(path, begin)]));
 }
 
-/**
- * Explains a `.git` at or above this folder that git does not open: another owner, as in many containers, or a broken
- * configuration. null if there is none.
- */
+/** A `.git` here or above that git does not open: another owner, as in many containers, or a broken configuration. */
 export function unopenedText(directory: string): string | null {
   for (let at = directory; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) {

@@ -25,10 +25,7 @@ const SETTINGS: readonly (readonly [string, string])[] = [
   ['core.untrackedCache', 'false'],
 ];
 
-/**
- * Asks git without locks, writes, network, prompts, or programs named by the repository. Overlong or too large answers
- * are ended. Rejects only with the abort's reason.
- */
+/** Asks without locks, writes, network, prompts or the repository's programs. Rejects only with the abort's reason. */
 export async function runGit(
   directory: string,
   words: readonly string[],
@@ -56,10 +53,7 @@ export async function runGit(
   return answer;
 }
 
-/**
- * Streams a NUL-separated answer of any size to `take`. Returns whether git succeeded. Rejects only with the abort's
- * reason.
- */
+/** Streams a NUL-separated answer of any size. Returns whether git succeeded. Rejects only with the abort's reason. */
 export async function eachOfGit(
   directory: string,
   words: readonly string[],
@@ -102,10 +96,7 @@ function failure(error: Error & { code?: unknown; killed?: boolean | undefined }
   return { kind: 'failed', code: typeof error.code === 'number' ? error.code : null };
 }
 
-/**
- * Environment with these settings above all configuration files, without git variables that choose another repository
- * or write traces. Variables that choose the user's configuration stay.
- */
+/** Drops git variables that choose another repository or write traces; those of the user's configuration stay. */
 function gitEnvironment(env: Environment, settings: readonly (readonly [string, string])[]): Environment {
   const given: Record<string, string | undefined> = {};
   for (const [key, value] of Object.entries(env)) {
@@ -142,10 +133,7 @@ export type GitChanged = { readonly ok: true } | { readonly ok: false; readonly 
 const TIME_MS = 600_000;
 const MOST_SAID = 8_000;
 
-/**
- * Changes the repository as the user would: with the user's configuration, signatures and hooks, without a shell or
- * prompts. Not aborted, because half a commit is worse than a late one. Never rejects.
- */
+/** Runs with the user's configuration, signatures and hooks. Not aborted: half a commit is worse than a late one. */
 export function changeByGit({ directory, words, input = '', env }: GitChange): Promise<GitChanged> {
   const program = gitProgram(env);
   if (program === null) return Promise.resolve({ ok: false, said: 'git was not found on the PATH.' });

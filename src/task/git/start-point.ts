@@ -24,10 +24,7 @@ const COMMIT = /^[0-9a-f]{40,64}$/;
 const MOST_UNTRACKED = 10_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/**
- * Notes HEAD and the uncommitted state of a project; the working tree and the index stay as they are. `changed` lists the
- * uncommitted files. Returns null outside a repository and without a commit.
- */
+/** Leaves the working tree and the index as they are. null outside a repository and without a commit. */
 export async function readStartPoint(
   projectDir: string,
   name: string | null,

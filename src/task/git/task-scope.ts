@@ -9,10 +9,7 @@ import { type GitOptions, runGit } from './run-git.ts';
 const MOST_MANIFESTS = 500;
 const MANIFEST_BYTES = 512 * 1024;
 
-/**
- * Resolves a scope: package names become their folders, absolute paths relative ones; `./` and outer slashes are
- * removed. Rejects only with the abort's reason.
- */
+/** Package names become their folders, absolute paths relative ones. Rejects only with the abort's reason. */
 export async function resolveScope(
   projectDir: string,
   scope: readonly string[],

@@ -14,11 +14,7 @@ const MAKE = new Set(['make', 'gmake']);
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];
 const MAX_DEPTH = 4;
 
-/**
- * Finds the project's own files that a shell command runs, relative to the project, in order. A package.json script
- * counts as `package.json#scripts.NAME`, so that the rest of that file may change, and its commands are followed. Paths
- * in `known` count even if their file is missing.
- */
+/** Takes scripts as `package.json#scripts.NAME` and follows their commands. Paths in `known` count even if missing. */
 export function namedScripts(
   projectDir: string,
   run: string,
@@ -53,10 +49,7 @@ function collect(search: Search, run: string, directory: string, depth: number):
   }
 }
 
-/**
- * Adds scripts: the first word, operands of interpreters, executables, and configurations after `=`. Source files given
- * to a linter or test runner are the agent's to change.
- */
+/** The first word, operands of interpreters, executables, files after `=`; not what a linter or a test runner reads. */
 function addFiles(search: Search, words: readonly string[], base: string): void {
   const [command = '', ...others] = words;
   addFile(search, base, command);

@@ -11,11 +11,7 @@ const MAX_FILES = 20_000;
 /** Limit of picomatch. */
 const MAX_GLOB = 4096;
 
-/**
- * Fingerprint of the task file ('' for none) and of the files matching the globs: changes with their presence, size and
- * time. Looks at up to 20,000 files in a fixed order; folders named literally are never skipped. A link that leaves the
- * project stands for itself. Never throws.
- */
+/** Covers presence, size and time of up to 20,000 files. A link out of the project stands for itself. Never throws. */
 export function watchFingerprint(
   projectDir: string,
   globs: readonly string[],

@@ -26,11 +26,7 @@ export function isLeftOutFolder(name: string): boolean {
   return MADE_BY_TOOLS.includes(name) || name.startsWith('.ralph-runner');
 }
 
-/**
- * true for files whose change is no progress: generated ones and the loop's own, including the task folder's
- * RALPH_PROGRESS.md, which the agent writes in every iteration. Both paths are relative to the project; the folders
- * above the task folder do not count.
- */
+/** Changes that are no progress: generated files and the loop's own. Folders above the task folder do not count. */
 export function isLeftOut(path: string, taskDir: string): boolean {
   const prefix = taskDir === '' ? '' : `${taskDir}/`;
   const inTask = path.startsWith(prefix) ? path.slice(prefix.length) : null;

@@ -76,10 +76,7 @@ export type Marked =
   | { readonly kind: 'mark'; readonly mark: string; readonly limited: boolean }
   | { readonly kind: 'absent' | 'unreadable' };
 
-/**
- * Mark of a file: kind, size, time, and a hash if it was read. A link stands for itself, a folder for its repository.
- * Never throws, never blocks.
- */
+/** A link stands for itself, a folder for its repository. Never throws, never blocks. */
 export function markFile(path: string, budget: ReadBudget): Marked {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });
@@ -137,10 +134,7 @@ const LEAST_ENTRIES = 100;
 
 export const FOLDER_LIMITS: FolderLimits = { entries: 2_000, bytes: 16 * 1024 * 1024, timeMs: 150 };
 
-/**
- * Marks of a task folder's files, without generated files and the loop's own. `taskDir` is relative to the project.
- * Follows no link and does not look outside the project. Never throws.
- */
+/** Leaves out generated files and the loop's own. Follows no link and stays inside the project. Never throws. */
 export function markFolder(projectDir: string, taskDir: string, limits: FolderLimits = FOLDER_LIMITS): Marks {
   const found = marksBuilder('task');
   const budget: ReadBudget = { files: limits.entries, bytes: limits.bytes };

@@ -33,10 +33,7 @@ export interface Comparison {
 
 const MAX_CHANGED = 200;
 
-/**
- * Snapshots the task folder and git's state within limits: what cannot be seen is unknown, not unchanged. `taskDir` is
- * absolute or relative to the project. Changes nothing and starts only git. Rejects only with the abort's reason.
- */
+/** What cannot be seen is unknown, not unchanged. Starts only git. Rejects only with the abort's reason. */
 export async function snapshot(projectDir: string, taskDir: string, options: SnapshotOptions = {}): Promise<Snapshot> {
   const { signal = new AbortController().signal, env = process.env, since } = options;
   const root = resolve(projectDir);
@@ -48,10 +45,7 @@ export async function snapshot(projectDir: string, taskDir: string, options: Sna
   return { version: SNAPSHOT_VERSION, taskDir: inside, task, ...answer };
 }
 
-/**
- * Compares two snapshots: `yes` if a difference is seen, `no` if everything was seen and is the same, else `unknown`,
- * which is neither.
- */
+/** `no` if everything was seen and is the same, `yes` if a difference was seen; `unknown` is neither. */
 export function compare(before: Snapshot, after: Snapshot): Comparison {
   const same = before.taskDir === after.taskDir;
   const task = same ? compareMarks(before.task, after.task) : { changed: [], known: false };

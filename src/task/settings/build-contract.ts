@@ -25,10 +25,7 @@ export function buildContract(terms: ContractTerms): StoredContract {
 
 const MAX_NAME = 60;
 
-/**
- * Adds names and timeouts to validation commands. An unnamed command is named after what it runs, made unique with a
- * number. Throws `task-invalid` for duplicate names.
- */
+/** An unnamed command is called after what it runs, with a number if need be. Throws `task-invalid` for duplicates. */
 export function normaliseValidation(entries: readonly ValidationEntry[]): CommandDefinition[] {
   const taken = new Set<string>();
   for (const entry of entries) {

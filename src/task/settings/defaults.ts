@@ -151,9 +151,7 @@ export function completeIdle(block: Idle): Values<Idle, typeof IDLE> {
   return valuesOver({ ...IDLE, max_delay: Math.max(IDLE.max_delay, delay) }, block);
 }
 
-/**
- * Default of completion_gate: required with a promise, or if there is something to check and a claim needs no promise.
- */
+/** Required with a promise, or if there is something to check and a claim needs no promise. */
 export function gateOf(
   { completion_promise, required_outputs = [], commands = [] }: Frontmatter,
   kind: TaskKind,

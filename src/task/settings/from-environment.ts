@@ -8,10 +8,7 @@ export interface EnvironmentPolicy {
   readonly notes: readonly string[];
 }
 
-/**
- * Policy of a loop without a contract (a state of four keys), read at each Stop: the defaults with the RALPH_
- * variables. Empty variables count as unset; invalid ones are noted.
- */
+/** For a state of four keys: the defaults with the RALPH_ variables. Empty ones count as unset, invalid are noted. */
 export function policyFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentPolicy {
   const notes: string[] = [];
   const number = (name: string, least: number, most: number, otherwise: number): number => {

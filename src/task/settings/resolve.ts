@@ -25,10 +25,7 @@ export type ResolvedPolicy =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/**
- * Resolves policy and settings key by key from all layers. An invalid value is an error in every layer, even if another
- * layer overrides it.
- */
+/** Resolves key by key. An invalid value is an error in every layer, even if another one overrides it. */
 export function resolvePolicy(input: SettingSources): ResolvedPolicy {
   const { layers, problems } = settingLayers(input);
   const merged = merge(layers);

@@ -20,10 +20,7 @@ export interface ListTerms {
   readonly at: string;
 }
 
-/**
- * Creates a list with ids for scenarios without one (`sc-001` and so on) and script hashes. Throws RalphError
- * `task-invalid` with all problems.
- */
+/** Gives scenarios without an id one (`sc-001` and so on). Throws RalphError `task-invalid` with all problems. */
 export function makeList(terms: ListTerms): TddRecord {
   const { wanted, at, consented } = terms;
   const problems: string[] = [];
@@ -91,10 +88,7 @@ function freeId(number: number, taken: Set<string>): string {
   }
 }
 
-/**
- * Variables that decide which programs run, what these load first, and whether they do anything: with
- * `SHELLOPTS=noexec` or `MAKEFLAGS=n` every command passes. Case-insensitive, as for npm and Windows.
- */
+/** They decide which programs run and whether they do anything: with `SHELLOPTS=noexec` every command passes. */
 const DECIDING = new RegExp(
   `^(?:${[
     // the system, and the locations of programs' settings

@@ -124,10 +124,7 @@ export type ReadList =
 const LOOKS_STRUCTURED = /^\uFEFF?\s*[[{]|^[ \t]*(?:-[ \t]+)?(?:scenarios|description)[ \t]*:/m;
 const MOST_ERRORS = 20;
 
-/**
- * Reads a list of scenarios by the name's extension, or else by the text's look. Broken JSON or YAML is never read as
- * Markdown. Never throws.
- */
+/** Goes by the extension, else by the text's look. Broken JSON or YAML is never read as Markdown. Never throws. */
 export function readList(text: string, name: string): ReadList {
   const [, ending = ''] = /\.(json|ya?ml|md|markdown)$/i.exec(name) ?? [];
   const kind = ending.toLowerCase();

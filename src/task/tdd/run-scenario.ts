@@ -24,10 +24,7 @@ export interface ScenarioOptions {
   readonly blockingRule: (run: string, directory: string) => Promise<string | null>;
 }
 
-/**
- * Runs a scenario's evidence command and evaluates it for the phase. Not run if a guardrail blocks it or one of its
- * scripts changed. Rejects only with the abort's reason, after all its processes have ended.
- */
+/** Not run if a guardrail blocks it or one of its scripts changed. Rejects only with the abort's reason. */
 export async function runScenario(
   record: TddRecord,
   { id, run, timeoutSeconds }: TddScenario,
