@@ -26,7 +26,6 @@ export function hostSession(env: NodeJS.ProcessEnv): HostSession {
   return { ...processOf(known ? pid : null), sessionId, client: true };
 }
 
-/** Returns whether a session's id is a substitute for a terminal or a script outside every client. */
 export function isOutside(sessionId: string | null): boolean {
   return sessionId?.startsWith(OUTSIDE) === true;
 }

@@ -8,7 +8,6 @@ export interface EndReport {
   readonly outcome: TerminalStatus;
   readonly reason: string;
   readonly verified: boolean;
-  /** Results of the last verification; empty if there was none. */
   readonly checks: readonly Pick<CheckResult, 'name' | 'outcome'>[];
   readonly iterations: number;
   readonly maxIterations: number;

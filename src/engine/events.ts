@@ -4,7 +4,6 @@ import { RalphError } from '../text/ralph-error.ts';
 import type { PlanAttempt, ToldTask } from './plan/attempt.ts';
 import type { PauseReason, UsageState } from './schema/state.ts';
 
-/** Tokens of one iteration, and the client's cost figure where one is known. */
 export type UsageDelta = Pick<UsageState, 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheWriteTokens'>;
 
 export function tokens(count: (kind: keyof UsageDelta) => number): UsageDelta {
@@ -61,7 +60,6 @@ export type EngineEvent =
       readonly costUsd: number | null;
       /** The checklist as the iteration left it; absent where the task is none, or its file is gone. */
       readonly checklist?: ChecklistCount;
-      /** The prompt of this iteration asked the agent to reflect. */
       readonly reflected?: boolean;
       /** The task itself says that it is done: a claim, as a signal is one. */
       readonly taskDone?: boolean;
@@ -83,7 +81,6 @@ export type EngineEvent =
       /** There for a plan: the attempt that was verified, and the plan as it stands now. */
       readonly plan?: PlanAttempt;
     }
-  /** A plan was read before the prompt of its next task is made. */
   | { readonly type: 'plan-read'; readonly at: string; readonly tasks: readonly ToldTask[]; readonly commit: string }
   | { readonly type: 'operator'; readonly at: string; readonly command: OperatorCommand }
   | {

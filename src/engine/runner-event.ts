@@ -19,7 +19,6 @@ export type RunnerEvent =
       readonly usage: UsageDelta;
     }
   | { readonly type: 'iteration-started'; readonly iteration: number; readonly maxIterations: number }
-  /** One of the task folder's own commands runs. */
   | { readonly type: 'command-started'; readonly name: string }
   | { readonly type: 'command-ran'; readonly name: string; readonly outcome: string; readonly durationMs: number }
   /** The agent's words as they arrive; emitted for the live view only. */
@@ -56,9 +55,7 @@ export type RunnerEvent =
   | { readonly type: 'checklist'; readonly done: number; readonly total: number }
   /** What the user has said and no agent has heard yet, oldest first. */
   | { readonly type: 'pending'; readonly texts: readonly Pick<Steering, 'id' | 'text' | 'delivery'>[] }
-  /** The agent was told what the user has said. */
   | { readonly type: 'steered'; readonly texts: readonly string[] }
-  /** The iteration is asked to end because the user said so. */
   | { readonly type: 'interrupting' }
   /** A stop or pause at the end of the iteration was requested or withdrawn. */
   | { readonly type: 'after-iteration'; readonly next: 'stop' | 'pause' | 'go-on' }

@@ -53,7 +53,6 @@ export const LOOP_DIRECTORIES = '.ralph';
 /** Settings of all loop directories and of every loop that a runner drives. */
 export const RUN_CONFIG = '.ralph/config.json';
 
-/** Settings of all loops of a project. */
 export const PROJECT_CONFIG = '.claude/ralph/config.json';
 export const LOOP_CONFIG = 'config.json';
 

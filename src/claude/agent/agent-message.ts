@@ -20,7 +20,6 @@ export type AgentMessage =
       readonly id: string;
       readonly name: string;
       readonly input: Readonly<Record<string, unknown>>;
-      /** A subagent made the call. */
       readonly nested: boolean;
     }
   | { readonly kind: 'tool-result'; readonly id: string; readonly failed: boolean; readonly nested: boolean }
@@ -28,7 +27,6 @@ export type AgentMessage =
   | { readonly kind: 'denied'; readonly id: string; readonly reason: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | { readonly kind: 'hook'; readonly event: string }
-  /** `resetsAt` is ISO-8601 UTC, null if unknown. */
   | {
       readonly kind: 'limit';
       readonly rejected: boolean;
@@ -72,15 +70,12 @@ export interface RunFacts {
   readonly windows: readonly UsageWindow[];
   /** Tokens billed so far, whether or not a result came; null where nothing is known. */
   readonly usage: UsageDelta | null;
-  /** Cost of all these tokens; null while the client has not reported it. */
   readonly costUsd: number | null;
   /** Refused credentials in a row, while the client asks again and again. */
   readonly refusedLogins: number;
   /** Calls of the main agent and of its subagents; null for an agent that does not report them. */
   readonly toolCalls: number | null;
-  /** Hooks that ran before a tool call. */
   readonly guardedCalls: number;
-  /** A tool has run before any hook had. */
   readonly unguarded: boolean;
   /** Number of lines that were not JSON or too long, including a torn last line. */
   readonly lostLines: number;

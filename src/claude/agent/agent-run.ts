@@ -41,7 +41,6 @@ export interface AgentOptions {
   readonly onUsage?: (used: Pick<RunFacts, 'usage' | 'costUsd' | 'windows'>) => void;
 }
 
-/** The same with the program to start. */
 export interface ProgramOptions extends AgentOptions, Pick<ProcessOptions, 'program' | 'args'> {}
 
 /** The process of an agent, leader of a group of its own: whatever ends our process ends that group too. */

@@ -15,7 +15,6 @@ const FLAGS = [
   // Partial messages alone have the tokens of a message that is never finished.
   ...['--include-hook-events', '--replay-user-messages', '--include-partial-messages'],
 ];
-/** Time for an agent to end its turn and report its figures. */
 const POLITE_MS = 5_000;
 
 /** Starts the client for one run and sends the prompt. Its input stays open for messages until its turn is over. */

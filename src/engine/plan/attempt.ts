@@ -10,13 +10,10 @@ export interface ToldTask extends PlanTask {
 export interface PlanAttempt {
   readonly task: Pick<PlanTask, 'id' | 'title'>;
   readonly as: 'done' | 'partial' | 'failed' | 'blocked';
-  /** The plan as it stands after it. */
   readonly tasks: readonly ToldTask[];
-  /** What the user has to hear of it. */
   readonly notes: readonly string[];
 }
 
-/** A task is blocked after so many attempts that did not pass. */
 export const MOST_ATTEMPTS = 2;
 
 const NO_PLAN_STATE: PlanState = { current: null, attempts: 0, done: [], blocked: null, report: null };

@@ -12,7 +12,6 @@ export interface ProgressEntry {
   readonly iteration: number;
   readonly changes: readonly string[];
   readonly commands: readonly CheckResult[];
-  /** Why it did not pass, as the engine found it. */
   readonly reasons: readonly string[];
   readonly report: PlanState['report'];
   readonly next: string;

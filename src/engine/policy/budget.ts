@@ -9,7 +9,6 @@ export interface BudgetReading {
   readonly name: 'max_cost' | 'max_tokens' | 'max_time';
   readonly used: number;
   readonly limit: number;
-  /** `used of limit`, for people. */
   readonly text: string;
 }
 

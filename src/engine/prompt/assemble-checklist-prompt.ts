@@ -17,7 +17,6 @@ export interface ChecklistPromptParts
     Pick<TaskPromptParts, 'terms' | 'validation' | 'lastFailures' | 'missing' | 'elapsedMs'> {
   /** Of the task file, with the lines as they are there. */
   readonly items: readonly ChecklistItem[];
-  /** The most items that the list has had. */
   readonly most: number;
   readonly reflection: string | null;
 }

@@ -4,7 +4,6 @@ import type { Notices, Steering } from '../schema/state.ts';
 import { completionText } from '../signals/signals.ts';
 
 export interface PromptParts {
-  /** The iteration that now begins, counted from 1. */
   readonly iteration: number;
   readonly maxIterations: number;
   readonly notices: Notices;
@@ -16,7 +15,6 @@ export interface PromptParts {
   readonly taskPath: string;
   /** What lies beside the task file, each as a section: the memory of the project, the scenario at work. */
   readonly beside?: readonly string[] | undefined;
-  /** The task file without its frontmatter. */
   readonly body: string;
   readonly completion: Policy['completion'];
   readonly idle: boolean;

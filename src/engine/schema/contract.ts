@@ -40,7 +40,6 @@ export const guardrails = z.strictObject({
   lifted: z.array(z.string()).optional(),
 });
 
-/** Terms of a task file beside its text and policy. */
 export const taskTerms = z.strictObject({
   args: z.record(z.string(), z.string()),
   commands: z.array(evidenceCommand),
@@ -69,7 +68,6 @@ export const contract = z.strictObject({
   name: z.string().nullable(),
   projectDir: z.string().min(1),
   taskPath: z.string().min(1),
-  /** null where the task file has no such terms. */
   task: taskTerms.nullable(),
   guardrails,
   /** Lines that end the message of each commit that the engine makes; there for a plan alone. */

@@ -7,7 +7,6 @@ export const planState = z.object({
   current: z.object({ id: z.string(), title: z.string(), commit: z.string() }).nullable(),
   /** Attempts at it that did not pass. */
   attempts: count,
-  /** Ids of the tasks done in this session. */
   done: z.array(z.string()),
   /** Ids of the tasks that were blocked when the session began: they are passed over. null until the plan was read. */
   blocked: z.array(z.string()).nullable(),

@@ -49,7 +49,6 @@ export const policy = z.strictObject({
     .strictObject({
       /** Tasks done in one session, after which the loop pauses for review. */
       maxTasks: z.int().min(1).max(100),
-      /** Id of the task to begin from. */
       from: z.string().min(1).nullable(),
     })
     .optional(),
@@ -59,7 +58,6 @@ export const policy = z.strictObject({
     delayMs: z.number().min(0),
     /** What one iteration may take; null where only the loop's own limits count. */
     iterationTimeoutMs: z.number().positive().nullable(),
-    /** Whether an iteration that failed or ran out of time ends the loop. */
     stopOnError: z.boolean(),
     /** Whether the loop's end tells max-iterations and no-progress-exhaustion apart. */
     tracksProgress: z.boolean(),

@@ -66,7 +66,6 @@ export const runStatus = z.strictObject({
   idleIterations: count,
   startedAt: instant,
   updatedAt: instant,
-  /** null while the loop is live. */
   endedAt: instant.nullable(),
   completion: z.strictObject({
     promise: z.string().nullable(),
@@ -101,7 +100,6 @@ export const loopIteration = z.strictObject({
   model: z.string().nullable(),
   checklist: z.strictObject({ done: count, total: count }).nullable(),
   progress: taskIterationRecord.shape.progress,
-  /** How a claim of completion fared: a finished checklist, or what the agent said. */
   completion: taskIterationRecord.shape.completion,
   /** The first lines of the agent's final message, secrets masked. */
   summary: z.string(),

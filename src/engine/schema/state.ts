@@ -124,7 +124,6 @@ const base = {
   /** Reasons the gate gave the last time, and how many times in a row. */
   gateFailures: streak,
   warnedBudgets: z.array(z.string()),
-  /** Keys of what was already told once. */
   told: z.array(z.string()),
   /** Fingerprint of the project after the last iteration, where the no-progress signal is on. */
   projectMark: z.string().nullable(),
@@ -138,10 +137,8 @@ const base = {
   checklist: z.object({ done: count, total: count, most: count }).optional(),
   /** The last iteration whose prompt asked the agent to reflect; absent before the first. */
   lastReflection: count.optional(),
-  /** How far a plan has come; absent for every other task, and before the plan was read. */
   plan: planState.optional(),
   checks: z.array(z.object({ name: z.string(), outcome: checkOutcome })).optional(),
-  /** Last lines of the agent's last message; absent before the first iteration ends. */
   lastWords: z.array(z.string()).optional(),
   /** Background tasks that reached their maximum wait and are not waited for again. */
   waitedOut: z.array(z.string()),
@@ -153,7 +150,6 @@ const waiting = {
   delayMs: z.number().min(0),
   /** The last wait of a streak, cut so that the idle time never passes its maximum. */
   last: z.boolean(),
-  /** The user asked to continue now. */
   woken: z.boolean(),
   /** Fingerprint of what is watched, as it was when the agent said idle; null when nothing is watched. */
   seen: z.string().nullable(),

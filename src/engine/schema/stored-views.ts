@@ -42,7 +42,6 @@ export const contractView = z.object({
   }),
 });
 
-/** The user's rules as the tool hooks read them. */
 export const guardrailsView = guardrails.extend({
   blockCommands: z.array(z.union([text, simpleRule, pipelineRule.extend({ pipeline: z.array(text) })])),
   protectedFiles: z.array(text),
@@ -101,7 +100,6 @@ const snapshot = z.object({
   gitLimit: z.string().nullable(),
 });
 
-/** The beginning of a task folder's iteration. */
 export const promptedTurnView = z.object({
   loopId: z.string(),
   iteration: count,
@@ -115,7 +113,6 @@ export const promptedTurnView = z.object({
   snapshot,
 });
 
-/** The last spawn of a router loop. */
 export const spawnView = z.object({
   loopId: text,
   epoch: count,

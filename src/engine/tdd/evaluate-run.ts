@@ -3,7 +3,6 @@ import { isVacuous, type TestCount } from '../../text/no-tests-run.ts';
 import type { TddPhase } from '../schema/tdd.ts';
 import { TDD_TEXTS } from './messages.ts';
 
-/** How an evidence command ended, and what it printed. */
 export interface TddRun {
   readonly end:
     | { readonly kind: 'exit'; readonly code: number }

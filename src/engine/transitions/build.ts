@@ -8,21 +8,12 @@ export interface Transition {
   readonly effects: readonly Effect[];
 }
 
+type AnyStatus = CommonState & Partial<Record<'waiting' | 'verifying' | 'paused' | 'ended', unknown>>;
+
 /** Returns the fields that every status has, without those of the status being left. */
 export function common(state: LoopState): CommonState {
   const { status: _status, ...rest } = state;
-  const {
-    waiting: _waiting,
-    verifying: _verifying,
-    paused: _paused,
-    ended: _ended,
-    ...kept
-  } = rest as CommonState & {
-    waiting?: unknown;
-    verifying?: unknown;
-    paused?: unknown;
-    ended?: unknown;
-  };
+  const { waiting: _waiting, verifying: _verifying, paused: _paused, ended: _ended, ...kept } = rest as AnyStatus;
   return kept;
 }
 

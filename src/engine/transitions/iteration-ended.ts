@@ -77,13 +77,8 @@ function count(state: LiveState, ended: Ended, policy: Policy): Transition {
   const signals: Signals = ended.taskDone ? { ...heard, completion: 'claimed' } : heard;
   const failed = ended.error !== null || ended.timedOut;
   // Idle gives way to the other signals. A failed turn is not idle.
-  if (
-    policy.idle &&
-    signals.states.includes('idle') &&
-    signals.completion !== 'claimed' &&
-    signals.findings === null &&
-    !failed
-  ) {
+  const isQuiet = signals.completion !== 'claimed' && signals.findings === null && !failed;
+  if (policy.idle && signals.states.includes('idle') && isQuiet) {
     return idleIteration(state, ended, policy, policy.idle, signals);
   }
   const counted = countWorking(state, ended, signals, policy);

@@ -11,7 +11,6 @@ export interface InstallManifest {
   readonly version: string;
   /** SHA-256 of each file as it was written, by path relative to the project, `/` between its parts. */
   readonly files: Readonly<Record<string, string>>;
-  /** Directories that were made for them. */
   readonly directories: readonly string[];
   readonly settings: SettingsRecord | null;
 }

@@ -3,7 +3,6 @@ export interface RegisteredHook {
   readonly event: string;
   /** The command with its arguments, one blank between. */
   readonly command: string;
-  /** The entry as it stands there. */
   readonly entry: Readonly<Record<string, unknown>>;
 }
 

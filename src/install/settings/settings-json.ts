@@ -4,7 +4,6 @@ import { RalphError } from '../../text/ralph-error.ts';
 /** What the client makes of a settings file: it wants strict JSON with an object at the root, and ignores it otherwise. */
 export interface ParsedSettings {
   readonly root: Node | null;
-  /** Error with line and column, as a sentence; null if there is none. */
   readonly problem: string | null;
 }
 

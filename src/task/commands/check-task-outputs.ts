@@ -36,7 +36,6 @@ export function missingFiles(projectDir: string, taskPath: string, terms: TaskTe
 
 interface Folder {
   readonly path: string;
-  /** Relative to the project, for messages. */
   readonly shown: string;
 }
 

@@ -17,9 +17,7 @@ interface Limits {
   readonly itemsPerIteration: number | null;
   readonly reflectEvery: number | null;
   readonly outputs: readonly string[];
-  /** Roles of the commands that run before each iteration. */
   readonly evidence: readonly Role[];
-  /** Roles of the commands that must pass before the loop may end. */
   readonly acceptance: readonly Role[];
 }
 
@@ -138,7 +136,6 @@ const LONGEST_NAME = 40;
 const PASSED_OVER = new Set(
   'a an the and or of to in on for with by from at is are be it its this that all'.split(' '),
 );
-/** Device names of Windows. */
 const RESERVED = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 
 function nameOf(task: string): string {

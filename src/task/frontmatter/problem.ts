@@ -22,7 +22,6 @@ export function keyPath(keys: readonly (string | number)[]): string {
   );
 }
 
-/** Stands for a self-referring value. */
 const UNSHOWN = 'a value that holds itself';
 
 export function shownValue(value: unknown): string {

@@ -33,12 +33,10 @@ export function described<T extends z.ZodType>(
   return type.meta({ description, ...keywords });
 }
 
-/** A described key that may be left out. */
 export function optional<T extends z.ZodType>(type: T, description: string, keywords?: Record<string, unknown>) {
   return described(type.optional(), description, keywords);
 }
 
-/** A group of keys; the message names them. */
 export function mapping<T extends z.ZodRawShape>(shape: T) {
   return z.strictObject(shape, { error: `must be a mapping with ${Object.keys(shape).join(', ')}` });
 }

@@ -17,13 +17,11 @@ export interface Committed {
   readonly since: string;
   /** At most 200, without those left out. */
   readonly files: readonly string[];
-  /** true if all committed files are the loop's own or made by tools. */
   readonly onlyLeftOut: boolean;
 }
 
 export interface GitLimits {
   readonly files: number;
-  /** Limits of the files read among these. */
   readonly read: number;
   readonly bytes: number;
   readonly timeMs: number;

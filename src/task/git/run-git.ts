@@ -168,7 +168,6 @@ export function changeByGit({ directory, words, input = '', env }: GitChange): P
   });
 }
 
-/** Drops variables that would choose another repository. */
 function withoutPlace(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const places = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_OBJECT_DIRECTORY', 'GIT_NAMESPACE', 'GIT_PREFIX'];
   return Object.fromEntries(Object.entries(env).filter(([key]) => !places.includes(key)));

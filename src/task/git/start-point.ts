@@ -15,7 +15,6 @@ export interface StartPoint {
 }
 
 export interface ChangesSince {
-  /** `git diff --stat`, line by line. */
   readonly stat: readonly string[];
   readonly newFiles: readonly string[];
 }

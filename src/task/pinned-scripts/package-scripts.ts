@@ -34,7 +34,6 @@ export function readPackage(projectDir: string, packagePath: string): { readonly
   }
 }
 
-/** Names of the targets that a makefile spells out. */
 export function makeTargets(text: string): ReadonlySet<string> {
   const rules = [...text.matchAll(/^([\w.\-/ ]{1,200}):(?!=)/gm)];
   return new Set(rules.flatMap(([, names = '']) => names.trim().split(/ +/)));

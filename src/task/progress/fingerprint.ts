@@ -8,7 +8,6 @@ import { isLeftOutFolder } from './left-out.ts';
 
 const RUNTIME_DIR = '.claude/context/runtime';
 const MAX_FILES = 20_000;
-/** Limit of picomatch. */
 const MAX_GLOB = 4096;
 
 /** Covers presence, size and time of up to 20,000 files. A link out of the project stands for itself. Never throws. */

@@ -11,7 +11,6 @@ export interface Snapshot {
   readonly taskDir: string;
   readonly task: Marks;
   readonly git: GitState | null;
-  /** Reason if git's state is unknown. */
   readonly gitLimit: string | null;
 }
 

@@ -140,7 +140,6 @@ export function effectiveValues(set: Frontmatter, kind: TaskKind): EffectiveValu
   };
 }
 
-/** Sets keys over their defaults. */
 function valuesOver<T, D>(defaults: D, set: T | undefined): Values<T, D> {
   return { ...defaults, ...set } as Values<T, D>;
 }

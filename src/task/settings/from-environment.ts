@@ -4,7 +4,6 @@ import { DEFAULT_POLICY } from './read-values.ts';
 
 export interface EnvironmentPolicy {
   readonly policy: Policy;
-  /** Log lines about unusable variables. */
   readonly notes: readonly string[];
 }
 

@@ -28,7 +28,6 @@ export interface SettingSources {
   readonly runConfig?: unknown;
   readonly projectConfig?: unknown;
   readonly userConfig?: unknown;
-  /** Paths of the configuration files, for messages. */
   readonly paths?: Partial<Readonly<Record<ConfigSource, string>>>;
 }
 
@@ -51,7 +50,6 @@ export function isDuration(path: string): boolean {
   return bareType(KEY_TYPES.get(path))?.def.type === 'pipe';
 }
 
-/** The value at a key path; undefined if it or one of its parents is not there. */
 export function valueAt(settings: object, path: string): unknown {
   return path
     .split('.')

@@ -19,7 +19,6 @@ export type ResolvedPolicy =
       readonly policy: Policy;
       readonly settings: Settings;
       readonly values: EffectiveValues;
-      /** Source of each key by path: `idle.delay`. */
       readonly sources: Readonly<Record<string, Source>>;
       readonly problems: readonly Problem[];
     }

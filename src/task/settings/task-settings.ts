@@ -4,7 +4,6 @@ import { ARGUMENT_NAME } from '../frontmatter/key-problems.ts';
 import { COMMAND_TIMEOUT_SECONDS } from './defaults.ts';
 import type { TaskSettings } from './read-values.ts';
 
-/** Terms of the contract: commands with filled-in arguments and limits. */
 export function taskTerms(settings: TaskSettings, values: CommandValues): TaskTerms {
   const { commands, gate, requiredOutputs, itemsPerIteration, reflectEvery, openQuestions, timeoutSeconds } = settings;
   return {
