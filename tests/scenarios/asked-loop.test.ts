@@ -172,7 +172,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   const watched = await peopleTerminal(t, p, again);
   await watched.waitFor(ASKED);
   await watched.submit('w');
-  await watched.waitFor(/The loop is running\.[\s\S]*loop\.started/);
+  await watched.waitFor(/Ctrl\+C leaves it running\.[\s\S]*Iteration 1 of 1/);
   await watched.key('C-c');
   await watched.waitForExit();
   const other = await peopleTerminal(t, p, again);

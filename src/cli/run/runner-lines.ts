@@ -9,12 +9,12 @@ import { inForeground } from '../../term/write-text.ts';
 import type { CommandContext } from '../command.ts';
 
 /** Returns the lines that show an event to people; none if it says nothing to them. */
-export function runnerLines(event: RunnerEvent): readonly string[] {
+export function runnerLines(event: RunnerEvent, attached = false): readonly string[] {
   switch (event.type) {
     case 'loop-started':
       return [
         withPrefix(
-          `loop ${event.name ?? event.loopId}, task ${event.taskPath}. Ctrl+C once stops after the iteration.`,
+          `loop ${event.name ?? event.loopId}, task ${event.taskPath}. Ctrl+C ${attached ? 'leaves it running' : 'once stops after the iteration'}.`,
         ),
       ];
     case 'iteration-started':
@@ -85,7 +85,7 @@ export async function loopView({ values, env, mayAsk, out }: CommandContext, att
     return liveView(process.stdin, process.stdout, env, attached);
   }
   const tell: Tell = (event) => {
-    const lines = runnerLines(event);
+    const lines = runnerLines(event, attached);
     if (lines.length > 0) out(lines.join('\n'));
   };
   return { tell, close };
