@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiFailure, lastApiError } from '../../claude/transcript/api-failure.ts';
-import { transcriptSize } from '../../claude/transcript/transcript.ts';
+import { blockOverridden, transcriptSize } from '../../claude/transcript/transcript.ts';
 import { memoryText } from '../../engine/prompt/memory.ts';
 import { bindSession } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
@@ -87,8 +87,9 @@ function mayBind(state: LoopState, context: DriverContext): boolean {
 function bound(state: LoopState, context: DriverContext): LoopState {
   const { transcriptPath } = context.input;
   const client = clientIdentity(context);
-  const returned = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
-  // The turn ended with its client: what the user says next is no interruption.
+  const unfinished = state.sessionId !== null && state.turn === 'agent' && !sameClient(state, client);
+  // The turn ended with its client: what the user says next is no interruption. The next prompt reports an overridden block.
+  const returned = unfinished && !blockOverridden(transcriptPath, state.lastDecision?.at ?? context.now());
   const next = bindSession(returned ? { ...state, turn: 'rest' as const } : state, client);
   // Usage in a resumed transcript was counted before; only what follows belongs to the loop.
   const fresh = next.marks.transcriptPath !== transcriptPath;

@@ -43,6 +43,25 @@ test('what the user says in a session that a new client resumed interrupts nothi
   }
 });
 
+test('a block that the former client overrode is reported with the next prompt, and interrupts nothing', async (t) => {
+  const project = aProject(t);
+  await inSecondIteration(project);
+  const path = join(project.directory, '..', 'transcript.jsonl');
+  const content = 'Stop hook blocked the turn from ending 9 times. Overriding it.';
+  const timestamp = new Date(Date.now() + 1_000).toISOString();
+  put(path, `${JSON.stringify({ type: 'system', content, timestamp })}\n`);
+  await sessionStart(aHook(project, 'SessionStart', { source: 'resume', transcript_path: path }, NEXT));
+  const prompted = aHook(
+    project,
+    'UserPromptSubmit',
+    { prompt: 'And now?', prompt_id: 'p2', transcript_path: path },
+    NEXT,
+  );
+  assert.match(userPromptSubmit(prompted)?.systemMessage ?? '', /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
+  assert.match(readFileSync(project.files.events, 'utf8'), /"type":"block\.overridden"/);
+  assert.deepEqual([stateOf(project).status, stateOf(project).turn], ['running', 'user']);
+});
+
 test('the API error that ended the former client is recorded, and pauses the loop while it holds', async (t) => {
   for (const [limits, status] of [
     [null, 'running'],
