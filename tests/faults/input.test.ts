@@ -20,7 +20,7 @@ import { spawnStops } from './input/spawned.ts';
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 8_000);
 const SPAWNED = Number(process.env['FUZZ_SPAWNED'] ?? 40);
 
-const dist = fileURLToPath(new URL('../../dist', import.meta.url));
+const dist = fileURLToPath(new URL('../../dist/plugin', import.meta.url));
 const { directory, remove } = scratch('memory');
 const home = process.cwd();
 

@@ -41,7 +41,7 @@ const model = await startScriptedModel(
   ]),
 );
 // Beside `claude`, on the PATH.
-symlinkSync(join(root, 'dist', 'scripts', 'main.cjs'), join(workspace.binDir, 'ralph-loop'));
+symlinkSync(join(root, 'dist', 'plugin', 'scripts', 'main.cjs'), join(workspace.binDir, 'ralph-loop'));
 const terminal = await startTerminal({
   command: '/bin/bash',
   args: ['--norc', '--noprofile', '-c', `export PS1='$ '; exec bash --norc --noprofile -i`],
