@@ -13,6 +13,7 @@ export function watchAgent(
   tell: Tell,
   onHeard: (id: string) => void,
   checks: readonly string[] = [],
+  projectDir: string | null = null,
 ): (message: AgentMessage) => void {
   const denials = new Map<string, string>();
   const announced = new Set<string>();
@@ -50,7 +51,7 @@ export function watchAgent(
       case 'tool': {
         const { id, name, input, nested } = message;
         open.set(id, { call: message, since: Date.now() });
-        tell({ type: 'tool-started', id, tool: name, about: about(input), nested });
+        tell({ type: 'tool-started', id, tool: name, about: about(input, projectDir), nested });
         return;
       }
       case 'tool-result': {
@@ -59,7 +60,14 @@ export function watchAgent(
         if (begun === undefined) return;
         const { id, name, input, nested } = begun.call;
         const durationMs = Math.max(0, Date.now() - begun.since);
-        const call = { type: 'tool-call', id, tool: name, about: about(input), nested, durationMs } as const;
+        const call = {
+          type: 'tool-call',
+          id,
+          tool: name,
+          about: about(input, projectDir),
+          nested,
+          durationMs,
+        } as const;
         const reason = denials.get(id);
         if (reason === undefined) {
           tell({ ...call, outcome: message.failed ? 'failed' : 'ok' });
@@ -115,10 +123,8 @@ function allowOption(tool: string, command: string): string | null {
   return rule === null ? null : `-- --allowedTools ${shellWord(rule)}`;
 }
 
-function about(input: Readonly<Record<string, unknown>>): string {
-  const said = TELLING.map((key) => input[key]).find((value) => typeof value === 'string');
-  const [line = ''] = String(said ?? '')
-    .trim()
-    .split('\n', 1);
+function about(input: Readonly<Record<string, unknown>>, projectDir: string | null): string {
+  const said = String(TELLING.map((key) => input[key]).find((value) => typeof value === 'string') ?? '');
+  const [line = ''] = (projectDir === null ? said : said.replaceAll(`${projectDir}/`, '')).trim().split('\n', 1);
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }

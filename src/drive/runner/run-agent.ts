@@ -28,7 +28,7 @@ export async function runAgent(
   const bound = bind(turn, sessionId);
   const count = countUsage(runner, bound);
   const checks = stored === null ? [] : checkCommands(files, stored.contract);
-  const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks);
+  const activity = watchAgent(options.tell, (id) => acknowledge(runner, id), checks, files.projectDir);
   const agent = options.startAgent(sessionId, {
     cwd: files.projectDir,
     env: { ...options.env, ...options.agentEnv },

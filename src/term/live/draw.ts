@@ -51,8 +51,21 @@ function rowsOf(lines: readonly Line[], columns: number, paint: Paint): string[]
   return lines.flatMap(({ spans, long }) => {
     const [only] = spans;
     if (long === 'cut' || spans.length !== 1 || only === undefined) return [painted(clipped(spans, columns), paint)];
-    return wrap(only.text, columns).map(({ text }) => painted([{ ...only, text }], paint));
+    // Only the agent's text is wrapped without a style.
+    const { style } = only;
+    return wrap(only.text, columns).map(({ text }) =>
+      style === undefined ? rendered(text, paint) : paint(style, text),
+    );
   });
+}
+
+const MARKDOWN = /\*\*(\S(?:[^*]*\S)?)\*\*|`([^`]+)`|^#{1,6} (.+)$/g;
+
+/** Renders bold, inline code and headings of a row; a mark that the end of the row cuts stays as it is. */
+function rendered(text: string, paint: Paint): string {
+  return text.replace(MARKDOWN, (_, bold?: string, code?: string, heading?: string) =>
+    code === undefined ? paint('bold', bold ?? heading ?? '') : paint('cyan', code),
+  );
 }
 
 /** Puts `printed` above the bottom. Without it, and at the same width, writes only rows that differ. Pure. */

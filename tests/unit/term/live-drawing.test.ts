@@ -97,3 +97,12 @@ test('after the end the cursor stands at the beginning of an empty row, under th
   assert.equal(rows.at(-1), 'ralph-loop: done. It took 2s.');
   assert.deepEqual(await screen.cursor(), { row: rows.length, column: 0 });
 });
+
+test('bold, inline code and headings of the agent are rendered, and its other signs stay', async () => {
+  const screen = liveScreen({ columns: 60, rows: 12 });
+  screen.tell(began, { type: 'text', text: '# Result\nOne **bold** word, `a*b` and 2 ** 3.\n- item\n' }).draw().close();
+  const rows = await screen.rows();
+  assert.ok(rows.includes('Result'), rows.join('\n'));
+  assert.ok(rows.includes('One bold word, a*b and 2 ** 3.'), rows.join('\n'));
+  assert.ok(rows.includes('- item'));
+});

@@ -15,6 +15,7 @@ const told = (
     (event) => events.push(event),
     (id) => heard.push(id),
     checks,
+    '/home/me/project',
   );
   for (const message of messages) watch(message);
   return { events, heard };
@@ -144,5 +145,20 @@ test('a check that is denied is announced once, at once', () => {
     [
       "The agent may not run the check npm test, so it cannot test its work. Allow it with the option: -- --allowedTools 'Bash(npm test | tail)'",
     ],
+  );
+});
+
+test('a path below the project is shown relative to it', () => {
+  const call = (path: string): AgentMessage => ({
+    kind: 'tool',
+    id: path,
+    name: 'Read',
+    input: { file_path: path },
+    nested: false,
+  });
+  const { events } = told([call('/home/me/project/src/a.ts'), call('/etc/hosts')]);
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'tool-started' ? [event.about] : [])),
+    ['src/a.ts', '/etc/hosts'],
   );
 });
