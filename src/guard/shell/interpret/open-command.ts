@@ -1,20 +1,8 @@
 import { recordFileAccess, recordNamed } from '../file-access/record-file-access.ts';
 import { basenameOf, gitWords, isShell } from '../program-words.ts';
 import { type FileAccess, type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import {
-  type Call,
-  fileKey,
-  inside,
-  type Opened,
-  type Outcome,
-  report,
-  reportCall,
-  type ShellContext,
-  type ShellState,
-  SILENT,
-  spend,
-  UNKNOWN_STREAM,
-} from '../shell-state.ts';
+import type { Call, Opened, Outcome, ShellContext, ShellState } from '../shell-state.ts';
+import { fileKey, inside, report, reportCall, SILENT, spend, UNKNOWN_STREAM } from '../shell-state.ts';
 import { unwrap } from '../unwrap/unwrap.ts';
 import { asValue, optionValues, splitOptions } from '../words.ts';
 import { literalOutput } from './literal-output.ts';

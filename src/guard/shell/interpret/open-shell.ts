@@ -1,17 +1,8 @@
 import { recordFileAccess } from '../file-access/record-file-access.ts';
 import { isStandardInput } from '../program-words.ts';
 import { type ShellCommand, UNKNOWN, type UndecidableKind } from '../shell-reading.ts';
-import {
-  type Call,
-  fileKey,
-  inside,
-  literalOrNull,
-  type Outcome,
-  reportCall,
-  type ShellContext,
-  UNKNOWN_STREAM,
-  withOddGlobs,
-} from '../shell-state.ts';
+import type { Call, Outcome, ShellContext } from '../shell-state.ts';
+import { fileKey, inside, literalOrNull, reportCall, UNKNOWN_STREAM, withOddGlobs } from '../shell-state.ts';
 
 /** Options by which a glob matches more: `bash -O dotglob`. */
 export const ODD = /^(dotglob|globstar|extglob|nocaseglob)$|\0/;

@@ -1,19 +1,8 @@
 import { posix } from 'node:path';
 import { isStandardInput } from '../program-words.ts';
 import { UNKNOWN } from '../shell-reading.ts';
-import {
-  type Call,
-  fileKey,
-  inside,
-  type Outcome,
-  reportCall,
-  type ShellContext,
-  type ShellState,
-  SILENT,
-  type ValueWord,
-  withOddGlobs,
-  withVariable,
-} from '../shell-state.ts';
+import type { Call, Outcome, ShellContext, ShellState, ValueWord } from '../shell-state.ts';
+import { fileKey, inside, reportCall, SILENT, withOddGlobs, withVariable } from '../shell-state.ts';
 import { forPrograms } from '../words.ts';
 import { ODD, recordOpened } from './open-shell.ts';
 

@@ -3,21 +3,8 @@ import { expandToText, expandToValue, expandWord, readSubstitutions } from '../e
 import { recordRead, recordWrite } from '../file-access/file-access-rule.ts';
 import { basenameOf } from '../program-words.ts';
 import { type ShellWord, UNKNOWN } from '../shell-reading.ts';
-import {
-  type Assigned,
-  fileKey,
-  joinStates,
-  type Outcome,
-  type ShellContext,
-  type ShellState,
-  SILENT,
-  type States,
-  type Stream,
-  spend,
-  UNKNOWN_STREAM,
-  type ValueWord,
-  withVariable,
-} from '../shell-state.ts';
+import type { Assigned, Outcome, ShellContext, ShellState, States, Stream, ValueWord } from '../shell-state.ts';
+import { fileKey, joinStates, SILENT, spend, UNKNOWN_STREAM, withVariable } from '../shell-state.ts';
 import { wordOf } from '../words.ts';
 import { openCommand } from './open-command.ts';
 
