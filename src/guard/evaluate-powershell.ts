@@ -58,7 +58,11 @@ export function readPowerShell(text: string, cwd: string, writes: boolean): Shel
     .map((line) => line.split('|').flatMap((piece) => commandOf(piece, cwd) ?? []));
   const commands = lines.flat();
   const words = commands.flatMap(({ argv }) => argv).slice(0, MAX_WORDS);
-  const uses = words.filter((word) => !word.template.startsWith('-')).map((word) => useOf(word.template, cwd));
+  const uses = words.flatMap(({ template }): FileAccess[] => {
+    const word = wordOf(posix.normalize(template));
+    if (template.startsWith('-')) return [];
+    return [{ target: word.text, word, cwd, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 }];
+  });
   return {
     commands,
     opened: [],
@@ -92,9 +96,4 @@ function commandOf(piece: string, cwd: string): ShellCommand | null {
     source: piece,
     position: 0,
   };
-}
-
-function useOf(path: string, cwd: string): FileAccess {
-  const word = wordOf(posix.normalize(path));
-  return { target: word.text, word, cwd, cwdTemplate: cwd, by: 'PowerShell', how: 'read', position: 0 };
 }

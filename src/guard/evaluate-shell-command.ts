@@ -5,7 +5,7 @@ import { evaluateShellFiles, type FileVerdict, type Open } from './files/evaluat
 import { guardsFiles } from './files/tool-paths.ts';
 import { type Guard, mentions } from './guard.ts';
 import { type Denial, deny, evaluateUndecided, type Verdict } from './guard-rules.ts';
-import { ownFileDenied, ownFileNamed, tooManyGlobs, UNREADABLE, unreadableDenied } from './messages.ts';
+import { ownFileDenied, ownFileNamed, TOO_MANY_GLOBS, UNREADABLE, unreadableDenied } from './messages.ts';
 import { controlCommandDenial, controlCopyDenial, mentionsControl, runsControl } from './own-files/control-commands.ts';
 import { hitByFileAccess, hitByName, shownPath } from './own-files/file-access-hit.ts';
 import { evaluatePush } from './scope/evaluate-push.ts';
@@ -63,7 +63,7 @@ export function ownDenial(reading: ShellReading, guard: Guard): Denial | null {
   const copied = controlCopyDenial(reading, guard);
   if (copied !== undefined) return deny('control-commands', copied);
   if (reading.writes.filter(({ word }) => word.pattern !== undefined).length > MAX_GLOBS)
-    return deny('own-files', tooManyGlobs());
+    return deny('own-files', TOO_MANY_GLOBS);
   for (const write of reading.writes) {
     const hit = hitByFileAccess(write, guard);
     if (hit !== undefined)

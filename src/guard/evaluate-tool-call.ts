@@ -2,7 +2,7 @@ import { type RunText, runTexts } from './client-tools.ts';
 import { accessOf, guardsFiles, MAX_PATHS, toolPaths } from './files/tool-paths.ts';
 import { type Guard, prepareGuard } from './guard.ts';
 import { deny, type GuardRules, type ToolCall, type Verdict } from './guard-rules.ts';
-import { ownFileDenied, tooManyPaths } from './messages.ts';
+import { ownFileDenied, TOO_MANY_PATHS } from './messages.ts';
 import { shownPath } from './own-files/file-access-hit.ts';
 import { hitByRemoval, hitByTree, hitByWrite, isBelowProject } from './own-files/own-files.ts';
 
@@ -38,7 +38,7 @@ async function evaluateRun({ kind, text, cwd }: RunText, guard: Guard): Promise<
 export function evaluateFileTool(call: ToolCall, guard: Guard): Verdict {
   const { paths, access, removes, unknown } = toolPaths(call, guard);
   if (access !== 'changes') return { decision: 'allow', recorded: [] };
-  if (paths.length > MAX_PATHS) return deny('own-files', tooManyPaths());
+  if (paths.length > MAX_PATHS) return deny('own-files', TOO_MANY_PATHS);
   for (const path of paths) {
     const hit =
       hitByWrite(path, call.cwd, guard) ??

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { GuardRules } from './guard-rules.ts';
-import { comparablePath, realPath } from './own-files/comparable-path.ts';
+import { comparableForms, comparablePath, realPath } from './own-files/comparable-path.ts';
 
 export interface Guard {
   readonly rules: GuardRules;
@@ -13,16 +13,12 @@ export interface Guard {
 }
 
 export function prepareGuard(rules: GuardRules): Guard {
-  const both = (path: string): string[] => {
-    const given = comparablePath(path, rules.caseInsensitive);
-    const real = comparablePath(realPath(path), rules.caseInsensitive);
-    return given === real ? [given] : [given, real];
-  };
+  const { projectDir, controlProgram, caseInsensitive } = rules;
   return {
     rules,
     own: protectedPaths(rules),
-    project: both(rules.projectDir),
-    control: rules.controlProgram.flatMap(both),
+    project: comparableForms(projectDir, caseInsensitive),
+    control: controlProgram.flatMap((path) => comparableForms(path, caseInsensitive)),
   };
 }
 

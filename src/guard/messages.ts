@@ -32,16 +32,12 @@ export function unreadableDenied(rule: string, why: string, what: string): strin
   );
 }
 
-export function tooManyGlobs(): string {
-  return (
-    'Denied by ralph-loop, rule own-files: this command has too many wildcards to be checked. Write fewer of them, or name ' +
-    'a folder or the files that you mean.'
-  );
-}
+export const TOO_MANY_GLOBS =
+  'Denied by ralph-loop, rule own-files: this command has too many wildcards to be checked. Write fewer of them, or name ' +
+  'a folder or the files that you mean.';
 
-export function tooManyPaths(): string {
-  return 'Denied by ralph-loop, rule own-files: this call names too many files to be checked. Split it into several calls.';
-}
+export const TOO_MANY_PATHS =
+  'Denied by ralph-loop, rule own-files: this call names too many files to be checked. Split it into several calls.';
 
 export const UNREADABLE: Readonly<Record<string, string>> = {
   'parse-error': 'this command cannot be parsed',

@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopState } from '../engine/schema/state.ts';
-import { freePath } from './files/read-regular-file.ts';
+import { freePath, namesIn } from './files/read-regular-file.ts';
 import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import type { LoopFiles } from './loop-files.ts';
 import { type ReadState, readState } from './read-state.ts';
@@ -34,14 +34,7 @@ export function quarantine(files: LoopFiles, at: string, label: 'corrupt' | 'tam
 
 /** Lists the archived states, newest last, without files of other programs. */
 export function listArchive(files: LoopFiles): { path: string; file: string; content: ReadState }[] {
-  let names: string[];
-  try {
-    names = readdirSync(files.archiveDir);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-  return names
+  return namesIn(files.archiveDir)
     .map((file) => ({ file, age: orderOf(file) }))
     .filter(({ age }) => age !== '')
     .sort((a, b) => (a.age < b.age ? -1 : 1))

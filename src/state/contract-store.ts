@@ -17,12 +17,8 @@ export function findContract(files: LoopFiles): StoredContract | 'absent' | 'unr
 
 /** Returns the contract under which this loop ended; null if unknown. Never throws. */
 export function findEndedContract(files: LoopFiles, loopId: string): StoredContract | null {
-  const found = contractIn(endedPath(files));
+  const found = contractIn(`${files.contract}.ended`);
   return typeof found !== 'string' && found.contract.loopId === loopId ? found : null;
-}
-
-function endedPath({ contract }: LoopFiles): string {
-  return `${contract}.ended`;
 }
 
 function contractIn(path: string): StoredContract | 'absent' | 'unreadable' {
@@ -53,7 +49,7 @@ const TAKEN = ['EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY'];
 /** Puts the contract of a loop that has ended aside, for a resume. */
 export function dropContract(files: LoopFiles): void {
   try {
-    renameSync(files.contract, endedPath(files));
+    renameSync(files.contract, `${files.contract}.ended`);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && !TAKEN.includes(code)) throw error;

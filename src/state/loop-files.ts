@@ -63,10 +63,12 @@ export function loopFiles(projectDir: string, name: string | null, env: NodeJS.P
 
 /** `$XDG_STATE_HOME/ralph-loop` or its equivalent on this system. A relative XDG_STATE_HOME is ignored, as specified. */
 export function outsideRoot(env: NodeJS.ProcessEnv): string {
-  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData } = env;
+  const { XDG_STATE_HOME: stateHome, LOCALAPPDATA: appData, HOME: unix, USERPROFILE: windows } = env;
   if (stateHome && isAbsolute(stateHome)) return join(stateHome, 'ralph-loop');
   if (process.platform === 'win32' && appData && isAbsolute(appData)) return join(appData, 'ralph-loop');
-  return join(home(env), '.local', 'state', 'ralph-loop');
+  // An import of node:os costs every hook half a millisecond.
+  const home = unix || windows || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
+  return join(home, '.local', 'state', 'ralph-loop');
 }
 
 function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
@@ -81,20 +83,13 @@ function projectOutsideDir(projectDir: string, env: NodeJS.ProcessEnv): string {
   return join(outsideRoot(env), `${label}-${digest(real)}`);
 }
 
-/** Avoids node:os, which costs every hook half a millisecond. */
-function home({ HOME: unix, USERPROFILE: windows }: NodeJS.ProcessEnv): string {
-  return unix || windows || (process.getBuiltinModule?.('node:os').homedir() ?? '/');
-}
-
-type RuntimeDir = Pick<LoopFiles, 'runtimeDir'>;
-
 /** Creates the folder of the runtime files, with a `.gitignore`, unless it exists. */
-export function makeRuntimeDir(files: RuntimeDir): void {
+export function makeRuntimeDir(files: Pick<LoopFiles, 'runtimeDir'>): void {
   if (!existsSync(files.runtimeDir)) hideRuntimeDir(files);
 }
 
 /** Creates the folder if needed, and in it the `.gitignore` if it is missing, so that the work tree stays clean. */
-export function hideRuntimeDir({ runtimeDir }: RuntimeDir): void {
+export function hideRuntimeDir({ runtimeDir }: Pick<LoopFiles, 'runtimeDir'>): void {
   mkdirSync(runtimeDir, { recursive: true });
   const ignore = join(runtimeDir, '.gitignore');
   if (!existsSync(ignore)) writeAtomically(ignore, '*\n');

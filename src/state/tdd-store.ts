@@ -10,8 +10,7 @@ import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { freePath, regularFile } from './files/read-regular-file.ts';
 import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import { withLock } from './lock/lock.ts';
-import type { LoopFiles } from './loop-files.ts';
-import { makeRuntimeDir } from './loop-files.ts';
+import { type LoopFiles, makeRuntimeDir } from './loop-files.ts';
 
 /** Paths of a loop's TDD list. */
 export interface TddFiles {
@@ -110,15 +109,10 @@ export function peekTdd(files: LoopFiles): TddRecord | null {
 function readRecord({ record: path }: TddFiles): TddRecord | null {
   const value = readJson(path);
   if (value.kind === 'absent') return null;
-  const unreadable = (why: string): RalphError =>
-    new RalphError(
-      'contract-changed',
-      advise(
-        `the record of the TDD list, ${path}, cannot be read (${why}) and was left unchanged. Restore it.`,
-        'Or move it away and create the list again',
-        'tdd init',
-      ),
-    );
+  const unreadable = (why: string): RalphError => {
+    const text = `the record of the TDD list, ${path}, cannot be read (${why}) and was left unchanged. Restore it.`;
+    return new RalphError('contract-changed', advise(text, 'Or move it away and create the list again', 'tdd init'));
+  };
   if (value.kind === 'empty') throw unreadable('it is empty');
   if (value.kind === 'unusable') throw unreadable(value.problem);
   refuseNewer(path, (value.value as { recordVersion?: unknown } | null)?.recordVersion);

@@ -39,7 +39,10 @@ export function withState<T>(files: LoopFiles, options: StateOptions, decide: (c
     const before = current.kind === 'loop' ? serialise(current.state) : null;
     const { next, result } = decide(current);
     if (next === 'keep') return result;
-    if (current.kind === 'newer') throw newer(files, current.version);
+    if (current.kind === 'newer') {
+      const message = `${files.state} belongs to a newer ralph-loop (version ${current.version}) and was left as it is.`;
+      throw new RalphError('state-newer', message);
+    }
     assertHeld();
     if (next === 'remove') {
       removeIfThere(files.state);
@@ -64,11 +67,6 @@ function refuseOlderEpoch(current: LoopState, writer: { readonly loopId: string;
   if (writer.loopId === current.loopId && writer.epoch >= current.epoch) return;
   const message = `another process has taken over loop ${current.loopId} (epoch ${current.epoch}); this one (${writer.loopId}, epoch ${writer.epoch}) may no longer write.`;
   throw new RalphError('state-fenced', message);
-}
-
-function newer(files: LoopFiles, version: number): RalphError {
-  const message = `${files.state} belongs to a newer ralph-loop (version ${version}) and was left as it is.`;
-  return new RalphError('state-newer', message);
 }
 
 function refuseToOverwrite(files: LoopFiles, problem: string): void {

@@ -37,7 +37,8 @@ export function evaluateCommandRules(
     current = null;
     const foreign = rules.shellAllow === null ? null : firstNotAllowed(rules.shellAllow, reading, projectDir);
     if (foreign !== null) return deny(ALLOWLIST, allowlistDenied(foreign, rules.shellAllow ?? []));
-    const texts = hasPatterns ? textsOf(reading) : [];
+    const named = hasPatterns ? commandsOf(reading).flatMap(commandTexts) : [];
+    const texts = hasPatterns ? [...named, ...pipelineTexts(reading.pipelines)].map(patternText) : [];
     for (const rule of rules.blockCommands) {
       current = rule;
       const hit = hitOf(rule, patternText(source), texts, reading, caseInsensitive);
@@ -89,10 +90,6 @@ function patternHit(rule: string, source: string, texts: readonly string[]): Hit
   }
   const text = further ?? (source.search(pattern) >= 0 ? source : null);
   return text === null ? null : { text, asCommand: false };
-}
-
-function textsOf(reading: ShellReading): string[] {
-  return [...commandsOf(reading).flatMap(commandTexts), ...pipelineTexts(reading.pipelines)].map(patternText);
 }
 
 function commandsOf(reading: ShellReading): ShellCommand[] {

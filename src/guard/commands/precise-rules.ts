@@ -16,7 +16,10 @@ export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseI
   const program = programName(command);
   if (![program, command.name].some((name) => name !== '' && isWanted(rule.command, name, caseInsensitive)))
     return 'no';
-  return matchWords(rule.args, hasKnownOptions(command) ? namedWords(command).map(sure) : likelyWords(command));
+  const words = hasKnownOptions(command)
+    ? namedWords(command).map((text) => ({ text, skippable: false }))
+    : likelyWords(command);
+  return matchWords(rule.args, words);
 }
 
 /** Returns whether a pipeline runs the programs of `{pipeline}` in this order, with or without others between them. */
@@ -49,10 +52,6 @@ interface NamedWord {
   readonly text: string | null;
   /** Possibly the value of the preceding option. */
   readonly skippable: boolean;
-}
-
-function sure(text: string | null): NamedWord {
-  return { text, skippable: false };
 }
 
 /** Words of a program whose options are unknown: a word after an option may be its value or the next named word. */

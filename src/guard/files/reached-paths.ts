@@ -22,7 +22,8 @@ export interface Reached {
 /** Returns the paths that a file access of a shell command reaches, as far as that is known without running it. */
 export function reachedPaths(use: FileAccess, guard: Guard, budget: Budget): Reached[] {
   const { word, cwdTemplate: cwd } = use;
-  renew(budget);
+  // The next use of a path has its own share again.
+  budget.left = MAX_ENTRIES;
   if (word.under !== undefined) return foundBySearch(word.under, guard, budget);
   if (word.text === '') return [];
   const relative = !word.template.startsWith('/');
@@ -78,13 +79,8 @@ function byLiteral(use: FileAccess, path: string, cwd: string, guard: Guard, bud
     }
     case 'git-clean': {
       const isTracked = trackedFiles(guard.rules.projectDir);
-      const excludes = use.excludes ?? [];
-      return reachedBelow(
-        absolute,
-        guard,
-        budget,
-        (each) => !isTracked(each) && !excludes.some((one) => isExcluded(one, each)),
-      );
+      const isLeft = (each: string): boolean => use.excludes?.some((one) => isExcluded(one, each)) === true;
+      return reachedBelow(absolute, guard, budget, (each) => !isTracked(each) && !isLeft(each));
     }
     case 'git-stash':
       return reachedBelow(guard.rules.projectDir, guard, budget);
@@ -145,12 +141,9 @@ function reached(path: string, cwd: string, guard: Guard): Reached {
   return { forms: pathForms(path, cwd, guard), shown: path };
 }
 
-export function reachedByTool(
-  call: ToolCall,
-  guard: Guard,
-  budget: Budget,
-  sureOnly = false,
-): { readonly reached: readonly Reached[]; readonly reads: boolean } {
+type ReachedByTool = { readonly reached: readonly Reached[]; readonly reads: boolean };
+
+export function reachedByTool(call: ToolCall, guard: Guard, budget: Budget, sureOnly = false): ReachedByTool {
   const { paths, access, removes } = toolPaths(call, guard, sureOnly);
   const reached = (path: string): Reached => ({ forms: pathForms(path, call.cwd, guard), shown: path });
   const reads = access === 'reads';
@@ -201,11 +194,6 @@ export interface Budget {
 
 export function newBudget(): Budget {
   return { left: MAX_ENTRIES, whole: MAX_IN_ALL, cut: false };
-}
-
-/** The next use of a path has its own share again. */
-function renew(budget: Budget): void {
-  budget.left = MAX_ENTRIES;
 }
 
 /** Returns whether the budget of the whole call is spent: nothing more is listed. */

@@ -8,13 +8,8 @@ const SIMPLE = '_.- /*';
 export function simpleGlob(glob: string, caseInsensitive: boolean): ((path: string) => boolean) | null {
   const segments = glob.split('/');
   // `a*/**` and `/**/a` have special cases that only picomatch knows.
-  if (
-    !isNamesAndStars(glob) ||
-    glob.endsWith('*/**') ||
-    glob.startsWith('/**') ||
-    segments.some((segment, index) => !isSimple(segment, index))
-  )
-    return null;
+  if (!isNamesAndStars(glob) || glob.endsWith('*/**') || glob.startsWith('/**')) return null;
+  if (!segments.every(isSimple)) return null;
   const tokens = segments.map(
     (segment): Token => (segment === '**' ? 'star' : (name) => matchesName(segment, name, caseInsensitive)),
   );

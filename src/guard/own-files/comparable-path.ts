@@ -25,6 +25,11 @@ export function comparablePath(path: string, caseInsensitive: boolean): string {
   return caseInsensitive ? result.normalize('NFC').toLowerCase() : result;
 }
 
+/** Both comparable forms of an absolute path, as given and real; one where they are equal. */
+export function comparableForms(path: string, caseInsensitive: boolean): string[] {
+  return [...new Set([path, realPath(path)].map((each) => comparablePath(each, caseInsensitive)))];
+}
+
 /** Resolves a path; null if it is not readable. Checks first, since an exception costs ten times as much. */
 function realPathOf(path: string): string | null {
   if (!existsSync(path)) return null;

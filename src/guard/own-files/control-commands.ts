@@ -7,7 +7,7 @@ import { isShell, NODE_LIKE } from '../shell/program-words.ts';
 import type { FileAccess, ShellCommand, ShellReading, ShellWord } from '../shell/shell-reading.ts';
 import { UNKNOWN } from '../shell/shell-reading.ts';
 import { splitOptions } from '../shell/words.ts';
-import { comparablePath, realPath } from './comparable-path.ts';
+import { comparableForms, comparablePath } from './comparable-path.ts';
 import { searchFinds } from './glob-hit.ts';
 import { isBelowProject } from './own-files.ts';
 
@@ -27,9 +27,9 @@ export function controlCommandDenial(command: ShellCommand, guard: Guard): strin
   const { program, args } = invocation;
   const deny = (what: string): string => controlDenied(what, guard.rules.agentCommands);
   const [subcommand] = args;
-  if (isLauncher(program) && !isControlBinary(program)) {
+  // A launcher has no subcommands: running it starts a loop.
+  if (program !== BINARY && !/\.[cm]?js$/.test(program))
     return subcommand?.text === '--help' ? undefined : deny(`${program} starts a loop`);
-  }
   if (subcommand === undefined) return undefined;
   if (subcommand.text === null || subcommand.glob === true) return deny('the subcommand is known only at run time');
   if (guard.rules.agentCommands.includes(subcommand.text)) {
@@ -63,7 +63,7 @@ interface Invocation {
 function invocationOf(command: ShellCommand, guard: Guard): Invocation | undefined {
   const [first, ...rest] = command.argv;
   if (first === undefined) return undefined;
-  if (isControlBinary(command.name)) return { program: command.name, args: rest };
+  if (command.name === BINARY) return { program: BINARY, args: rest };
   const itself = controlProgramIn(first, command.cwdTemplate, guard);
   if (itself !== undefined) return { program: itself, args: rest };
   if (isShell(command.name) || command.name === 'source' || command.name === '.') {
@@ -168,7 +168,7 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   if (path === null || PRINTS.has(use.by) || (!isAbsolute(path) && use.cwd === null)) return undefined;
   if (!isBelowProject(path, cwdTemplate, guard)) return undefined;
   const absolute = isAbsolute(path) ? path : `${cwdTemplate}/${path}`;
-  const forms = [absolute, realPath(absolute)].map((each) => comparablePath(each, guard.rules.caseInsensitive));
+  const forms = comparableForms(absolute, guard.rules.caseInsensitive);
   return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
 }
 
@@ -187,12 +187,13 @@ export function controlProgramIn(word: ShellWord, cwdTemplate: string, guard: Gu
     return controlProgramLike(isAbsolute(glob) || glob.startsWith(UNKNOWN) ? glob : `${cwdTemplate}/${glob}`, guard);
   }
   const path = isAbsolute(template) ? template : `${cwdTemplate}/${template}`;
-  const forms = [path, realPath(path)].map((each) => comparablePath(each, guard.rules.caseInsensitive));
+  const forms = comparableForms(path, guard.rules.caseInsensitive);
   // A copy of the whole project elsewhere has the same tail.
   const known = guard.control.find((program) =>
     forms.some((form) => form === program || form.endsWith(`/${distinctiveTail(program)}`)),
   );
-  return known ?? (isBundled(forms[1] ?? path) ? forms[1] : copiedProgram(path, guard));
+  const real = forms.at(-1) ?? path;
+  return known ?? (isBundled(real) ? real : copiedProgram(path, guard));
 }
 
 /** The control program of another bundle: a hook of ours lies beside its folder. */
@@ -212,15 +213,6 @@ function copiedProgram(path: string, { control }: Guard): string | undefined {
   });
 }
 
-export function isControlBinary(name: string): boolean {
-  return name === BINARY;
-}
-
-/** A launcher has no subcommands: running it starts a loop. */
-export function isLauncher(program: string): boolean {
-  return !/\.[cm]?js$/.test(program);
-}
-
 /** Returns the control program that a text names: code, or a command that does not parse. */
 export function mentionsControl(text: string, cwd: string | null, guard: Guard): string | undefined {
   const folded = text.toLowerCase();
@@ -229,7 +221,8 @@ export function mentionsControl(text: string, cwd: string | null, guard: Guard):
     if (!folded.includes(name)) return false;
     const inside =
       cwd !== null && comparablePath(cwd, guard.rules.caseInsensitive) === program.slice(0, -name.length - 1);
-    return isDistinctive(name) || inside || folded.includes(lastTwo(program).toLowerCase()) || folded.includes('ralph');
+    const tail = program.split('/').slice(-2).join('/').toLowerCase();
+    return isDistinctive(name) || inside || folded.includes(tail) || folded.includes('ralph');
   });
 }
 
@@ -251,8 +244,4 @@ function distinctiveTail(program: string): string {
     if (tail.some((segment) => /ralph/i.test(segment))) return tail.join('/');
   }
   return program.replace(/^\//, '');
-}
-
-function lastTwo(path: string): string {
-  return path.split('/').slice(-2).join('/');
 }

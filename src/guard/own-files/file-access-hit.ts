@@ -82,8 +82,10 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
       return (
         hitByWrite(path, cwd, guard) ?? (isBelowProject(path, cwd, guard) ? hitByTree(path, cwd, guard) : undefined)
       );
-    case 'git-clean':
-      return hitByClean(path, cwd, use.excludes ?? [], guard);
+    case 'git-clean': {
+      const left = guard.own.filter((entry) => !use.excludes?.some((exclude) => isExcluded(exclude, entry.path)));
+      return hitByTree(path, cwd, { ...guard, own: left });
+    }
     case 'git-stash':
       // A stash takes the whole working tree, wherever it is called.
       return isBelowProject(path, cwd, guard)
@@ -95,11 +97,6 @@ function hitByLiteral(use: FileAccess, path: string, cwd: string, guard: Guard):
     default:
       return use.how satisfies never;
   }
-}
-
-function hitByClean(path: string, cwd: string, excludes: readonly string[], guard: Guard): ProtectedPath | undefined {
-  const left = guard.own.filter((entry) => !excludes.some((exclude) => isExcluded(exclude, entry.path)));
-  return hitByTree(path, cwd, { ...guard, own: left });
 }
 
 /** An exclude of `git clean` is a line of a .gitignore: a name at any depth, or a path from the top. */
@@ -155,16 +152,13 @@ export function hitByTemplate(
   const name = folded.slice(folded.lastIndexOf('/') + 1);
   const begins =
     name.indexOf(UNKNOWN) >= MIN_BEGINNING ? guard.own.find((entry) => matchesName(name, entry)) : undefined;
-  if (begins !== undefined && (isDistinctive(name) || sameDirectory(folded, begins))) return begins;
+  const isThere = begins && (isDistinctive(name) || matchesGlob(collapse(dirname(folded)), dirname(begins.path)));
+  if (isThere) return begins;
   const named = (guard.rules.ownNames ?? []).find(
     ({ dir, name: own }) => name === own && folded.includes(`/${basename(dir)}/`),
   );
   if (named !== undefined) return { path: folded, prefix: false, label: `${named.dir}/*/${named.name}` };
   return guard.own.find((entry) => names(folded, entry, removes, guard));
-}
-
-function sameDirectory(template: string, entry: ProtectedPath): boolean {
-  return matchesGlob(collapse(dirname(template)), dirname(entry.path));
 }
 
 function matchesName(name: string, entry: ProtectedPath): boolean {

@@ -12,7 +12,7 @@ const MAX_NAMES = 2000;
 /** A glob as a target of a write or (with `removes`) of a removal: the protected path that it could match. */
 export function hitByGlob(pattern: string, cwd: string, removes: boolean, guard: Guard): ProtectedPath | undefined {
   const segments = segmentsOf(pattern, cwd);
-  const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard.rules.caseInsensitive));
+  const byName = guard.own.find((entry) => couldMatch(segments, entry, removes, guard));
   if (byName !== undefined) return byName;
   // Symlinks: an existing match may lead to a protected file under another name.
   let left = MAX_NAMES;
@@ -32,19 +32,14 @@ function segmentsOf(pattern: string, cwd: string): string[] {
   return normalize(full).split('/').filter(Boolean);
 }
 
-function couldMatch(
-  segments: readonly string[],
-  entry: ProtectedPath,
-  removes: boolean,
-  caseInsensitive: boolean,
-): boolean {
+function couldMatch(segments: readonly string[], entry: ProtectedPath, removes: boolean, { rules }: Guard): boolean {
   const own = entry.path.split('/').filter(Boolean);
   const shared = Math.min(segments.length, own.length);
   for (let at = 0; at < shared; at += 1) {
     const name = own[at] ?? '';
     const pattern = segments[at] ?? '';
     const begins = entry.prefix && at === own.length - 1;
-    if (!matchesSegment(pattern, begins ? `${name}.json` : name, caseInsensitive)) return false;
+    if (!matchesSegment(pattern, begins ? `${name}.json` : name, rules.caseInsensitive)) return false;
   }
   return segments.length >= own.length || removes;
 }
@@ -103,7 +98,8 @@ export function searchFinds(under: SearchedTree, path: string, caseInsensitive: 
     return [posix.normalize(root), realPath(root)].some((form) => {
       const directory = comparablePath(form, caseInsensitive);
       const above = directory === '/' ? '' : directory;
-      if (path !== directory && !path.startsWith(`${above}/`)) return isAbove(path, directory);
+      // A search inside a protected directory finds nothing but protected files.
+      if (path !== directory && !path.startsWith(`${above}/`)) return directory.startsWith(`${path}/`);
       const below = path.slice(above.length).split('/').filter(Boolean);
       if (under.visible === true && below.some((name) => name.startsWith('.'))) return false;
       if (below.length === 0) below.push(path.slice(path.lastIndexOf('/') + 1));
@@ -115,9 +111,4 @@ export function searchFinds(under: SearchedTree, path: string, caseInsensitive: 
       });
     });
   });
-}
-
-/** A search inside a protected directory finds nothing but protected files. */
-function isAbove(path: string, directory: string): boolean {
-  return directory.startsWith(`${path}/`);
 }

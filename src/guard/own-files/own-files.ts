@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
-import { comparablePath, realPath } from './comparable-path.ts';
+import { comparableForms, comparablePath, realPath } from './comparable-path.ts';
 
 /** Files of guarded folders that are looked at. */
 const MAX_FILES = 5000;
@@ -22,12 +22,11 @@ export function ownPaths(guard: Guard, near = '/'): Array<{ readonly path: strin
 
 /** The protected path that writing to this file changes; undefined when none. */
 export function hitByWrite(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
-  const absolute = absolutePath(path, cwd);
-  const forms = formsOf(absolute, guard);
+  const forms = formsOf(path, cwd, guard);
   return (
     guard.own.find((entry) => forms.some((form) => isInside(form, entry))) ??
     forms.map((form) => ownByName(form, guard.rules)).find((entry) => entry !== undefined) ??
-    hardLinked(absolute, guard)
+    hardLinkOf(absolutePath(path, cwd), guard.own)
   );
 }
 
@@ -48,13 +47,13 @@ export function hitByRemoval(path: string, cwd: string, recursive: boolean, guar
 
 /** Returns a protected path at or below this directory. */
 export function hitByTree(path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
-  const forms = formsOf(absolutePath(path, cwd), guard);
+  const forms = formsOf(path, cwd, guard);
   return guard.own.find((entry) => forms.some((form) => isInside(form, entry) || holds(form, entry)));
 }
 
 /** Copying a directory's content over another: does the source have a file where the protected one is? */
 export function hitByCopy(from: string, path: string, cwd: string, guard: Guard): ProtectedPath | undefined {
-  const forms = formsOf(absolutePath(path, cwd), guard);
+  const forms = formsOf(path, cwd, guard);
   const source = absolutePath(from, cwd);
   const brought = (guard.rules.ownNames ?? []).flatMap(({ name }) => {
     const own = existsSync(join(source, name)) ? ownByName(`${forms[0] ?? ''}/${name}`, guard.rules) : undefined;
@@ -71,7 +70,7 @@ export function hitByCopy(from: string, path: string, cwd: string, guard: Guard)
 
 /** The protected files that a directory holds directly, unless it is the project, the home or above them. */
 export function ownFilesIn(path: string, cwd: string, guard: Guard): readonly ProtectedPath[] {
-  const forms = formsOf(absolutePath(path, cwd), guard);
+  const forms = formsOf(path, cwd, guard);
   const { home, caseInsensitive } = guard.rules;
   const shared = [...guard.project, comparablePath(home, caseInsensitive)];
   const own = forms.filter((form) => !shared.some((each) => each === form || each.startsWith(`${form}/`)));
@@ -80,36 +79,28 @@ export function ownFilesIn(path: string, cwd: string, guard: Guard): readonly Pr
 
 /** Strictly below the project: naming it is more than "everything here". */
 export function isBelowProject(path: string, cwd: string, guard: Guard): boolean {
-  return formsOf(absolutePath(path, cwd), guard).some((form) =>
-    guard.project.some((project) => form.startsWith(`${project}/`)),
-  );
+  return formsOf(path, cwd, guard).some((form) => guard.project.some((project) => form.startsWith(`${project}/`)));
 }
 
 export function absolutePath(path: string, cwd: string): string {
   return isAbsolute(path) ? path : `${cwd}/${path}`;
 }
 
-function formsOf(absolute: string, guard: Guard): string[] {
-  const given = comparablePath(absolute, guard.rules.caseInsensitive);
-  const real = comparablePath(realPath(absolute), guard.rules.caseInsensitive);
-  return given === real ? [given] : [given, real];
-}
-
-function hardLinked(absolute: string, guard: Guard): ProtectedPath | undefined {
-  try {
-    return hardLinkOf(absolute, guard.own);
-  } catch {
-    return undefined;
-  }
+function formsOf(path: string, cwd: string, guard: Guard): string[] {
+  return comparableForms(absolutePath(path, cwd), guard.rules.caseInsensitive);
 }
 
 /** Another name (hard link) of a protected file. One stat for a target with a single name, which is nearly every one. */
-export function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
-  const stat = statSync(target, { throwIfNoEntry: false });
-  if (stat === undefined || !stat.isFile() || stat.nlink < 2) return undefined;
-  return entries.find((entry) => {
-    if (entry.prefix) return false;
-    const own = statSync(entry.path, { throwIfNoEntry: false });
-    return own !== undefined && own.ino === stat.ino && own.dev === stat.dev;
-  });
+function hardLinkOf(target: string, entries: readonly ProtectedPath[]): ProtectedPath | undefined {
+  try {
+    const stat = statSync(target, { throwIfNoEntry: false });
+    if (stat === undefined || !stat.isFile() || stat.nlink < 2) return undefined;
+    return entries.find((entry) => {
+      if (entry.prefix) return false;
+      const own = statSync(entry.path, { throwIfNoEntry: false });
+      return own !== undefined && own.ino === stat.ino && own.dev === stat.dev;
+    });
+  } catch {
+    return undefined; // a way that may not be read
+  }
 }

@@ -6,7 +6,6 @@ import { type ShellCommand, type ShellReading, type ShellWord, UNKNOWN } from '.
 import { splitOptions } from '../shell/words.ts';
 
 const VALUES = '-o --push-option --repo --receive-pack --exec --recurse-submodules -P --prefix';
-/** Push more than one branch. */
 const MANY = ['--all', '--branches', '--mirror'];
 /** A branch that cannot be told: it may be one that is kept. */
 const ANY = '*';

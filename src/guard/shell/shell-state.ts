@@ -86,14 +86,13 @@ function widen(left: ShellState, right: ShellState): ShellState {
 const MAX_VARIABLES = 100;
 const MAX_VALUE = 16 * 1024;
 
-function bounded(value: ValueWord): ValueWord {
-  return value.template.length > MAX_VALUE ? { template: UNKNOWN } : value;
-}
-
 export function withVariable(state: ShellState, name: string, value: readonly ValueWord[] | undefined): ShellState {
   const variables = new Map(state.variables);
   if (value === undefined) variables.delete(name);
-  else if (variables.size < MAX_VARIABLES || variables.has(name)) variables.set(name, value.map(bounded));
+  else if (variables.size < MAX_VARIABLES || variables.has(name)) {
+    const bounded = value.map((each) => (each.template.length > MAX_VALUE ? { template: UNKNOWN } : each));
+    variables.set(name, bounded);
+  }
   return { ...state, variables };
 }
 

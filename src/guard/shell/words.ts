@@ -132,30 +132,21 @@ export function splitOptions(words: readonly ShellWord[], withValue: string, sto
     const word = words[at];
     if (word === undefined) break;
     const text = word.template;
-    if (text === '--') {
-      operands.push(...words.slice(at + 1));
+    const isOperand = !text.startsWith('-') || text === '-';
+    if (text === '--' || (isOperand && stopAtOperand)) {
+      operands.push(...words.slice(isOperand ? at : at + 1));
       break;
     }
-    if (!text.startsWith('-') || text === '-') {
-      if (stopAtOperand) {
-        operands.push(...words.slice(at));
-        break;
-      }
+    if (isOperand) {
       operands.push(word);
       continue;
     }
     const equals = text.indexOf('=');
-    if (text.startsWith('--')) {
-      const name = equals === -1 ? text : text.slice(0, equals);
-      if (equals !== -1) options.push({ name, value: wordOf(text.slice(equals + 1), word.source) });
-      else if (valued.has(name)) options.push({ name, value: words[++at] });
-      else options.push({ name, value: undefined });
-      continue;
-    }
-    // A single dash and a whole word (-chdir=x, -exec) where the table knows it.
     const whole = equals === -1 ? text : text.slice(0, equals);
-    if (whole.length > 2 && valued.has(whole)) {
-      options.push({ name: whole, value: equals === -1 ? words[++at] : wordOf(text.slice(equals + 1), word.source) });
+    // A single dash and a whole word (-chdir=x, -exec) where the table knows it.
+    if (text.startsWith('--') || (whole.length > 2 && valued.has(whole))) {
+      const given = equals === -1 ? undefined : wordOf(text.slice(equals + 1), word.source);
+      options.push({ name: whole, value: given ?? (valued.has(whole) ? words[++at] : undefined) });
       continue;
     }
     for (let letter = 1; letter < text.length; letter += 1) {

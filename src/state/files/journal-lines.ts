@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { regularFile } from './read-regular-file.ts';
+import { withDescriptor } from './write-atomically.ts';
 
 export interface Lines {
   /** The objects of the readable lines, in order. */
@@ -76,15 +77,12 @@ export function readAllLines(path: string): Pick<Lines, 'entries' | 'torn'> {
 
 /** Appends one JSON line in one write, so that lines of several processes never mix. Closes off a torn last line first. */
 export function appendLine(path: string, entry: object): void {
-  const descriptor = openSync(path, 'a+', 0o644);
-  try {
+  withDescriptor(path, 'a+', 0o644, (descriptor) => {
     const bytes = Buffer.from(`${endsTorn(descriptor) ? '\n' : ''}${JSON.stringify(entry)}\n`);
     const written = writeSync(descriptor, bytes);
     if (written !== bytes.length)
       throw new Error(`only ${written} of ${bytes.length} bytes could be written to ${path}`);
-  } finally {
-    closeSync(descriptor);
-  }
+  });
 }
 
 function endsTorn(descriptor: number): boolean {

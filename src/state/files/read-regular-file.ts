@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 
 /** Returns the text of a regular file of at most `limit` bytes; null for anything else. */
 export function readRegularFile(path: string, limit: number): string | null {
@@ -29,6 +29,16 @@ export function freePath(stem: string, extension = '', separator = '.'): string 
   for (let copy = 1; ; copy++) {
     const path = `${stem}${copy === 1 ? '' : `${separator}${copy}`}${extension}`;
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path;
+  }
+}
+
+/** Lists the names in a directory; empty if it does not exist. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
   }
 }
 

@@ -9,20 +9,23 @@ import { removeIfThere } from './read-regular-file.ts';
 export function writeAtomically(path: string, content: string | Uint8Array, mode = 0o644): void {
   const draft = `${path}.${uniqueToken()}.tmp`;
   try {
-    writeDurably(draft, content, mode);
+    withDescriptor(draft, 'wx', mode, (descriptor) => {
+      writeWhole(descriptor, content, draft);
+      fsyncSync(descriptor);
+    });
     renameOver(draft, path);
   } catch (error) {
-    discard(draft);
+    quietly(() => removeIfThere(draft));
     throw error;
   }
   syncDirectory(dirname(path));
 }
 
-function writeDurably(path: string, content: string | Uint8Array, mode: number): void {
-  const descriptor = openSync(path, 'wx', mode);
+/** Opens a file, passes its descriptor to `work` and closes it. */
+export function withDescriptor<T>(path: string, flags: string, mode: number, work: (descriptor: number) => T): T {
+  const descriptor = openSync(path, flags, mode);
   try {
-    writeWhole(descriptor, content, path);
-    fsyncSync(descriptor);
+    return work(descriptor);
   } finally {
     closeSync(descriptor);
   }
@@ -40,12 +43,12 @@ function renameOver(from: string, to: string): void {
   }
 }
 
-/** Removes the draft; a failure here would hide the first one. */
-function discard(draft: string): void {
+/** Ignores errors of removing a draft: sweep-leftovers does so once this process has ended. */
+export function quietly(remove: () => void): void {
   try {
-    removeIfThere(draft);
+    remove();
   } catch {
-    // sweep-leftovers removes it once this process has ended
+    // If the file system is broken, the next call that matters reports it.
   }
 }
 
@@ -53,12 +56,7 @@ function discard(draft: string): void {
 export function syncDirectory(path: string): void {
   if (process.platform === 'win32') return;
   try {
-    const descriptor = openSync(path, 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    withDescriptor(path, 'r', 0, fsyncSync);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EINVAL' && code !== 'ENOTSUP') throw error;

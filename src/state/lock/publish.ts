@@ -1,7 +1,7 @@
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmdirSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeIfThere } from '../files/read-regular-file.ts';
-import { passesOnWindows, uniqueToken, writeWhole } from '../files/write-atomically.ts';
+import { passesOnWindows, quietly, uniqueToken, withDescriptor, writeWhole } from '../files/write-atomically.ts';
 import { type LockOwner, OWNER_IN_FOLDER } from './owner.ts';
 
 /** Errors of link(2) on file systems without hard links; EACCES on Android. The draft could be created. */
@@ -13,7 +13,7 @@ const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 export function publishLock(path: string, owner: LockOwner): boolean {
   const draft = `${path}.${owner.token}`;
   try {
-    create(draft, JSON.stringify(owner));
+    withDescriptor(draft, 'wx', 0o644, (descriptor) => writeWhole(descriptor, JSON.stringify(owner), draft));
     try {
       linkSync(draft, path);
       return true;
@@ -64,23 +64,4 @@ export function removeLock(path: string): void {
 export function removeFolder(folder: string): void {
   removeIfThere(join(folder, OWNER_IN_FOLDER));
   rmdirSync(folder);
-}
-
-/** Creates a file with this content. */
-function create(path: string, content: string): void {
-  const descriptor = openSync(path, 'wx', 0o644);
-  try {
-    writeWhole(descriptor, content, path);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Ignores errors: sweep-leftovers removes the draft once this process has ended. */
-function quietly(remove: () => void): void {
-  try {
-    remove();
-  } catch {
-    // If the file system is broken, the next call that matters reports it.
-  }
 }

@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { removeIfThere } from '../files/read-regular-file.ts';
+import { namesIn, removeIfThere } from '../files/read-regular-file.ts';
 import { UNIQUE_TOKEN } from '../files/write-atomically.ts';
 import type { LoopFiles } from '../loop-files.ts';
 import { isAlive } from '../process/identity.ts';
@@ -39,15 +39,6 @@ export function sweepLeftovers(files: LoopFiles, now = Date.now()): string[] {
     }
   }
   return removed;
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 function isDeadDraft(name: string): boolean {

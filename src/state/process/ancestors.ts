@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { procIsOurs } from './identity.ts';
+import { procIsOurs, statFields } from './identity.ts';
 
 /** No shell is nested deeper by accident. */
 const MAX_GENERATIONS = 64;
@@ -45,17 +45,6 @@ export function environmentOf(pid: number): string[] {
     return procIsOurs() ? readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0') : [];
   } catch {
     return []; // gone, or another user's
-  }
-}
-
-/** Behind the process's name, which may hold brackets and spaces: state, parent, group, session. */
-function statFields(pid: number): string[] {
-  try {
-    if (!procIsOurs()) return [];
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return []; // gone, another user's, or no such system
   }
 }
 

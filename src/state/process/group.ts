@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { procIsOurs } from './identity.ts';
+import { readdirSync } from 'node:fs';
+import { procIsOurs, statFields } from './identity.ts';
 
 const GRACE_MS = 2_000;
 const AFTER_KILL_MS = 500;
@@ -50,14 +50,8 @@ function hasRunningMember(leader: number): boolean {
     return true; // no /proc here: believe the signal
   }
   return processes.some((pid) => {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-      // The command's name in parentheses may hold parentheses and spaces: fields count from its end.
-      const [state, , group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 3);
-      return Number(group) === leader && state !== 'Z' && state !== 'X';
-    } catch {
-      return false; // it has just gone
-    }
+    const [state, , group] = statFields(pid);
+    return Number(group) === leader && state !== 'Z' && state !== 'X';
   });
 }
 

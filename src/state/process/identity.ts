@@ -36,16 +36,21 @@ function pidExists(pid: number): boolean {
 }
 
 function startTime(pid: number): string | null {
+  const fields = statFields(pid);
+  if (fields[0] === 'Z' || fields[0] === 'X') return ZOMBIE;
+  return fields[19] === undefined ? null : `${bootId()}:${fields[19]}`;
+}
+
+/** Fields of /proc/PID/stat behind the process's name: state, parent, group, session and so on; empty if unknown. */
+export function statFields(pid: number | string): string[] {
   try {
-    if (!procIsOurs()) return null;
+    if (!procIsOurs()) return [];
     // utf8 is read by one native call, any other encoding costs a cold hook 0.4 ms more.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The command's name in parentheses may hold parentheses and spaces: fields count from its end.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (fields[0] === 'Z' || fields[0] === 'X') return ZOMBIE;
-    return fields[19] === undefined ? null : `${bootId()}:${fields[19]}`;
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return null; // it has just ended, or access is denied
+    return []; // it has just ended, or access is denied
   }
 }
 

@@ -36,9 +36,8 @@ export function spelling({ script, path, cwd }: Invocation): string {
 
 function isOnPath(path = ''): boolean {
   const names = process.platform === 'win32' ? [`${PROGRAM}.cmd`, `${PROGRAM}.exe`] : [PROGRAM];
-  return path
-    .split(delimiter)
-    .some((folder) => isAbsolute(folder) && names.some((name) => isProgram(join(folder, name))));
+  const folders = path.split(delimiter).filter(isAbsolute);
+  return folders.some((folder) => names.some((name) => isProgram(join(folder, name))));
 }
 
 function isProgram(file: string): boolean {

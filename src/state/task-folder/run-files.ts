@@ -80,7 +80,6 @@ function notItsOwn(path: string, what: 'file' | 'directory'): RalphError {
   return new RalphError('refused', message);
 }
 
-/** What the user asked for by flag files. */
 export type TakenFlags = Readonly<Record<'stop' | 'cancel', boolean>>;
 
 /** Reads the flag files of a task folder and removes them: each counts once. A new run ignores those of an earlier one. */

@@ -106,15 +106,16 @@ function addParts(
       case 'ParameterExpansion': {
         if (part.type === 'ParameterExpansion') readPattern(part, state, context);
         const values = expandParameter(part, state, context, (word) => expandToValue(word, state, context).template);
-        builder.values(
-          quoted ? (/[*]\]?\}?$/.test(part.text) ? joined(values) : values) : separated(values, state),
-          quoted,
-        );
+        const isJoined = quoted && /[*]\]?\}?$/.test(part.text);
+        if (isJoined) builder.literal(values.map((value) => value.template).join(' '));
+        else builder.values(quoted ? values : separated(values, state), quoted);
         return;
       }
-      case 'CommandExpansion':
-        addOutput(substitute(part.script, state, NO_INPUT, context), quoted, builder);
+      case 'CommandExpansion': {
+        const { text, under } = substitute(part.script, state, NO_INPUT, context);
+        builder.values([{ template: text.replace(/\n+$/, ''), ...(under && { under }) }], quoted);
         return;
+      }
       case 'ProcessSubstitution': {
         const { text, under } = substitute(part.script, state, inputOf(part.operator), context);
         builder.readable(text, under);
@@ -128,11 +129,6 @@ function addParts(
         part satisfies never;
     }
   });
-}
-
-function addOutput(output: Stream, quoted: boolean, builder: WordBuilder): void {
-  const template = output.text.replace(/\n+$/, '');
-  builder.values([output.under === undefined ? { template } : { template, under: output.under }], quoted);
 }
 
 /** Reads a replacement separately: unbash 6.0.4 ends its pattern at a slash in a substitution (`${x/$(rm a/b)/y}`). */
@@ -155,10 +151,6 @@ function substitute(
 ): Stream {
   if (script === undefined) return { kind: 'pipe', text: UNKNOWN };
   return context.interpret(script, [state], stdin, { ...context, away: true }).output;
-}
-
-function joined(values: readonly ValueWord[]): ValueWord[] {
-  return [{ template: values.map((value) => value.template).join(' ') }];
 }
 
 /** Values as the shell splits them where IFS was set to other characters than white space. */

@@ -136,11 +136,8 @@ function sendsFile(name: string, value: ShellWord, access: AccessRecorder): void
   }
   const at = TAKES_AT.test(name) ? /^[^=@]*@(.+)$/s : /^(?:-F|--form)$/.test(name) ? /^[^=]*=[@<]([^;]+)/s : null;
   const path = at?.exec(value.template)?.[1];
-  if (path !== undefined && path !== '-') access.read({ ...wordOf(path, value.source), ...underOf(value) });
-}
-
-function underOf({ under }: ShellWord): Pick<ShellWord, 'under'> {
-  return under === undefined ? {} : { under };
+  if (path !== undefined && path !== '-')
+    access.read({ ...wordOf(path, value.source), ...(value.under && { under: value.under }) });
 }
 
 function withoutQuery(url: string): string {

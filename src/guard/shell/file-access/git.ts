@@ -28,8 +28,10 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
   checkout: (access, args) => {
     const split = splitOptions(args, '-b -B --orphan --conflict --pathspec-from-file');
     if (hasOption(split, '-b', '-B', '--orphan')) return;
-    const paths = pathsOf(args, split.operands);
-    for (const path of paths) access.write(path, 'git-path', { recursive: true });
+    const dashes = args.findIndex((word) => word.template === '--');
+    // git takes an operand that is not a revision for a path.
+    for (const path of dashes === -1 ? split.operands : args.slice(dashes + 1))
+      access.write(pathspec(path), 'git-path', { recursive: true });
     tracked(access, 'git checkout');
   },
   restore: (access, args) => {
@@ -88,10 +90,9 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     shows(access, args);
     // It searches what is tracked, from here on; without an index everything.
     const { cwd } = access.state;
-    const tracked = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked')
-      ? {}
-      : { tracked: true as const };
-    access.read({ ...wordOf('\0', 'git grep'), under: { roots: [cwd], names: [], filesOnly: true, ...tracked } });
+    const everything = hasOption(splitOptions(args, '-e -f -O'), '--no-index', '--untracked');
+    const tree = { roots: [cwd], names: [], filesOnly: true } as const;
+    access.read({ ...wordOf('\0', 'git grep'), under: everything ? tree : { ...tree, tracked: true } });
   },
   archive: (access, args) => {
     shows(access, args);
@@ -142,12 +143,6 @@ function shows(access: AccessRecorder, args: readonly ShellWord[]): void {
 /** Tracked files may change; which ones depends on the repository. */
 function tracked(access: AccessRecorder, source: string): void {
   access.write(wordOf('.', source), 'git-tracked', { recursive: true });
-}
-
-/** Returns the operands after `--`, or all of them, since git takes an operand that is not a revision for a path. */
-function pathsOf(args: readonly ShellWord[], operands: readonly ShellWord[]): ShellWord[] {
-  const dashes = args.findIndex((word) => word.template === '--');
-  return (dashes === -1 ? operands : args.slice(dashes + 1)).map(pathspec);
 }
 
 /** Takes `:/x`, `:(top)x` (the root of the working tree) and globs, which cross directories, in their widest sense. */

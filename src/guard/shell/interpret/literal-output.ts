@@ -40,12 +40,13 @@ export function literalOutput(call: Call, name: string): Stream {
     }
     case 'basename':
     case 'dirname': {
-      const path = texts.find((text) => !text.startsWith('-')) ?? UNKNOWN;
+      const [path = UNKNOWN, suffix = ''] = texts.filter((text) => !text.startsWith('-'));
       const cut = path.replace(/\/+$/, '');
       const slash = cut.lastIndexOf('/');
       const base = slash === -1 ? cut : cut.slice(slash + 1);
       const directory = slash === -1 ? '.' : cut.slice(0, slash) || '/';
-      const text = name === 'dirname' ? directory : base.slice(0, base.length - suffixLength(base, texts));
+      const bare = base.endsWith(suffix) && base !== suffix ? base.slice(0, base.length - suffix.length) : base;
+      const text = name === 'dirname' ? directory : bare;
       return { kind: 'literal', text };
     }
     case 'realpath':
@@ -61,11 +62,10 @@ export function literalOutput(call: Call, name: string): Stream {
     case 'ls': {
       const files = args.filter((word) => !word.template.startsWith('-'));
       if (files.length === 0 || texts.some((text) => /^-[a-zA-Z]*l/.test(text))) return UNKNOWN_STREAM;
-      const roots = files.map((word) =>
-        absolute(word.template, call)
-          .replace(/[*?].*$/, '')
-          .replace(/\/[^/]*$/, (tail) => (/[*?]/.test(word.template) ? '' : tail)),
-      );
+      const roots = files.map(({ template }) => {
+        const path = template.startsWith('/') ? template : `${call.state.cwd}/${template}`;
+        return path.replace(/[*?].*$/, '').replace(/\/[^/]*$/, (tail) => (/[*?]/.test(template) ? '' : tail));
+      });
       if (files.some((word) => word.glob === true)) return { ...UNKNOWN_STREAM, under: { roots, names: [] } };
       return { kind: 'literal', text: `${files.map((word) => word.template).join('\n')}\n${UNKNOWN}` };
     }
@@ -99,15 +99,6 @@ export function literalOutput(call: Call, name: string): Stream {
 function withTree(stream: Stream, args: Call['words']): Stream {
   const under = args.find((word) => word.under !== undefined)?.under;
   return under === undefined ? stream : { ...stream, under };
-}
-
-function absolute(path: string, call: Call): string {
-  return path.startsWith('/') ? path : `${call.state.cwd}/${path}`;
-}
-
-function suffixLength(base: string, texts: readonly string[]): number {
-  const suffix = texts.filter((text) => !text.startsWith('-'))[1];
-  return suffix !== undefined && base.endsWith(suffix) && base !== suffix ? suffix.length : 0;
 }
 
 function formatted(texts: readonly string[]): string {

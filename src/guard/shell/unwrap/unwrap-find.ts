@@ -55,16 +55,12 @@ function exceptOf(expression: readonly ShellWord[], roots: readonly string[]): s
     const value = expression[at + 1];
     if (!/^-(path|wholename|name)$/.test(text) || value === undefined || !plain) return [];
     const glob = globOf(value).replace(/\/$/, '');
-    const placed =
-      text === '-name' ? [`*/${glob}`] : glob.startsWith('*') ? [glob] : roots.map((root) => placedAt(glob, root));
+    // `./x` and `x` of a search in a root are paths below it.
+    const below = /^[*/]/.test(glob) ? [glob] : roots.map((root) => posix.normalize(`${root}/${glob}`));
+    const placed = text === '-name' ? [`*/${glob}`] : below;
     if (pruned.includes(at + 2)) return placed.flatMap((each) => [each, `${each}/*`]);
     return /^(!|-not)$/.test(texts[at - 1] ?? '') ? placed : [];
   });
-}
-
-/** `./x` and `x` of a search in a root are paths below it. */
-function placedAt(glob: string, root: string): string {
-  return glob.startsWith('/') ? glob : posix.normalize(`${root}/${glob}`);
 }
 
 /** Every branch of the expression must have a name; otherwise any file may be found. */
@@ -140,9 +136,12 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
   const command = split.operands;
   if (command.length === 0) return undefined;
   const fromFile = optionValue(split, '-a', '--arg-file') !== undefined;
+  // GNU parallel on the files that a search finds is an xargs with a place for them.
+  const isParallel =
+    call.words[0]?.template === 'parallel' && call.words.some(({ template }) => template.includes('{}'));
   const marker =
     optionValue(split, '-I', '--replace')?.template ??
-    (split.options.some((each) => each.name === '-i') || isParallel(call) ? '{}' : undefined);
+    (split.options.some((each) => each.name === '-i') || isParallel ? '{}' : undefined);
   const items = fromFile ? [unknownItem(call)] : itemsOf(call, marker !== undefined);
   const next: Opened[] =
     marker === undefined
@@ -152,11 +151,6 @@ export function unwrapXargs(call: Call): Unwrapped | undefined {
           call: { ...call, stdin: NO_INPUT, words: command.map((word) => replaced(word, marker, item)) },
         }));
   return { next, keepsItself: fromFile };
-}
-
-/** GNU parallel on the files that a search finds is an xargs with a place for them. */
-function isParallel({ words }: Call): boolean {
-  return words[0]?.template === 'parallel' && words.some(({ template }) => template.includes('{}'));
 }
 
 function itemsOf(call: Call, byLine: boolean): ShellWord[] {

@@ -146,10 +146,8 @@ function unwrapEnvironment(call: Call): Unwrapped | undefined {
   // A dash alone is -i.
   const operands = split.operands.slice(split.operands[0]?.template === '-' ? 1 : 0);
   const count = countAssignments(operands);
-  const state =
-    directory === undefined
-      ? call.state
-      : { ...call.state, cwd: directory.startsWith('/') ? directory : `${call.state.cwd}/${directory}` };
+  const cwd = directory?.startsWith('/') ? directory : `${call.state.cwd}/${directory}`;
+  const state = directory === undefined ? call.state : { ...call.state, cwd };
   if (text !== undefined) return asText([text, ...operands.map((word) => word.template)].join(' '));
   const assignments = operands.slice(0, count).map((word) => {
     const equals = word.template.indexOf('=');
