@@ -193,7 +193,7 @@ test('a run over a loop that runs asks at a terminal what to do, and refuses els
   await stopped.waitFor(ASKED);
   await stopped.submit('s');
   assert.equal(await stopped.waitForExit(), 0);
-  assert.match(await stopped.history(), /will stop when the iteration at work is over/);
+  assert.match(await stopped.history(), /will stop after the current iteration/);
   p.write('go', '');
   assert.equal(await first.waitForExit(), 0, 'Stopped by the user');
   assert.equal(await other.waitForExit(), 2);
