@@ -48,7 +48,6 @@ export function failedText(iteration: number, error: string): Message {
   return advise(`Stopped: iteration ${iteration} failed: ${shorten(error, ERROR_LIMIT)}.`, 'Resume', 'resume');
 }
 
-/** For the next prompt of a loop that continues. */
 export function timeIsUpText(limitMs: number | null): string {
   const limit = limitMs === null ? '' : ` (timeout: ${formatDuration(limitMs)})`;
   return `Your last iteration timed out${limit}. Do less in one iteration and end your message earlier.`;

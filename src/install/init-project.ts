@@ -136,7 +136,6 @@ function planSettings(request: InitRequest, manifest: InstallManifest | null): P
   };
 }
 
-/** Returns true if our hooks are registered by other commands than these. */
 function holdsOutdated(settings: string, registration: Registration): boolean {
   const { body } = withoutMark(settings);
   const wanted = hooksIn({ hooks: registration }, '');

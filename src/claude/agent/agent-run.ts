@@ -64,7 +64,6 @@ export interface ProcessOptions {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Called with the leader of the group, before anything is written to it. */
   readonly onStart: ((pid: number) => void) | undefined;
   readonly onOutput: (chunk: Buffer) => void;
   /** Output on standard error counts as activity too. */

@@ -60,7 +60,6 @@ function planOptions(path: string): Record<string, string | true> {
   return { task: quoted(path.replace(/^-/, './-')), plan: true };
 }
 
-/** Returns the list of skipped tasks for the user; null if there are none. */
 export function passedOverText({ choice }: Pick<PlanStop, 'choice'>): string | null {
   if (choice.passed.length === 0) return null;
   const list = choice.passed.map(({ id, because, why }) =>

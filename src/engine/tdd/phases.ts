@@ -22,7 +22,6 @@ export function allComplete(record: TddRecord): boolean {
   return record.broken === null && remaining(record).length === 0;
 }
 
-/** The scenario that is being worked on: the current one, or the first that remains; null when none does. */
 export function scenarioAtWork(record: TddRecord): TddScenario | null {
   return record.scenarios.find(({ id }) => id === record.current) ?? remaining(record)[0] ?? null;
 }

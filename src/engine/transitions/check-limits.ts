@@ -54,13 +54,11 @@ export function pausedByWindow(state: Running, at: string, { budget }: Policy): 
   };
 }
 
-/** Pauses a loop whose agent was at work when the user asked for it. */
 function pausedByUser(state: Running, at: string): Transition {
   const { state: paused, message } = tellPause(pause(state, at, 'operator', PAUSED_BY_USER));
   return { state: { ...paused, pauseRequested: false, turn: 'rest' }, effects: [{ type: 'allow', message }] };
 }
 
-/** The first limit that holds; null while the loop may go on. */
 export function limitReached(state: Running, at: string, policy: Policy): Reached | null {
   return firstReached(state, policy, readBudget(state.usage, state.startedAt, at, policy.budget));
 }

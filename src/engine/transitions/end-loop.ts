@@ -6,14 +6,12 @@ import type { Policy } from '../schema/policy.ts';
 import type { Failure, LoopState } from '../schema/state.ts';
 import { end, type Transition } from './build.ts';
 
-/** A limit, failure or request that ends a loop before it is complete. */
 export type Reached =
   | { readonly by: 'failure'; readonly failure: Failure }
   | { readonly by: 'user' | 'iterations' | 'unknown-cost' }
   | { readonly by: 'breaker'; readonly trip: Trip }
   | { readonly by: 'budget'; readonly budget: BudgetReading };
 
-/** Ends the loop by what it has reached, and says so. */
 export function endBy(state: LoopState, at: string, { pace }: Policy, reached: Reached): Transition {
   switch (reached.by) {
     case 'failure':

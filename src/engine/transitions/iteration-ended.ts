@@ -126,7 +126,6 @@ function sameDelivery(before: LoopState['lastTurn'], now: NonNullable<LoopState[
 /** So many failed commands in one iteration mean that the approach is wrong, not the typing. */
 export const STRUGGLE = 3;
 
-/** The task goes back, at once or after the policy's delay. */
 export function nextIteration(state: Running, at: string, { pace }: Policy): Transition {
   if (pace.delayMs === 0) return prompt(state, at, 'next iteration');
   return waitUntil(state, at, { delayMs: pace.delayMs, last: false, seen: null, why: 'pace' });

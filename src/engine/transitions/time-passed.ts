@@ -9,7 +9,6 @@ import { withinLimits } from './check-limits.ts';
 
 type Waiting = StateOf<'waiting'>;
 
-/** A wait came to an end, by the clock or before it. */
 export function timePassed(before: LoopState, passed: EventOf<'time-passed'>, policy: Policy): Transition {
   if (before.status !== 'waiting') return overtaken(before);
   const { at } = passed;

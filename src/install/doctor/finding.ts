@@ -52,7 +52,6 @@ export const error = (message: string, fix: Message | string, repair?: Outcome['
   return { level: 'error', message, fix: show(fix), repair };
 };
 
-/** Returns the problems, or `fine` if there are none. */
 export const orFine = (problems: readonly Outcome[], fine: string): readonly Outcome[] => {
   return problems.length > 0 ? problems : [ok(fine)];
 };

@@ -122,7 +122,6 @@ export const stopTimeout: Check = (examined) => {
   return orFine(problems, 'the Stop hook has time enough.');
 };
 
-/** Checks that the installed hooks are there and are those of this bundle. */
 export const hookFiles: Check = (examined) => {
   const { projectDir, bundle } = examined;
   if (!isSetUp(examined)) return [];

@@ -14,7 +14,6 @@ export interface SettingsSource {
   readonly problem: string | null;
 }
 
-/** Reads every settings file that the client would read in this project. */
 export function settingsSources(
   projectDir: string,
   env: NodeJS.ProcessEnv,

@@ -40,7 +40,6 @@ export async function runPinnedCommand(
   return { kind: 'ran', outcome };
 }
 
-/** Scripts of the contract that a command uses now. */
 export function scriptsNamedBy(
   { scripts }: Pick<Contract, 'scripts'>,
   projectDir: string,
@@ -59,7 +58,6 @@ export interface TaskCommandOptions extends PinnedOptions {
 
 export type TaskCommandEnd = PinnedEnd | { readonly kind: 'blocked'; readonly rule: string };
 
-/** Runs a task command as `runPinnedCommand` does, unless a guardrail blocks it. */
 export async function runTaskCommand(
   contract: Contract,
   projectDir: string,

@@ -77,7 +77,6 @@ export async function hiddenFiles(projectDir: string, options: GitOptions): Prom
   return answered && hidden.length <= MOST_HIDDEN ? hidden : null;
 }
 
-/** Subject and first parent of HEAD; null if there is none. */
 export async function lastCommit(
   projectDir: string,
   options: GitOptions,
@@ -89,7 +88,6 @@ export async function lastCommit(
   return parent ? { parent, subject } : null;
 }
 
-/** Number of commits of HEAD since a commit; 0 if unknown. */
 export async function commitsSince(projectDir: string, since: string, options: GitOptions): Promise<number> {
   if (!/^[0-9a-f]{40,64}$/.test(since)) return 0;
   const words = ['rev-list', '--count', `${since}..HEAD`];

@@ -59,7 +59,6 @@ export function compare(before: Snapshot, after: Snapshot): Comparison {
 }
 
 interface GitComparison {
-  /** HEAD moved by a commit that counts. */
   readonly moved: boolean;
   readonly changed: readonly string[];
   readonly known: boolean;

@@ -56,7 +56,6 @@ export function valueAt(settings: object, path: string): unknown {
     .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], settings);
 }
 
-/** Returns the layers in order of precedence and all their problems. */
 export function settingLayers(sources: SettingSources): { layers: Layer[]; problems: Problem[] } {
   const problems: Problem[] = [];
   const layers: Layer[] = [];

@@ -1,11 +1,7 @@
 import schema from '../../../schemas/input.schema.json' with { type: 'json' };
-import { type SchemaProblem, schemaChecker } from './schema-problems.ts';
+import { schemaChecker } from './schema-problems.ts';
 
-const check = schemaChecker(schema);
-
-export function checkInput(value: unknown): SchemaProblem[] {
-  return check(value);
-}
+export const checkInput = schemaChecker(schema);
 
 /** A misspelt key would have no effect. */
 export function unknownKeys(value: unknown): string[] {

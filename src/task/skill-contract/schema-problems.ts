@@ -10,7 +10,6 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** Checks values against a published schema, compiled once, and returns all problems. */
 export function schemaChecker(schema: object): (value: unknown) => SchemaProblem[] {
   // Generated from zod, whose annotations ajv does not know.
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: true });

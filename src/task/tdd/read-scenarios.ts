@@ -15,9 +15,9 @@ export interface WantedScenario {
 const KEYS = ['id', 'description', 'command', 'timeout'];
 
 /**
- * Reads scenarios from JSON or YAML (texts or `{id, description, command, timeout}`, or a mapping with `scenarios`) or
- * Markdown: unchecked task items, or all list items if none is a task; a list of both, a checked item and a nested one
- * are problems. A Markdown item may end with `: ` and its command as inline code. `shown` is the file's name. Throws RalphError `task-invalid` with all problems.
+ * Reads JSON or YAML (texts, `{id, description, command, timeout}`, or a mapping with `scenarios`), or Markdown:
+ * unchecked task items, or all list items if none is a task; an item may end with `: ` and its command as inline code.
+ * Throws RalphError `task-invalid` with all problems, such as a list of both kinds, a checked item or a nested one.
  */
 export function readScenarios(text: string, shown: string): WantedScenario[] {
   const read = readList(text, shown);

@@ -20,7 +20,6 @@ export interface ScenarioOptions {
   readonly projectDir: string;
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns the guardrail that blocks this shell text in this absolute directory, or null. */
   readonly blockingRule: (run: string, directory: string) => Promise<string | null>;
 }
 
