@@ -133,8 +133,8 @@ const ONE = `- [ ] **Task 1: Make it**
   - Acceptance: it works
 `;
 
-/** What no guard sees: code of an interpreter. */
-const UNSEEN = `node -e "const f=require('fs');f.writeFileSync('PLAN.md',f.readFileSync('PLAN.md','utf8').replace('[ ]','[x]'));f.writeFileSync('lib.txt','x')"`;
+/** What no guard sees: code of an interpreter that puts the names together. */
+const UNSEEN = `node -e "const f=require('fs'),p='PLAN'+'.md';f.writeFileSync(p,f.readFileSync(p,'utf8').replace('[ ]','[x]'));f.writeFileSync('lib.txt','x')"`;
 
 test('an agent that lies is caught each time, told why, and its task is blocked after two attempts', async () => {
   const lies = together(
