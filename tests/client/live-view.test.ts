@@ -40,7 +40,7 @@ const live = (
 /** What differs from run to run: times, and dots where there is room. */
 const masked = (screen: string): string =>
   screen
-    .replace(/\b\d+(?:ms|s|m)(?: \d+s)?(?=[ ).]|$)/gm, 'TIME')
+    .replace(/\b\d+(?:ms|s|m)(?: \d+s)?(?=[ ).,]|$)/gm, 'TIME')
     .replace(/\$(\d\.\d{4})/g, (_, price: string) => dollarText(Number(price) / CLIENT.priceFactor))
     .replace(/ +$/gm, '')
     .replace(/\n\s*Pane is dead .*/, '')

@@ -201,8 +201,12 @@ test('the migration example moves one module an iteration, and its promise holds
   });
 });
 
-test('the scaffold runs as it is: its promise is believed, and nobody says that it was verified', async () => {
+test('the scaffold runs once it says its task: its promise is believed, and nobody says that it was verified', async () => {
   await inTaskFolder({ ralph: SCAFFOLD }, steps([text('Nothing yet.'), promise('Finished.')]), async (loop) => {
+    const template = await loop.run();
+    assert.equal(template.code, 1, template.said);
+    assert.match(template.said, /line 10: The template is not filled in: "Describe the task here\."/);
+    loop.workspace.write('my-task/RALPH.md', SCAFFOLD.replace('Describe the task here.', 'Tidy up.'));
     const run = await loop.run();
     assert.equal(run.code, 0, run.said);
     assert.match(loop.told()[0] ?? '', /^# my-task$/m);

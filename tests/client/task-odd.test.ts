@@ -95,7 +95,14 @@ test('the project’s own folder can be a task folder, and its commands are no p
   });
 });
 
-test('every folder that scaffold makes is a task folder that runs', async () => {
+/** What users write in place of a preset's placeholders. */
+const filledIn = (template: string): string =>
+  template
+    .replace('Describe the task here.', 'Tidy up.')
+    .replace('Migrate FROM to TO', 'Migrate callbacks to promises')
+    .replace(': QUESTION', ': which parser is faster?');
+
+test('every folder that scaffold makes is a task folder that runs once it is filled in', async () => {
   const presets = ['default', 'fix-tests', 'migration', 'research-report', 'security-audit'];
   const turns = steps(presets.map((preset) => text(`This is ${preset}.`)));
   await inLoopProject({ git: true }, turns, async (project) => {
@@ -103,6 +110,7 @@ test('every folder that scaffold makes is a task folder that runs', async () => 
       const folder = `a ${preset}`;
       const made = project.main(['scaffold', ...(preset === 'default' ? [] : ['--preset', preset]), folder]);
       assert.equal(made.code, 0, made.stderr);
+      project.workspace.write(`${folder}/RALPH.md`, filledIn(project.workspace.read(`${folder}/RALPH.md`)));
       const run = await project.run({ args: ['--task', folder, '--max-iterations', '1'] });
       assert.equal(run.code, 2, run.said);
       const loop = taskLoop(project, folder);
