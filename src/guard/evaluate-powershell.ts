@@ -41,7 +41,6 @@ function runsForAgents(text: string, guard: Guard): boolean {
   return pieces.every((piece) => guard.rules.agentCommands.includes(/^\s*([^\s;|&]*)/.exec(piece)?.[1] ?? ''));
 }
 
-/** Words of one text that are taken for paths. */
 const MAX_WORDS = 500;
 /** With one of these it is more than plain commands: variables, blocks, calls, code that is run. */
 const MORE = /[$&(){}@]|\b(iex|invoke-expression|invoke-command|-enc\w*|add-type|start-process)\b/i;

@@ -14,9 +14,7 @@ import { readShellCommand } from './shell/read-shell-command.ts';
 import type { ShellReading, Undecidable } from './shell/shell-reading.ts';
 import { wordOf } from './shell/words.ts';
 
-/** Maximum number of globs in one command; each is looked up on the disk. */
 const MAX_GLOBS = 200;
-/** Longest excerpt of an undecidable piece that goes into the record. */
 const MAX_EXCERPT = 200;
 
 /** Evaluates a shell command by the loop's own rules, then by the user's. Brings the parser: for shell tools only. */

@@ -9,7 +9,6 @@ export function hasRules({ blockCommands, shellAllow, protectedFiles, privateFil
 
 /** Input of the guard, resolved at the start of a loop and stored in its contract. */
 export interface GuardRules {
-  /** Absolute. */
   readonly projectDir: string;
   readonly home: string;
   /** Absolute paths; a directory protects all below it. */
@@ -32,7 +31,6 @@ export interface GuardRules {
   readonly guardrails?: Guardrails | null;
 }
 
-/** Scope of the current task of a plan. */
 export interface TaskScope {
   readonly task: string;
   /** Paths and globs from the project; empty: the whole project. */

@@ -6,7 +6,6 @@ import { checkShape, isTooDeep, type Shape } from './check-shape.ts';
 import { regularFile } from './files/read-regular-file.ts';
 import type { LoopFiles } from './loop-files.ts';
 
-/** Content of a state file. */
 export type ReadState =
   | { readonly kind: 'absent' }
   | { readonly kind: 'loop'; readonly state: LoopState }

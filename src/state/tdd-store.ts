@@ -12,7 +12,6 @@ import { syncDirectory, writeAtomically } from './files/write-atomically.ts';
 import { withLock } from './lock/lock.ts';
 import { type LoopFiles, makeRuntimeDir } from './loop-files.ts';
 
-/** Paths of a loop's TDD list. */
 export interface TddFiles {
   /** `tdd-state.json` in the project, for all readers. */
   readonly state: string;
@@ -206,7 +205,6 @@ function tooLong(path: string, bytes: number): Message {
   return advise(text, 'Create a list of the remaining scenarios', 'tdd init', { fresh: true, input: 'FILE' });
 }
 
-/** Moves the state aside and returns its new path. Called under the lock. */
 function moveAside(paths: TddFiles, at: string, label: 'before' | 'corrupt' | 'tampered'): string {
   const path = asidePath(paths, at, label);
   renameSync(paths.state, path);

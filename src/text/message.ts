@@ -27,23 +27,19 @@ export interface MessageContext extends LoopRef {
   readonly program?: string | undefined;
 }
 
-/** Name of the program where no other spelling is known. */
 export const PROGRAM = 'ralph-loop';
 
 const STARTERS: Record<LoopMode, string> = { hook: 'start', runner: 'run', router: 'router start' };
 
-/** Commands that take `--loop NAME`. */
 const LOOP_COMMANDS = new Set([
   ...['stop', 'cancel', 'pause', 'wake', 'steer', 'accept', 'reset', 'status', 'explain', 'logs', 'archive'],
   ...['router start', 'router next', 'router status', 'tdd status', 'tdd next', 'tdd init', 'tdd refactored'],
 ]);
 
-/** Creates a message with one piece of advice. */
 export function advise(text: string, verb: string, command: string, options?: Advice['options']): Message {
   return { text, advice: [{ verb, command, ...(options && { options }) }] };
 }
 
-/** Returns the message with the loop that its advice is about. */
 export function about(message: Message, { name, mode }: LoopRef): Message {
   return { ...message, loop: { name, mode } };
 }

@@ -11,7 +11,6 @@ export type PipelineRule = Extract<PreciseRule, { pipeline: string[] }>;
 /** `open`: a word on which it depends is known only at run time. */
 export type Match = 'yes' | 'no' | 'open';
 
-/** Matches a simple command with a `{command, args}` rule. */
 export function matchesSimpleRule(rule: SimpleRule, command: ShellCommand, caseInsensitive: boolean): Match {
   const program = programName(command);
   if (![program, command.name].some((name) => name !== '' && isWanted(rule.command, name, caseInsensitive)))

@@ -1,6 +1,5 @@
 import { Script } from 'node:vm';
 
-/** Time limit for all patterns of one call, in milliseconds. */
 export const PATTERN_LIMIT_MS = 50;
 /** A try in which the processor worked for a smaller part of the time was held up by other programs: there is another. */
 const BUSY = 0.8;

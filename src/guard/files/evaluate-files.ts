@@ -48,7 +48,6 @@ export async function evaluateShellFiles(reading: ShellReading, guard: Guard, ru
   return { denial: await firstDenied(accesses, guard, rules), open };
 }
 
-/** Pieces of code that are looked at. */
 const MAX_PIECES = 2000;
 
 /** Files that code for an interpreter names: nobody can tell what it does with them. */

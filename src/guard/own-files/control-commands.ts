@@ -172,7 +172,6 @@ function programIn(use: FileAccess, guard: Guard): string | undefined {
   return guard.control.find((program) => forms.some((form) => program.startsWith(`${form}/`)));
 }
 
-/** The name under which the package manager installs the control program. */
 const BINARY = 'ralph-loop';
 
 /** Returns the path of the control program's copy or launcher that a word names. */

@@ -27,7 +27,6 @@ export function hitByFileAccess(use: FileAccess, guard: Guard): ProtectedPath | 
   return hitByLiteral(use, word.text, cwdTemplate, guard);
 }
 
-/** Pieces of one word that are looked at as paths. */
 const MAX_PIECES = 500;
 
 /** The own file, or the folder below the project's root that holds one, which a word names: whole or as a part of it. */

@@ -3,7 +3,6 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { type Guard, holds, isInside, ownByName, type ProtectedPath } from '../guard.ts';
 import { comparableForms, comparablePath, realPath } from './comparable-path.ts';
 
-/** Files of guarded folders that are looked at. */
 const MAX_FILES = 5000;
 
 /** The guarded files that are really there, each with its entry; `near`: only of entries at or below this, or above it. */

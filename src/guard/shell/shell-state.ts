@@ -37,7 +37,6 @@ export interface ShellState {
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Possible runs at one point of a command. */
 export type States = readonly ShellState[];
 
 /** More possible runs than this are widened into one that knows less: it keeps the work linear. */

@@ -104,7 +104,6 @@ export function wordOf(template: string, source = template): ShellWord {
   return { text: literalOrNull(template), template, source };
 }
 
-/** A word as the value of a variable. */
 export function asValue({ template, pattern, under }: ShellWord): ValueWord {
   return { template, ...(pattern === undefined ? {} : { pattern }), ...(under === undefined ? {} : { under }) };
 }

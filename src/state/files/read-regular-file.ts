@@ -42,7 +42,6 @@ export function namesIn(directory: string): string[] {
   }
 }
 
-/** Removes a file if it exists. */
 export function removeIfThere(path: string): void {
   try {
     unlinkSync(path);

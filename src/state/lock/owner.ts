@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { passesOnWindows, uniqueToken } from '../files/write-atomically.ts';
 import { bootId, identityOf, isAlive, type ProcessIdentity, procLink } from '../process/identity.ts';
 
-/** Content of a lock file. */
 export interface LockOwner extends ProcessIdentity {
   readonly token: string;
   /** The set of processes among which the process id is unique. */

@@ -10,7 +10,6 @@ export const BEAT_MS = 60_000;
 export const DEAD_MS = 30 * 60_000;
 const MAX_BYTES = 4096;
 
-/** Last heartbeat of a loop that runs in a task folder. */
 export interface Heartbeat {
   readonly loopId: string;
   readonly at: string;
@@ -25,7 +24,6 @@ export function beat(files: RunFiles, loopId: string, at: string): void {
   writeAtomically(path, `${JSON.stringify({ loopId, at })}\n`);
 }
 
-/** Removes the heartbeat of a loop that has ended. */
 export function endBeat(files: RunFiles, loopId: string): void {
   if (hasActiveDir(files)) removeIfThere(beatPath(files, loopId));
 }
@@ -40,7 +38,6 @@ export function prune(files: RunFiles, at: string): Heartbeat[] {
   });
 }
 
-/** Returns the heartbeats of the last half hour. */
 export function liveBeats(files: RunFiles, at: string): Heartbeat[] {
   return beatsIn(files).flatMap(({ last }) => (last !== null && isFresh(last, at) ? [last] : []));
 }

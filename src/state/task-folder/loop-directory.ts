@@ -12,7 +12,6 @@ import { makeRealDir, refuseLink, whatLies } from './run-files.ts';
 /** Paths of a loop directory's files, absolute. */
 export interface LoopDirectory {
   readonly dir: string;
-  /** Settings of this loop. */
   readonly config: string;
   /** The user's text for the reflection, in place of the default. */
   readonly reflect: string;
@@ -20,11 +19,9 @@ export interface LoopDirectory {
   readonly state: string;
   readonly events: string;
   readonly iterationsDir: string;
-  /** Projections of earlier runs. */
   readonly runsDir: string;
 }
 
-/** Returns the paths of a loop directory. */
 export function loopDirectoryIn(dir: string): LoopDirectory {
   return {
     dir,
@@ -54,7 +51,6 @@ export function showState({ state: path }: LoopDirectory, state: LoopState): voi
   writeAtomically(path, `${JSON.stringify(redactRecord(state), null, 2)}\n`);
 }
 
-/** Appends an event as one line. */
 export function showEvent({ events }: LoopDirectory, event: LoopEvent): void {
   refuseLink(events);
   appendLine(events, redactRecord(event));
@@ -63,7 +59,6 @@ export function showEvent({ events }: LoopDirectory, event: LoopEvent): void {
 const SUMMARY_LINES = 3;
 const SUMMARY_LIMIT = 500;
 
-/** Returns the first non-empty lines of a message. */
 export function summaryOf(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '');
   return redact(lines.slice(0, SUMMARY_LINES).join('\n')).slice(0, SUMMARY_LIMIT);

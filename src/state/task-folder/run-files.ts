@@ -20,7 +20,6 @@ export interface RunFiles {
   readonly archiveDir: string;
 }
 
-/** Returns the paths of a task folder's run state. */
 export function runFiles(taskDir: string): RunFiles {
   const dir = join(taskDir, '.ralph-runner');
   return {

@@ -71,7 +71,6 @@ function readStatus(files: RunFiles): Pick<RunState, 'status' | 'problem'> {
   }
 }
 
-/** Content of an iteration's transcript. */
 export interface TranscriptParts {
   readonly loopId: string;
   readonly startedAt: string;

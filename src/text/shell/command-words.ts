@@ -1,6 +1,5 @@
 import { type Command, forEachChild, MAX_SHELL_TEXT, parseShell, type SyntaxNode } from './parse-shell.ts';
 
-/** Shells in shells that are followed. */
 const MAX_DEPTH = 3;
 
 /**

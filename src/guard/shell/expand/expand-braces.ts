@@ -1,4 +1,3 @@
-/** Alternatives that are still listed; `{1..99999}` is not. */
 const MAX_ALTERNATIVES = 256;
 
 /** Expands `a{b,c}` and `{1..3}` as the shell does, on the text, before anything else. null: too many. */

@@ -39,7 +39,6 @@ export function expandToValue(word: Shell.Word, state: ShellState, context: Shel
   return under === undefined ? { template } : { template, under };
 }
 
-/** The text of parts that are not split, such as the body of a heredoc. */
 export function expandToText(parts: readonly Shell.WordPart[], state: ShellState, context: ShellContext): string {
   const words = wordsOf('', parts, true, state, context);
   return words.map((word) => word.template).join(' ');

@@ -147,7 +147,6 @@ function withoutQuery(url: string): string {
 const TAR_VALUES =
   '-f -C -T -X -b -I --file --directory --files-from --exclude --exclude-from --strip-components --transform --use-compress-program --owner --group --mode';
 
-/** Members named on standard input that are looked at. */
 const MAX_MEMBERS = 500;
 
 /** tar, unzip and the like: where members arrive, which archive is written. */

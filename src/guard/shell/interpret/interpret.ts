@@ -9,7 +9,6 @@ import { readRedirections, runSimpleCommand } from './run-simple-command.ts';
 
 type Node = Shell.PipelineNode | Shell.AndOr | Shell.CompoundList;
 
-/** Items of a `for` that are followed one by one. */
 const MAX_ITEMS = 64;
 
 /** Strings in strings, functions in functions, substitutions in substitutions. */

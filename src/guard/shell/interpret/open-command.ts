@@ -123,7 +123,6 @@ export function openGitCommands(call: Call, context: ShellContext): void {
   for (const text of textsOf(call)) context.interpret(text, [call.state], call.stdin, inner);
 }
 
-/** Settings whose value git runs. */
 const PROGRAM_KEYS =
   /^(core\.(pager|editor|fsmonitor|sshcommand|askpass|alternaterefscommand|gitproxy)|sequence\.editor|diff\.external|interactive\.difffilter|credential(\..*)?\.helper|gpg(\..*)?\.program|pager\..*|(diff|merge)tool\..*\.cmd|merge\..*\.driver|diff\..*\.(command|textconv)|filter\..*\.(clean|smudge|process)|man\..*\.cmd|browser\..*\.cmd|trailer\..*\.(command|cmd)|uploadpack\.packobjectshook|sendemail\..*cmd)$/;
 const PROGRAM_VARIABLES =

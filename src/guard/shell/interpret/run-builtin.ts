@@ -114,9 +114,7 @@ function declare(call: Call, args: readonly string[]): Outcome {
   return moved(state);
 }
 
-/** More lines than this are not followed one by one. */
 const MAX_LINES = 8;
-/** Longer arrays than this are not followed word by word. */
 const MAX_WORDS = 256;
 
 function readInto(call: Call, names: readonly string[]): Outcome {

@@ -127,7 +127,6 @@ function withFound(word: ShellWord, under: SearchedTree): ShellWord {
 
 const VALUES =
   '-I -j -n -P -L -s -d -E -a --jobs --max-args --max-procs --max-lines --delimiter --arg-file --replace --max-chars';
-/** Lines of literal input that `-I` runs one by one. */
 const MAX_LINES = 32;
 
 /** `xargs command`: the command with the words of its input, which are known where the input is literal. */

@@ -177,7 +177,6 @@ function asTexts(texts: readonly string[]): Unwrapped | undefined {
 }
 
 const VALUES = '-j -P -S -a -N -n --jobs --arg-file --joblog --results --colsep';
-/** More values than this are not followed one by one. */
 const MOST = 64;
 
 /** Returns the texts that GNU parallel passes to a shell: its command with each value after `:::`, or of its input. */
