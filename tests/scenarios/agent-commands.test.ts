@@ -20,6 +20,7 @@ const REFUSED = {
   init: [],
   uninit: [],
   archive: [],
+  attach: [],
 } as const;
 
 const SERVED = {

@@ -193,7 +193,10 @@ test('who goes on with a loop that an agent asked for runs nothing that stood on
   task(p, 'validation: ["false"]');
   const asked = p.ralph(['start', '--mode', 'runner', '--json', '--set', 'agent=touch pwned'], { CLAUDECODE: '1' });
   assert.equal(asked.json['status'], 'awaiting-consent', asked.stderr);
-  assert.match(p.ralph(['run', '--resume']).stderr, /needs a permission mode/);
+  assert.match(
+    p.ralph(['run', '--resume']).stderr,
+    /only a user at a terminal can approve it\. Show it and approve it: ralph-loop run --consent\./,
+  );
   assert.equal(p.has('pwned'), false);
 });
 

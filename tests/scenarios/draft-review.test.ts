@@ -67,10 +67,10 @@ test('a draft that is started is written first, and started with the client', as
   const shown = await peopleTerminal(t, p, '$RALPH draft "fix the parser"');
   await shown.waitFor(ASKED);
   await shown.submit('s');
-  assert.equal(await shown.waitForExit(), 1);
+  assert.equal(await shown.waitForExit(), 130);
   assert.match(
     await shown.history(),
-    /Wrote fix-parser\/RALPH\.md\.\n(?:.*\n)*.*the hooks are not installed in this project/,
+    /Wrote fix-parser\/RALPH\.md\.\n(?:.*\n)*.*\(Claude Code\)\nralph-loop: Interrupted: the client exited while the loop was live\./,
   );
   assert.ok(p.has(PATH));
 });
@@ -99,6 +99,9 @@ test('a task folder that is there is started from its review', async (t) => {
   await shown.waitFor(/\[s\]tart, \[e\]dit, \[l\]eave/);
   assert.match(await shown.history(), /fix-parser is a task folder and is opened/);
   await shown.submit('s');
-  assert.equal(await shown.waitForExit(), 1);
-  assert.match(await shown.history(), /the hooks are not installed in this project/);
+  assert.equal(await shown.waitForExit(), 130);
+  assert.match(
+    await shown.history(),
+    /\(Claude Code\)\nralph-loop: Interrupted: the client exited while the loop was live\./,
+  );
 });

@@ -243,7 +243,7 @@ test('check says what is wrong with a task file, all at once, and exits 1 on an 
   p.write('task.txt', '---\nmax_iterations: 0\nfoo: 1\n---\n# Task\n');
   const { code, json } = p.ralph(['check', 'task.txt', '--json']);
   assert.equal(code, 1);
-  assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems']);
+  assert.deepEqual(Object.keys(json), ['ok', 'file', 'kind', 'problems', 'settings']);
   assert.deepEqual([json['ok'], json['file'], json['kind']], [false, 'task.txt', 'prompt']);
   const problems = json['problems'] as Record<string, unknown>[];
   assert.deepEqual(

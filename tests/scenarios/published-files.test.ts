@@ -32,6 +32,7 @@ const PRIVATE = [
   /\/\.install\.json$/,
   /\/\.claude\/settings\.json$/,
   /\/ralph-cost[^/]*\.json$/,
+  /\/live[^/]*\.jsonl$/,
   /\/(cancelled|router|turn|task|settling|runner|worktree)[^/]*\.json$/,
 ];
 

@@ -129,5 +129,8 @@ test('check takes a task folder, and shows every problem to people and in JSON',
     p.ralph(['check', 'gone']).stderr,
     /gone: there is no such file\. Name a task .* ralph-loop scaffold NAME/,
   );
-  assert.match(p.ralph(['check']).stderr, /PROMPT\.md: there is no such file\. ralph-loop init writes one/);
+  assert.match(
+    p.ralph(['check']).stderr,
+    /PROMPT\.md: there is no such file\. Create one to fill in: ralph-loop init\./,
+  );
 });

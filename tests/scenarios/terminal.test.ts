@@ -40,10 +40,10 @@ test('init, doctor and uninit tell a person what they did and what comes next', 
   await shown.waitForExit();
   const text = await shown.history();
   for (const expected of [
-    /\.claude\/skills\/ralph-loop \(\d+ files\)/,
+    /^ {2}\.claude\/skills\/ralph-loop\/SKILL\.md$/m,
     /Next: write your task into \.claude\/ralph\/PROMPT\.md/,
     /was set up already/,
-    /^ok +self-test: the installed Stop hook sends the task back/m,
+    /^ok +self-test: the Stop hook sends the task back/m,
     /^warning +task-file: .*still the template/m,
     /0 errors, 2 warnings\./,
     /files removed\. \.claude\/settings\.json: removed\./,
