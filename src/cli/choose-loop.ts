@@ -9,7 +9,7 @@ import { type ReadState, readState } from '../state/read-state.ts';
 import { DEFAULT_TASK, hasFolder, taskKind } from '../task/task-file.ts';
 import { printable } from '../term/paint.ts';
 import { table } from '../term/table.ts';
-import { advise, type Message } from '../text/message.ts';
+import { advise, type Message, offer } from '../text/message.ts';
 import { quoted } from '../text/quote.ts';
 import { RalphError } from '../text/ralph-error.ts';
 import type { CommandContext } from './command.ts';
@@ -136,13 +136,10 @@ export function loopTable(loops: readonly BriefLoop[]): string {
 
 /** Refuses to replace a loop that is active on a path. */
 export function activeText(path: string, status?: string): Message {
-  return {
-    text: `a loop on ${path} is active${status === undefined ? '' : ` (${status})`}.`,
-    advice: [
-      { verb: 'End it first', command: `stop ${quoted(path)}` },
-      { verb: 'Or now', command: `cancel ${quoted(path)}` },
-    ],
-  };
+  return offer(`a loop on ${path} is active${status === undefined ? '' : ` (${status})`}.`, {
+    'End it first': `stop ${quoted(path)}`,
+    'Or now': `cancel ${quoted(path)}`,
+  });
 }
 
 function nothingOn(path: string): never {

@@ -40,6 +40,11 @@ export function advise(text: string, verb: string, command: string, options?: Ad
   return { text, advice: [{ verb, command, ...(options && { options }) }] };
 }
 
+/** Creates a message with several pieces of advice: the command by its verb. */
+export function offer(text: string, commands: Readonly<Record<string, string>>): Message {
+  return { text, advice: Object.entries(commands).map(([verb, command]) => ({ verb, command })) };
+}
+
 export function about(message: Message, { name, mode }: LoopRef): Message {
   return { ...message, loop: { name, mode } };
 }

@@ -1,5 +1,5 @@
 import type { LoopState, StateOf, TerminalStatus } from '../../engine/schema/state.ts';
-import { advise, type Message } from '../../text/message.ts';
+import { advise, type Message, offer } from '../../text/message.ts';
 
 export interface Explained {
   readonly why: string;
@@ -17,13 +17,7 @@ export const EXPLAIN_TEXTS = {
   },
   lost: (iteration: number): Explained => ({
     why: `The state file of this loop is missing; its journal has ${iteration === 1 ? '1 iteration' : `${iteration} iterations`}.`,
-    next: {
-      text: 'Continue it or replace it.',
-      advice: [
-        { verb: 'Resume', command: 'resume' },
-        { verb: 'Start over', command: 'restart' },
-      ],
-    },
+    next: offer('Continue it or replace it.', { Resume: 'resume', 'Start over': 'restart' }),
   }),
   putAway: {
     why: 'This loop was archived before it ended, because a new one was started in its place.',
@@ -31,13 +25,7 @@ export const EXPLAIN_TEXTS = {
   },
   fourKeys: {
     why: 'The state file has the four basic keys; the loop continues at the next Stop of a session with RALPH_ACTIVE=1.',
-    next: {
-      text: 'Nothing, while such a session runs.',
-      advice: [
-        { verb: 'Otherwise resume', command: 'resume' },
-        { verb: 'Or archive it', command: 'reset' },
-      ],
-    },
+    next: offer('Nothing, while such a session runs.', { 'Otherwise resume': 'resume', 'Or archive it': 'reset' }),
   },
   newer: (path: string): Explained => ({
     why: `The state file ${path} was written by a newer ralph-loop.`,
@@ -116,13 +104,7 @@ export function explainLive(
         state.mode === 'runner'
           ? 'Its runner has exited; no process is working on the loop.'
           : `Its client (process ${state.clientPid}) has exited; no process is working on the loop.`,
-      next: {
-        text: 'Continue it or replace it.',
-        advice: [
-          { verb: 'Resume', command: 'resume' },
-          { verb: 'Archive it and start over', command: 'restart' },
-        ],
-      },
+      next: offer('Continue it or replace it.', { Resume: 'resume', 'Archive it and start over': 'restart' }),
     };
   }
   switch (state.status) {
@@ -145,13 +127,7 @@ export function explainLive(
       return {
         at: state.waiting.since,
         why: `The agent has nothing to do (${state.idle.consecutive} times in a row); the next check is at ${state.waiting.until}.`,
-        next: {
-          text: 'Nothing.',
-          advice: [
-            { verb: 'Continue now', command: 'wake' },
-            { verb: 'Give it something to do', command: 'steer' },
-          ],
-        },
+        next: offer('Nothing.', { 'Continue now': 'wake', 'Give it something to do': 'steer' }),
       };
     case 'paused':
       return { at: state.paused.since, why: state.paused.message, next: afterPause(state) };
@@ -159,13 +135,7 @@ export function explainLive(
       return {
         at: state.startedAt,
         why: 'An agent asked for this loop, and the user has not agreed yet.',
-        next: {
-          text: 'Decide in a terminal.',
-          advice: [
-            { verb: 'Agree', command: 'consent' },
-            { verb: 'Refuse', command: 'cancel' },
-          ],
-        },
+        next: offer('Decide in a terminal.', { Agree: 'consent', Refuse: 'cancel' }),
       };
     default:
       return state satisfies never;
@@ -202,13 +172,7 @@ function afterPause({ paused: { reason }, mode }: StateOf<'paused'>): Message {
     case 'api-error':
       return advise('Fix what the message names.', verb, 'resume');
     case 'contract-changed':
-      return {
-        text: 'Decide about the change.',
-        advice: [
-          { verb: 'Adopt it', command: 'accept' },
-          { verb: 'End the loop', command: 'cancel' },
-        ],
-      };
+      return offer('Decide about the change.', { 'Adopt it': 'accept', 'End the loop': 'cancel' });
     default:
       return reason satisfies never;
   }

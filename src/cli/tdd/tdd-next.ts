@@ -4,7 +4,7 @@ import type { TddPhase } from '../../engine/schema/tdd.ts';
 import { nextScenario, redEvidence, standingOf } from '../../engine/tdd/phases.ts';
 import { show } from '../../state/process/program.ts';
 import { withTdd } from '../../state/tdd-store.ts';
-import { advise, type Message } from '../../text/message.ts';
+import { advise, type Message, offer } from '../../text/message.ts';
 import type { CommandContext } from '../command.ts';
 
 const COMPLETE = 'RALPH_AUDIT_COMPLETE_NO_FINDINGS';
@@ -41,13 +41,7 @@ export function tddNext(context: CommandContext): number {
 
 const NEXT: Readonly<Record<TddPhase, Message>> = {
   red: advise('Write the least code that makes it pass.', 'Then', 'tdd green'),
-  green: {
-    text: '',
-    advice: [
-      { verb: 'Clean up, then', command: 'tdd refactored' },
-      { verb: 'Or continue', command: 'tdd next' },
-    ],
-  },
+  green: offer('', { 'Clean up, then': 'tdd refactored', 'Or continue': 'tdd next' }),
   refactored: { text: '', advice: [{ verb: 'Continue', command: 'tdd next' }] },
 };
 

@@ -7,7 +7,7 @@ import { readContract } from '../../state/contract-store.ts';
 import type { LoopFiles } from '../../state/loop-files.ts';
 import { LOCK_WAIT, withState } from '../../state/with-state.ts';
 import { policyFromEnvironment } from '../../task/settings/from-environment.ts';
-import { advise } from '../../text/message.ts';
+import { advise, offer } from '../../text/message.ts';
 import { RalphError } from '../../text/ralph-error.ts';
 import { countedBy, projectionOf } from '../records/status-projection.ts';
 import { applyEffects } from '../turn/apply-effects.ts';
@@ -57,11 +57,8 @@ function noLoop(files: LoopFiles, kind: string): RalphError {
   if (kind === 'absent') {
     return new RalphError('no-loop', advise(`there is no live loop${which} here.`, 'List the loops', 'list'));
   }
-  return new RalphError('no-loop', {
-    text: `the state file ${files.state} cannot be used (${kind}).`,
-    advice: [
-      { verb: 'See why', command: 'status' },
-      { verb: 'Archive it', command: 'reset' },
-    ],
-  });
+  return new RalphError(
+    'no-loop',
+    offer(`the state file ${files.state} cannot be used (${kind}).`, { 'See why': 'status', 'Archive it': 'reset' }),
+  );
 }

@@ -1,4 +1,4 @@
-import { advise, type Message } from '../../text/message.ts';
+import { advise, type Message, offer } from '../../text/message.ts';
 
 /** How a host passes a message: a line that ended the here-document would run as a command of the host's shell. */
 export const GIVE_TEXT =
@@ -78,13 +78,11 @@ export const ROUTER_TEXTS = {
       { verb: 'Archive it and start over', command: 'router start', options: { fresh: true } },
     ],
   }),
-  liveAlready: (task: string, dropped: readonly string[]): Message => ({
-    text: `A router loop on ${task} is live and keeps its settings, so these cannot be applied: ${dropped.join(', ')}.`,
-    advice: [
-      { verb: 'Continue', command: 'router next' },
-      { verb: 'To change them, the user ends this loop in a terminal', command: 'cancel' },
-    ],
-  }),
+  liveAlready: (task: string, dropped: readonly string[]): Message =>
+    offer(
+      `A router loop on ${task} is live and keeps its settings, so these cannot be applied: ${dropped.join(', ')}.`,
+      { Continue: 'router next', 'To change them, the user ends this loop in a terminal': 'cancel' },
+    ),
   anotherTask: (live: string, wanted: string): Message =>
     advise(
       `A router loop on ${live} is live, and ${wanted} is another task. Run it beside: router start --loop NAME.`,

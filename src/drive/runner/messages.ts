@@ -1,5 +1,5 @@
 import { formatDuration } from '../../text/duration.ts';
-import { advise, type Message } from '../../text/message.ts';
+import { advise, type Message, offer } from '../../text/message.ts';
 
 type Refusal = 'authentication' | 'billing' | 'invalid-request' | 'unguarded';
 
@@ -11,13 +11,11 @@ const REMEDIES: Record<Refusal, string> = {
 };
 
 export const RUNNER_TEXTS = {
-  held: (pid: number): Message => ({
-    text: `A runner already works on this loop (process ${pid}). To run another beside it, add --loop NAME.`,
-    advice: [
-      { verb: 'Show it', command: 'status' },
-      { verb: 'End it', command: 'stop' },
-    ],
-  }),
+  held: (pid: number): Message =>
+    offer(`A runner already works on this loop (process ${pid}). To run another beside it, add --loop NAME.`, {
+      'Show it': 'status',
+      'End it': 'stop',
+    }),
   heldElsewhere:
     'A runner on another machine, or one that has just ended, holds this loop. Try again in half a minute.',
   leaseLost: 'This runner ends: another runner took over the loop, or its lease could not be renewed.',

@@ -1,12 +1,9 @@
 import { show } from '../../state/process/program.ts';
 import { DEFAULT_TASK } from '../../task/task-file.ts';
 import { formatDuration } from '../../text/duration.ts';
-import { advise, type Message, type MessageContext } from '../../text/message.ts';
+import { advise, type Message, type MessageContext, offer } from '../../text/message.ts';
 
-const RESUME_OR_RESTART = [
-  { verb: 'Resume', command: 'resume' },
-  { verb: 'Start over', command: 'restart' },
-];
+const RESUME_OR_RESTART = { Resume: 'resume', 'Start over': 'restart' };
 
 export const HOOK_TEXTS = {
   newer: (path: string, version: number): string =>
@@ -24,13 +21,10 @@ export const HOOK_TEXTS = {
     'The user has to start the loop again',
     'resume',
   ),
-  orphaned: {
-    text: "This loop's contract is missing, so its commands cannot be trusted.",
-    advice: [
-      { verb: 'End it', command: 'cancel' },
-      { verb: 'Start it again', command: 'resume' },
-    ],
-  },
+  orphaned: offer("This loop's contract is missing, so its commands cannot be trusted.", {
+    'End it': 'cancel',
+    'Start it again': 'resume',
+  }),
   taskMissing: (path: string): Message =>
     advise(
       `The loop has ended: the task file ${path} is missing, empty or not a regular file.`,
@@ -43,14 +37,12 @@ export const HOOK_TEXTS = {
       'The user can adopt the change',
       'accept',
     ),
-  vanished: {
-    text: 'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
-    advice: RESUME_OR_RESTART,
-  },
-  leftBehind: (iteration: number): Message => ({
-    text: `Found an interrupted loop (iteration ${iteration}); its client has exited.`,
-    advice: RESUME_OR_RESTART,
-  }),
+  vanished: offer(
+    'The state file of this loop is missing, so the loop does not continue; its contract and its journal exist.',
+    RESUME_OR_RESTART,
+  ),
+  leftBehind: (iteration: number): Message =>
+    offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, RESUME_OR_RESTART),
   carriedOver: (iteration: number, max: number): string =>
     `The loop (${iteration} of ${max} iterations done) stays with this session. Send any message; the loop continues after the answer.`,
   startedByHand: advise(
@@ -58,13 +50,10 @@ export const HOOK_TEXTS = {
     'Or end the loop',
     'cancel',
   ),
-  noLoop: {
-    text: `RALPH_ACTIVE=1 is set, but there is no loop and no ${DEFAULT_TASK}, so this session runs without a loop.`,
-    advice: [
-      { verb: 'Create the task', command: 'init' },
-      { verb: 'Or start a loop', command: 'start' },
-    ],
-  },
+  noLoop: offer(
+    `RALPH_ACTIVE=1 is set, but there is no loop and no ${DEFAULT_TASK}, so this session runs without a loop.`,
+    { 'Create the task': 'init', 'Or start a loop': 'start' },
+  ),
   exportCap:
     'The client ends a turn after 8 blocks without a tool call: start it with CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0, or use the launcher.',
   checksGivenUp: 'Checks were cancelled because the loop was stopped or paused.',
@@ -95,31 +84,24 @@ export const START_TEXTS = {
   badConfig: (path: string, problem: string): string => `${path} is not valid JSON: ${problem}`,
   newer: (path: string): string =>
     `The state file ${path} was written by a newer ralph-loop. Update this one, or move the file away.`,
-  stateLies: (iteration: number): Message => ({
-    text: `Found an interrupted loop (iteration ${iteration}); its client has exited.`,
-    advice: [
-      { verb: 'Resume', command: 'resume' },
-      { verb: 'Archive it and start over', command: 'restart' },
-    ],
-  }),
-  alive: (iteration: number, pid: number): Message => ({
-    text: `A loop is already running (iteration ${iteration}, client process ${pid}). To run another beside it, add --loop NAME.`,
-    advice: [
-      { verb: 'Show it', command: 'status' },
-      { verb: 'End it', command: 'stop' },
-    ],
-  }),
+  stateLies: (iteration: number): Message =>
+    offer(`Found an interrupted loop (iteration ${iteration}); its client has exited.`, {
+      Resume: 'resume',
+      'Archive it and start over': 'restart',
+    }),
+  alive: (iteration: number, pid: number): Message =>
+    offer(
+      `A loop is already running (iteration ${iteration}, client process ${pid}). To run another beside it, add --loop NAME.`,
+      { 'Show it': 'status', 'End it': 'stop' },
+    ),
   tooSlow: (seconds: number, limit: number): string =>
     `The longest wait of this loop (idle.max_delay, background_wait, or all commands and checks of an iteration plus its delay) is ${Math.round(seconds)} s; the Stop hook's limit is ${limit} s. Shorten it.`,
   nothingToVerify:
     'No checks are configured: completion will be accepted unverified. Add commands under "validation:".',
-  noHooks: {
-    text: 'The hooks are not installed in this project, so a client started here takes no part in the loop.',
-    advice: [
-      { verb: 'Install them', command: 'init' },
-      { verb: 'Or run without a session', command: 'run' },
-    ],
-  },
+  noHooks: offer('The hooks are not installed in this project, so a client started here takes no part in the loop.', {
+    'Install them': 'init',
+    'Or run without a session': 'run',
+  }),
   unguardedByHand:
     'This task has guardrails, which a client started by hand does not enforce. Start it with --launch, or run the loop without a session.',
   noTaskFile: (folder: string): string =>
@@ -133,13 +115,10 @@ export const START_TEXTS = {
   finished: advise('The last loop is complete, so it cannot be resumed.', 'Start a new one', 'start'),
   nothingToResume: advise('There is no loop to resume, neither live nor archived.', 'Start one', 'start'),
   notAgreed: advise('Nothing was started; the loop still awaits your consent.', 'Refuse it', 'cancel'),
-  needsConsent: {
-    text: 'An agent asked for this loop, and only a user at a terminal can approve it.',
-    advice: [
-      { verb: 'Show it and approve it', command: 'consent' },
-      { verb: 'Refuse it', command: 'cancel' },
-    ],
-  },
+  needsConsent: offer('An agent asked for this loop, and only a user at a terminal can approve it.', {
+    'Show it and approve it': 'consent',
+    'Refuse it': 'cancel',
+  }),
   noContract: advise("This loop's contract is missing.", 'Start it again', 'resume'),
   noIterationsLeft: (iteration: number, max: number): Message =>
     advise(`This loop has used ${iteration} of ${max} iterations.`, 'Grant more', 'resume', { 'max-iterations': 'N' }),
