@@ -9,15 +9,11 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows
     .map((row) =>
       row
-        .map((cell, index) => padded(cell, widths[index] ?? 0))
+        .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - paintedCells(cell)))
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
-}
-
-function padded(cell: string, wanted: number): string {
-  return cell + ' '.repeat(wanted - paintedCells(cell));
 }
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];

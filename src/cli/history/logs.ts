@@ -53,7 +53,8 @@ export const LOGS_COMMAND: Command = {
       // Once it follows, every new line is of the current loop.
       const wanted = told || values['all'] === true ? undefined : (loopId ?? all.at(-1)?.['loopId']);
       const entries = all.filter((entry) => wanted === undefined || entry['loopId'] === wanted);
-      for (const entry of entries) print(entry, context);
+      for (const entry of entries)
+        context.out(context.forPeople ? journalLine(entry, context.paint) : JSON.stringify(entry));
       if (values['follow'] !== true) {
         if (entries.length === 0 && context.forPeople) {
           err(show(advise('Nothing has been recorded yet. --loop NAME shows another loop.', 'List the loops', 'list')));
@@ -117,10 +118,6 @@ function readNew(journal: Journal): Lines {
   const lines = readOn(journal.path, journal.next);
   journal.next = lines.next;
   return lines;
-}
-
-function print(entry: Readonly<Record<string, unknown>>, { forPeople, paint, out }: CommandContext): void {
-  out(forPeople ? journalLine(entry, paint) : JSON.stringify(entry));
 }
 
 /** Returns the time of an event, or the end of an iteration. */

@@ -57,7 +57,10 @@ export const ROUTER_COMMAND: Command = {
     const action = actionOf(commandLine);
     const context = action === 'start' ? withInput(commandLine) : commandLine;
     const files = routerLoop(context, action);
-    if (action === 'status') return routerStatus(context, files);
+    if (action === 'status') {
+      context.json(statusOf(context, files));
+      return 0;
+    }
     const report = action === 'report' ? await reportOf(context) : null;
     const loop = action === 'start' ? await start(context) : files;
     if (loop === null) return 1;
@@ -178,12 +181,6 @@ function routerLoop(context: CommandContext, action: string): LoopFiles {
   const mine = live.filter(({ found }) => found.kind === 'loop' && holdOf(found.state, host) === 'mine');
   const chosen = onlyOf(mine.length > 0 ? mine : live, 'router loops are live here', `router ${action} --loop NAME`);
   return chosen?.files ?? context.files;
-}
-
-/** Prints the status of a router loop, its driver and the assigned spawn. Changes nothing. */
-function routerStatus(context: CommandContext, files: LoopFiles): number {
-  context.json(statusOf(context, files));
-  return 0;
 }
 
 function statusOf({ env }: CommandContext, files: LoopFiles) {

@@ -11,7 +11,7 @@ import { RalphError } from '../../text/ralph-error.ts';
 import { chosenLoop, endedLast, liveLoopsOn, pathOrLoop } from '../choose-loop.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { journalLine } from './journal-line.ts';
-import { EXPLAIN_TEXTS, type Explained, explainEnd, explainLive } from './messages.ts';
+import { afterEnd, EXPLAIN_TEXTS, type Explained, explainLive } from './messages.ts';
 
 export const EXPLAIN_COMMAND: Command = {
   name: 'explain',
@@ -90,12 +90,14 @@ function advised(
 function explained(state: LoopState, { files, live }: LoopReport): Explanation {
   const { loopId, iteration } = state;
   const { name } = files;
-  const events = tellingEvents(files, loopId);
+  const events = eventsOf(files, loopId)
+    .filter(({ type }) => !ROUTINE.has(String(type)))
+    .slice(-MAX_EVENTS);
   const common = { name, loopId, iteration, events };
   if (state.status === 'ended') {
-    const { as, at, message } = state.ended;
+    const { as, at, message: why, verified } = state.ended;
     const before = events.filter((event) => event['type'] !== 'loop.ended' || event['at'] !== at);
-    const { why, next } = explainEnd(as, message, state.ended.verified);
+    const next = afterEnd(as, verified);
     const left = unheard(state);
     return {
       active: false,
@@ -112,12 +114,6 @@ function explained(state: LoopState, { files, live }: LoopReport): Explanation {
   }
   const texts = explainLive(state, live.clientAlive);
   return { active: true, status: state.status, at: texts.at, ...common, ...advised(texts, state) };
-}
-
-function tellingEvents(files: LoopFiles, loopId: string): Explanation['events'] {
-  return eventsOf(files, loopId)
-    .filter(({ type }) => !ROUTINE.has(String(type)))
-    .slice(-MAX_EVENTS);
 }
 
 function forReading(explanation: Explanation, { paint, now }: CommandContext): string {

@@ -16,7 +16,6 @@ import { type Paint, printable } from '../../term/paint.ts';
 import { table } from '../../term/table.ts';
 import { paintedCells } from '../../term/wrap.ts';
 import { columnsOf } from '../../term/write-text.ts';
-import type { ChecklistCount } from '../../text/markdown/checklist.ts';
 import { advise } from '../../text/message.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { checklistText } from './status-text.ts';
@@ -126,12 +125,13 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
   const at = now();
   const rows = loops.map((loop) => {
     const { name, path, status, heartbeat, live, lastLoop, costUsd, worktree } = loop;
+    const checklist = (live ?? lastLoop)?.checklist;
     return [
       `${name ?? '(default)'}${worktree === null ? '' : ' (worktree)'}`,
       path === null ? '' : printable(path),
       live === null ? plainStatus(status) : paint(live.clientAlive === false ? 'red' : 'green', stateOf(live)),
       live === null ? '' : `${live.iteration}/${live.maxIterations}`,
-      listText((live ?? lastLoop)?.checklist),
+      checklist === undefined ? '' : checklistText(checklist),
       costUsd === null ? '' : dollarText(costUsd),
       live === null ? '' : holderText(loop),
       live === null ? '' : instantText(live.startedAt, at),
@@ -142,7 +142,10 @@ function forReading(loops: readonly ListedLoop[], { now, paint }: CommandContext
   // An empty column would only make the lines wrap.
   const told = HEAD.map((_, index) => rows.some((row) => row[index] !== ''));
   const shown = (row: readonly string[]): string[] => row.filter((_, index) => told[index]);
-  const wide = table([shown(HEAD).map((title) => paint('dim', title)), ...rows.map((row) => shown(row).map(orDash))]);
+  const wide = table([
+    shown(HEAD).map((title) => paint('dim', title)),
+    ...rows.map((row) => shown(row).map((cell) => cell || '-')),
+  ]);
   const fits = wide.split('\n').every((line) => paintedCells(line) <= columnsOf(1));
   return fits ? wide : rows.map((row) => block(row, paint)).join('\n\n');
 }
@@ -154,14 +157,6 @@ function block([name = '', ...cells]: readonly string[], paint: Paint): string {
     return cell === '' ? [] : [['', paint('dim', title.toLowerCase()), cell]];
   });
   return [name, table(told)].join('\n');
-}
-
-function listText(checklist: ChecklistCount | undefined): string {
-  return checklist === undefined ? '' : checklistText(checklist);
-}
-
-function orDash(cell: string): string {
-  return cell === '' ? '-' : cell;
 }
 
 /** Returns the status of a loop that is not live, unless another column shows it. */

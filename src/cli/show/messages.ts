@@ -41,12 +41,8 @@ function resume(text: string): Message {
   return advise(text, 'Resume', 'resume');
 }
 
-/** Explains why a loop is over; `message` is the engine's. */
-export function explainEnd(as: TerminalStatus, message: string, verified: boolean): Explained {
-  return { why: message, next: afterEnd(as, verified) };
-}
-
-function afterEnd(as: TerminalStatus, verified: boolean): Message | string {
+/** Advises what to do after a loop is over. */
+export function afterEnd(as: TerminalStatus, verified: boolean): Message | string {
   switch (as) {
     case 'complete':
       return verified

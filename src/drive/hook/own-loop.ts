@@ -26,11 +26,8 @@ export function changeOwnLoop<T>(
     if (current.kind !== 'loop' || current.state.status === 'ended' || !isOurs(current.state)) {
       return { next: 'keep', result: null };
     }
-    const { state, result } = change(current.state, policyOf(context));
+    const policy = readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
+    const { state, result } = change(current.state, policy);
     return { next: state, result };
   });
-}
-
-function policyOf(context: DriverContext): Policy {
-  return readContract(context.files)?.contract.policy ?? policyFromEnvironment(context.env).policy;
 }

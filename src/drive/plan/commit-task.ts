@@ -29,7 +29,10 @@ export async function commitTask(place: PlanPlace, task: OpenTask, subject: stri
   const paths = unstaged.changed.filter(isOurs);
   // Once unstaged, ignored files are missing from the status.
   const forced = stands.changed.filter(
-    (path) => isOurs(path) && !paths.includes(path) && isFile(join(directory, path)),
+    (path) =>
+      isOurs(path) &&
+      !paths.includes(path) &&
+      lstatSync(join(directory, path), { throwIfNoEntry: false })?.isDirectory() === false,
   );
   const added = await add(place, ['--all'], paths);
   if (!added.ok) return added;
@@ -77,10 +80,6 @@ async function add(place: PlanPlace, words: readonly string[], paths: readonly s
 }
 
 const FROM_INPUT = ['--pathspec-from-file=-', '--pathspec-file-nul'];
-
-function isFile(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
-}
 
 /** With a sparse checkout, `git add` needs --sparse; older versions of git do not know the option. */
 async function isSparse({ files, env, signal }: PlanPlace): Promise<boolean> {

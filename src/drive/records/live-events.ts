@@ -46,16 +46,11 @@ export function followLoop(files: LoopFiles, first: LoopState): () => readonly R
 
 type News = (state: LoopState | null) => readonly RunnerEvent[];
 
-/** The file is outside the project, where only a runner writes it. */
-function isEvent(entry: Entry): entry is RunnerEvent {
-  return typeof entry['type'] === 'string';
-}
-
 function runnerEvents(files: LoopFiles): News {
   let next: number | null = null;
   return () => {
     const read = readOn(files.live, next ?? 0);
-    const events = read.entries.filter(isEvent);
+    const events = read.entries.filter((entry: Entry): entry is RunnerEvent => typeof entry['type'] === 'string');
     const current = next === null ? events.findLastIndex(({ type }) => type === 'iteration-started') : 0;
     next = read.next;
     return events.slice(Math.max(0, current)).filter(({ type }) => type !== 'loop-started');

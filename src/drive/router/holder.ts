@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostSession } from '../../claude/host-session.ts';
-import { bindSession, type ClientIdentity } from '../../engine/resume-state.ts';
+import { bindSession } from '../../engine/resume-state.ts';
 import type { LoopState } from '../../engine/schema/state.ts';
 import { removeIfThere } from '../../state/files/read-regular-file.ts';
 import { writeAtomically } from '../../state/files/write-atomically.ts';
@@ -20,7 +20,7 @@ export function holdOf(state: LoopState, host: HostSession): Hold {
   if (state.sessionId === null) return 'free';
   const sameSession = state.sessionId === host.sessionId;
   const known = state.clientPid !== null && host.clientPid !== null;
-  if (known && sameClient(state, host)) return 'mine';
+  if (known && state.clientPid === host.clientPid && state.clientStartedAt === host.clientStartedAt) return 'mine';
   if (sameSession && !known) return 'mine';
   // A host in a sandbox, which cannot see its own client, sees no other either.
   if (!known) return 'unseen';
@@ -34,10 +34,6 @@ export function withHolder(state: LoopState, host: HostSession, hold: 'mine' | '
   const { clientPid, clientStartedAt } = state;
   const seen = host.clientPid === null && hold === 'mine' ? { ...host, clientPid, clientStartedAt } : host;
   return { ...bindSession(state, seen), epoch };
-}
-
-function sameClient(state: LoopState, { clientPid, clientStartedAt }: ClientIdentity): boolean {
-  return state.clientPid === clientPid && state.clientStartedAt === clientStartedAt;
 }
 
 const POLL_MS = 100;

@@ -17,7 +17,7 @@ import {
   endAnswer,
   over,
   pausedAnswer,
-  retryAnswer,
+  timedAnswer,
   waitingAnswer,
   workingAnswer,
 } from './status-answers.ts';
@@ -104,7 +104,7 @@ async function waitForRetry(router: Router, until: string): Promise<Next<RouterA
   if (end === 'aborted') throw new RouterLeft();
   if (end === 'state-changed') return byState(router);
   const assigned = end === 'deadline' ? null : assignedSpawn(router.files, router.turn.loaded.state);
-  return assigned === null ? { answer: retryAnswer(router, until) } : retry(router, assigned);
+  return assigned === null ? { answer: timedAnswer(router, 'retry', until) } : retry(router, assigned);
 }
 
 /** Hands a spawn out again as another attempt at its iteration, unless the loop has reached a limit meanwhile. */

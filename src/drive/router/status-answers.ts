@@ -74,11 +74,7 @@ export function waitingAnswer(router: Router, until: string): WaitAnswer {
   return timedAnswer(router, (state.status === 'waiting' && state.waiting.why) || 'idle', until);
 }
 
-export function retryAnswer(router: Router, until: string): WaitAnswer {
-  return timedAnswer(router, 'retry', until);
-}
-
-function timedAnswer(router: Router, why: 'idle' | 'pace' | 'retry', until: string): WaitAnswer {
+export function timedAnswer(router: Router, why: 'idle' | 'pace' | 'retry', until: string): WaitAnswer {
   const delayMs = Math.max(1, elapsed(router.turn.context.now(), until));
   const seconds = Math.ceil(delayMs / 1000);
   const next = (call: string): string => ROUTER_TEXTS.thenWait(call, seconds);

@@ -23,14 +23,11 @@ export function checkExistingLoop(
   const { state } = current;
   if (clientAlive(state))
     throw new RalphError('refused', about(START_TEXTS.alive(state.iteration, state.clientPid ?? 0), state));
-  if (existing === 'refuse' && !(isUntouched(state) && consented)) {
+  // A user who starts a loop that no session has worked on agrees to it.
+  const isUntouched = state.sessionId === null && state.iteration === 0 && state.status !== 'paused';
+  if (existing === 'refuse' && !(isUntouched && consented)) {
     throw new RalphError('refused', about(START_TEXTS.stateLies(state.iteration), state));
   }
-}
-
-/** Returns whether no session has worked on the loop yet. A user who starts it agrees to it. */
-function isUntouched({ sessionId, iteration, status }: LoopState): boolean {
-  return sessionId === null && iteration === 0 && status !== 'paused';
 }
 
 /** Archives or resumes the existing state. Returns the loop to continue, or null for a new one. */

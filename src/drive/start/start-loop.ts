@@ -76,7 +76,10 @@ function createLoop(
   if (request.approved !== undefined) requireApproved(request.approved, preparedTerms({ terms }, list));
   const { contract } = buildContract({ ...terms, loopId, ...(tdd && { tdd }) });
   const stored = withConsentDigest(contract, list);
-  if (before === null) refuseFinished(checklist, taskPath);
+  // In a checklist with nothing open an agent would look for work.
+  if (before === null && checklist && checklist.total > 0 && checklist.done >= checklist.total) {
+    throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
+  }
   const fixed = { mode, maxIterations, taskPath, contractHash: stored.hash };
   const base = before ?? initialState({ ...fixed, loopId, name: files.name, at, consented, checklist });
   const state: LoopState = {
@@ -134,12 +137,6 @@ export function startByHand(
     if (error instanceof RalphError) return { problem: `no loop was started. ${error.message}`, warnings: [] };
     throw error;
   }
-}
-
-/** Refuses a checklist with nothing open: an agent would look for work. */
-function refuseFinished(checklist: PreparedContract['checklist'], taskPath: string): void {
-  if (checklist === null || checklist.total === 0 || checklist.done < checklist.total) return;
-  throw new RalphError('usage', START_TEXTS.allChecked(taskPath, checklist.total));
 }
 
 function startedEvent(state: LoopState, at: string, resumed: boolean): Effect {

@@ -13,7 +13,9 @@ import { lastRecord } from '../records/journal.ts';
 
 /** Returns whether a state file was rewritten from outside, by its contract and its journal. */
 export function isRewritten(state: LoopState, stored: StoredContract, files: LoopFiles): boolean {
-  return hasUnverifiedCompletion(state) || lacksConsent(state, stored) || isTampered(state, stored, files);
+  // Consent is recorded in both.
+  const lacksConsent = !stored.contract.consented && state.status !== 'awaiting-consent' && state.status !== 'ended';
+  return hasUnverifiedCompletion(state) || lacksConsent || isTampered(state, stored, files);
 }
 
 /** Returns whether a state contradicts its contract or lies behind its journal, which is written after it. */
@@ -32,11 +34,6 @@ const PAUSED_TEXTS: Record<UsersPause, Message> = { operator: PAUSED_BY_USER, in
 /** Returns whether a state is `complete` with a contract: the process died in between, or the state was forged. */
 export function hasUnverifiedCompletion(state: LoopState): boolean {
   return state.status === 'ended' && state.ended.as === 'complete';
-}
-
-/** Returns whether a state continues although its contract has no consent. Consent is recorded in both. */
-function lacksConsent(state: LoopState, { contract }: StoredContract): boolean {
-  return !contract.consented && state.status !== 'awaiting-consent' && state.status !== 'ended';
 }
 
 /** Restores a rewritten state from contract and journals; the last iteration record gives the counters. */

@@ -78,7 +78,7 @@ export async function waitUntil(
     state = now;
     const left = leftNow();
     if (left <= 0) return wait.until <= wait.deadline ? 'elapsed' : 'deadline';
-    await sleep(Math.min(left, POLL_MS), wait.signal);
+    await setTimeout(Math.min(left, POLL_MS), undefined, { signal: wait.signal }).catch(() => undefined);
     const queued = queue();
     if (queued !== null) return queued;
     if (taskFile !== null && stamp(taskFile) !== task) return 'changed';
@@ -114,11 +114,6 @@ function statOf(path: string): Stats | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Resolves after the time, or at an abort. */
-async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
 /** Returns a function that measures the milliseconds left, by the wall clock, bounded by the steady clock. */

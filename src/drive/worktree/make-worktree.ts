@@ -102,7 +102,8 @@ function makeNew(
     clearAway({ projectDir, name, taskPath, env, existing: 'refuse' }, place, hadBranch ? null : head);
     throw new RalphError('refused', WORKTREE_TEXTS.gitFailed(`the worktree ${dir} was to be made`, added.complaint));
   }
-  hideRuntime(place, env);
+  // Keeps the loop's own state out of the branch, even if the project has no committed .gitignore for it.
+  hideRuntimeDir(loopFiles(place.projectDir, place.name, env));
   const copied = taskPath === null ? [] : copyTask(projectDir, place.projectDir, taskPath, env);
   writeWorktreeRecord(projectDir, name, env, { step: 'made', base: head, hadBranch });
   const short = head.slice(0, 8);
@@ -121,11 +122,6 @@ function refuseOwnWork(projectDir: string, branch: string, env: NodeJS.ProcessEn
   const commits = ownCommits(projectDir, [`refs/heads/${branch}`], branch, env);
   if (commits > 0) throw new RalphError('refused', WORKTREE_TEXTS.branchLies(branch, commits));
   return true;
-}
-
-/** Keeps the loop's own state out of the branch, even if the project has no committed .gitignore for it. */
-function hideRuntime({ projectDir, name }: WorktreePlace, env: NodeJS.ProcessEnv): void {
-  hideRuntimeDir(loopFiles(projectDir, name, env));
 }
 
 function leftOut(projectDir: string, copied: readonly string[], env: NodeJS.ProcessEnv): number {

@@ -180,12 +180,10 @@ function heading(view: View, text: string): View {
 function said(view: View, text: string, style: 'cyan' | 'yellow' | 'green' | 'bold'): View {
   const closed = closeText(view);
   const before = closed.last === 'text' ? [BLANK] : [];
-  const lines = text.split('\n').map((line): Line => ({ spans: [{ text: flat(line), style }], long: 'wrap' }));
+  const lines = text
+    .split('\n')
+    .map((line): Line => ({ spans: [{ text: line.replaceAll('\t', '    '), style }], long: 'wrap' }));
   return { ...closed, lines: [...closed.lines, ...before, ...lines], last: 'other' };
-}
-
-function flat(line: string): string {
-  return line.replaceAll('\t', '    ');
 }
 
 function total({ inputTokens, outputTokens, cacheWriteTokens }: UsageDelta): number {
