@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { runClient } from '../support/client/client.ts';
 import { CLIENT } from '../support/client/client-facts.ts';
 import { inLoopProject } from '../support/client/loop-project.ts';
-import type { JsonObject } from '../support/client/workspace.ts';
 import { type Script, text } from '../support/model/scripted-model.ts';
 
 /** Another text each time, and no tool call: what the client's own cap on blocks counts. */
@@ -42,8 +41,9 @@ test("under the client's own cap on blocks the same loop dies early, and the nex
       assert.equal(project.events('block.overridden').length, 1);
       assert.match(second.stdout, /CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0/);
     } else {
-      const { status, paused } = project.state() ?? {};
-      assert.deepEqual([status, (paused as JsonObject)['reason']], ['paused', 'interrupted']);
+      // Without the client's note the session goes on as one that a new client resumed, up to the cap again.
+      assert.equal(project.state()?.['status'], 'running');
+      assert.equal(project.model.mainRequests().length, 18);
       assert.equal(project.events('block.overridden').length, 0);
     }
   });
