@@ -30,7 +30,12 @@ export interface Lease {
   readonly release: () => void;
 }
 
-/** Takes the lease, outside the project. Throws `refused` while its holder lives. `onLost`: it was not renewed. */
+/**
+ * Takes the lease "one runner for this loop", stored outside the project. Throws RalphError `refused` with the holder
+ * while another runner is alive. A dead holder on this machine is detected at once; the lease of another machine has to
+ * expire. `onLost` is called if the lease could not be renewed: another runner may hold it, and the state’s epoch keeps
+ * this one from writing.
+ */
 export function takeLease(files: LoopFiles, onLost: () => void): Lease {
   fs.mkdirSync(files.outsideDir, { recursive: true, mode: 0o700 });
   const { path, lease, holder } = leasePaths(files);

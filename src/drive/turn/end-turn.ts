@@ -214,7 +214,11 @@ function compareMarks(before: string | null, after: string | null): IterationEnd
   return before === null || after === null ? 'unknown' : before === after ? 'no' : 'yes';
 }
 
-/** Returns the same mark for a Stop that is delivered twice: its hook started before the last decision. */
+/**
+ * Returns the same mark for a Stop that is delivered twice (a hook registered in two places), another one for every
+ * other Stop. The client starts both hooks at once and continues when both have answered, so a hook that was started
+ * before the last decision belongs to the Stop that was decided. The transcript cannot tell, since it is written late.
+ */
 function deliveryMark({ lastTurn, lastDecision }: LoopState): string {
   const startedAt = ownStart();
   if (lastTurn && startedAt < Date.parse(lastDecision?.at ?? '')) return lastTurn.transcriptMark;

@@ -31,12 +31,21 @@ function isTampered(state: LoopState, stored: StoredContract, files: LoopFiles):
 
 const PAUSED_TEXTS: Record<UsersPause, Message> = { operator: PAUSED_BY_USER, interrupted: PAUSED_INTERRUPTED };
 
-/** Returns whether a state is `complete` with a contract: the process died in between, or the state was forged. */
+/**
+ * Returns whether a state says `complete` while its contract still exists. A completed loop is archived and its contract
+ * dropped at once, so the process died in between, or the state was forged. In both cases the loop continues and the next
+ * claim is verified.
+ */
 export function hasUnverifiedCompletion(state: LoopState): boolean {
   return state.status === 'ended' && state.ended.as === 'complete';
 }
 
-/** Restores a rewritten state from contract and journals; the last iteration record gives the counters. */
+/**
+ * Restores the state of a loop whose state file was rewritten, from its contract and journals: awaiting consent if none
+ * was given, paused if the user had paused it, otherwise running. Counters come from the last iteration record, streaks
+ * restart, and the session is the caller. `epoch` is that of the replaced state, since an older one could no longer be
+ * written.
+ */
 export function restoreState(
   files: LoopFiles,
   stored: StoredContract,
