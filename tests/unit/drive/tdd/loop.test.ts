@@ -66,7 +66,7 @@ test('a claim is checked by what was proved', (t) => {
   keep(project, (record) => after(record, 'sc-001 red', 'sc-001 green', 'sc-002 red', 'sc-002 green'));
   assert.equal(outcome(), 'ok: 2 of 2 scenarios were proved.');
   keep(project, (record) => ({ ...record, broken: { scenarioId: 'sc-002', output: '' } }));
-  assert.match(outcome() ?? '', /^failed: sc-002 has failed since its refactoring/);
+  assert.match(outcome() ?? '', /^failed: sc-002 fails since its refactoring/);
 });
 
 test('a list that was swapped, lost or rewritten proves nothing', (t) => {
